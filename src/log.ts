@@ -47,8 +47,8 @@ interface Owners {
 const takers = new WeakMap<object, TakeEntry>();
 /** The application for which code runs; undefined while no application of the process has a function. */
 let owners: Owners | undefined;
-/** Whether a function is running: entries that it writes itself go to stderr. */
-let isTaking = false;
+/** The owner of what a function does itself, also later: such entries go to stderr, without end otherwise. */
+const TAKING: object = {};
 
 const encoder = new TextEncoder();
 let form: string | undefined;
@@ -69,9 +69,10 @@ export function log(level: LogLevel, message: string, fields?: LogFields, owner?
   for (const [name, value] of Object.entries({ ...fields, ...traceFields() })) {
     if (value !== undefined) values[name] = toLogValue(value);
   }
-  const to = owner ?? owners?.getStore();
+  const current = owners?.getStore();
+  const to = current === TAKING ? TAKING : owner ?? current;
   const take = to && takers.get(to);
-  if (take && !isTaking) give(take, redactEntry({ time: new Date(), level, message, fields: values }));
+  if (take) give(take, redactEntry({ time: new Date(), level, message, fields: values }));
   else write({ time: new Date(), level, message, fields: values });
 }
 
@@ -98,7 +99,7 @@ export function takeLogOf<Args extends unknown[], Result>(
 
 /** Runs a function for an application: what it logs then, and later, belongs to the application. */
 export function logFor<Result>(owner: object, run: () => Result): Result {
-  return owners ? owners.run(owner, run) : run();
+  return owners && owners.getStore() !== TAKING ? owners.run(owner, run) : run();
 }
 
 function give(take: TakeEntry, entry: LogEntry): void {
@@ -106,14 +107,11 @@ function give(take: TakeEntry, entry: LogEntry): void {
     write(entry);
     write({ ...entry, level: "error", message: "The log of the App failed", fields: { error: toLogValue(error) } });
   };
-  isTaking = true;
   try {
-    const taken = take(entry);
+    const taken = owners!.run(TAKING, () => take(entry));
     if (taken instanceof Promise) taken.catch(fail);
   } catch (error) {
     fail(error);
-  } finally {
-    isTaking = false;
   }
 }
 
@@ -131,8 +129,12 @@ function write({ time, level, message, fields }: LogEntry): void {
     ? toTerminalText(time, level, message, fields, form === "full")
     : toTextLine(time, level, message, fields);
   const bytes = encoder.encode(redactText(text) + "\n");
-  for (let written = 0; written < bytes.length;) {
-    written += Deno.stderr.writeSync(bytes.subarray(written));
+  try {
+    for (let written = 0; written < bytes.length;) {
+      written += Deno.stderr.writeSync(bytes.subarray(written));
+    }
+  } catch {
+    // Its reader has gone, or the disk is full: no request may fail because of that.
   }
 }
 

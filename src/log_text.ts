@@ -59,7 +59,16 @@ export function toLogValue(value: unknown): LogValue {
     case "object":
       return value === null ? null : objectValue(value);
     default:
-      return shorten(String(value));
+      return shorten(toText(value));
+  }
+}
+
+function toText(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    // A function may have a `toString` of its own.
+    return `a ${typeof value}`;
   }
 }
 

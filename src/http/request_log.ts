@@ -43,10 +43,19 @@ function toText(message: unknown): string {
 }
 
 /** A copy, because the getters of an object may throw. */
-function ownValues(fields: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, unknown>> {
+function ownValues(fields: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
   try {
-    return { ...fields };
+    return Object.fromEntries(Object.keys(fields).map((name) => [name, valueOf(fields, name)]));
   } catch {
+    // The traps of a proxy.
     return {};
+  }
+}
+
+function valueOf(fields: Readonly<Record<string, unknown>>, name: string): unknown {
+  try {
+    return fields[name];
+  } catch (error) {
+    return error;
   }
 }

@@ -153,16 +153,68 @@ Deno.test("A log that logs itself does not call itself without end", async () =>
   assert(captured.lines.length <= 1);
 });
 
+Deno.test("What a log does after a wait is not given to it again", async () => {
+  using captured = new CapturedLog();
+  const taken: string[] = [];
+  const again = Promise.withResolvers<void>();
+  const app: App = new App({
+    async log({ message }) {
+      taken.push(message);
+      await Promise.resolve();
+      if (taken.length > 9) return again.resolve();
+      later("later");
+      await drain(get(app, "/inner"));
+      again.resolve();
+    },
+  });
+  let later = (_message: string): void => {};
+  app.get("/{name}", async ({ log }, { name }) => {
+    later = log.info;
+    log.info(name);
+  });
+  await drain(get(app, "/outer"));
+  await again.promise;
+  assertEquals(taken, ["outer"]);
+  assertEquals(captured.lines.map((line) => line.split(" ")[2]), ["later", "inner"]);
+  // Another request's entries still come to it.
+  await drain(get(app, "/next"));
+  assertEquals(taken, ["outer", "next"]);
+  await app.stop();
+});
+
+Deno.test("A log that nobody takes any more breaks no request, and no start", async () => {
+  for (const code of ["EPIPE", "ENOSPC"]) {
+    const real = Deno.stderr.writeSync;
+    Deno.stderr.writeSync = () => {
+      throw new Error(code);
+    };
+    try {
+      const app = new App();
+      app.get("/", async ({ log }) => log.info("lost"));
+      assertEquals((await get(app, "/")).status, 204);
+      await app.stop();
+    } finally {
+      Deno.stderr.writeSync = real;
+    }
+  }
+});
+
 Deno.test("Whatever is logged, request.log does not throw, and an entry is JSON of a bounded size", async () => {
   const entries: LogEntry[] = [];
   const app = new App({ log: (entry) => entries.push(entry) });
   const cycle: Record<string, unknown> = {};
   cycle["self"] = cycle;
   const hostile = {
+    good: 1,
     get bad(): never {
       throw new Error("getter");
     },
   };
+  const unwritable = Object.assign(() => {}, {
+    toString(): never {
+      throw new Error("toString");
+    },
+  });
   const trap = new Proxy({}, {
     ownKeys() {
       throw new Error("trap");
@@ -178,6 +230,7 @@ Deno.test("Whatever is logged, request.log does not throw, and an entry is JSON 
       at: new Date(0),
       list: [1, { a: 2n, error: new Error("inner") }],
       sign: Symbol("s"),
+      unwritable,
       cycle,
       long: "x".repeat(100_000),
       large: { text: "y".repeat(100_000) },
@@ -205,8 +258,12 @@ Deno.test("Whatever is logged, request.log does not throw, and an entry is JSON 
     not: "NaN",
     at: "1970-01-01T00:00:00.000Z",
     sign: "Symbol(s)",
+    unwritable: "a function",
     wrong: null,
   });
+  const { good, bad: thrown } = others[0]!.fields;
+  assertEquals(good, 1);
+  assertMatch(String(thrown), /^Error: getter\n/);
   assertMatch(JSON.stringify(list), /^\[1,\{"a":"2","error":"Error: inner\\n/);
   assertStringIncludes(String(round), "[Circular");
   assertEquals(typeof bad, "string");
