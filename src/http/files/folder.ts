@@ -67,6 +67,7 @@ export async function folderReply(folder: ServedFolder, asked: FolderRequest): P
   if (root === undefined || HIDDEN_SEPARATOR.test(request.path)) throw asked.refusal;
   const parts = rest === "" ? [] : rest.replace(/\/$/, "").split("/");
   const path = await findWithin(root, parts);
+  if (path === null) throw asked.refusal;
   const info = path === undefined ? undefined : await infoOf(path);
   const namesFolder = request.path.endsWith("/");
   if (path !== undefined && info?.isFile && !namesFolder) {
@@ -87,7 +88,8 @@ async function pageReply(folder: ServedFolder, asked: FolderRequest, root: strin
   const parts = folder.spa.split("/");
   const page = asksForHtml(request.headers.get("accept")) ? await findFile(root, parts) : undefined;
   if (!page) throw new HTTPError(404, refusal.detail, { headers: { vary: "accept" } });
-  const reply = await fileReply(folder, page, root, parts, request);
+  // A path can be that of a file tomorrow.
+  const reply = await fileReply({ ...folder, isImmutable: () => false }, page, root, parts, request);
   reply.headers.append("vary", "accept");
   return reply;
 }
@@ -142,7 +144,7 @@ async function preferredForm(
 }
 
 async function findFile(root: string, parts: readonly string[]): Promise<Found | undefined> {
-  const path = await findWithin(root, parts);
+  const path = await findWithin(root, parts) ?? undefined;
   const info = path === undefined ? undefined : await infoOf(path);
   return path !== undefined && info?.isFile ? { path, info } : undefined;
 }

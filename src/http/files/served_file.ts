@@ -72,7 +72,7 @@ export class ServedFile extends File {
  */
 async function pathWithin(root: string, name: string): Promise<string | undefined> {
   const folder = await realPath(root);
-  if (folder !== undefined) return await findWithin(folder, name.split("/"));
+  if (folder !== undefined) return await findWithin(folder, name.split("/")) ?? undefined;
   // An upload may make it later, or its path is wrong.
   log("warn", "The folder of file() does not exist", { root });
   return undefined;
@@ -83,17 +83,18 @@ async function pathWithin(root: string, name: string): Promise<string | undefine
  *
  * @param folder The folder, with links resolved.
  * @param parts The parts of the path in the folder. A client may have chosen them.
- * @returns The path with links resolved; undefined when there is no such entry, when a part begins
- * with a dot, and when a link leads out of the folder or to such a part.
+ * @returns The path with links resolved; undefined when there is no such entry; null when a part
+ * begins with a dot, and when a link leads out of the folder or to such a part.
  */
-export async function findWithin(folder: string, parts: readonly string[]): Promise<string | undefined> {
+export async function findWithin(folder: string, parts: readonly string[]): Promise<string | undefined | null> {
   const { join, sep: separator } = nodePath();
+  if (parts.some(isHidden)) return null;
   if (!parts.every((part) => isPlain(part, separator))) return undefined;
   const path = await realPath(join(folder, ...parts));
-  if (path === folder) return path;
+  if (path === undefined || path === folder) return path;
   const prefix = folder.endsWith(separator) ? folder : folder + separator;
-  if (!path?.startsWith(prefix)) return undefined;
-  return path.slice(prefix.length).split(separator).some((part) => part.startsWith(".")) ? undefined : path;
+  if (!path.startsWith(prefix)) return null;
+  return path.slice(prefix.length).split(separator).some(isHidden) ? null : path;
 }
 
 /** The path with links resolved; undefined when nothing is there. */
@@ -109,12 +110,14 @@ export async function infoOf(path: string): Promise<Deno.FileInfo | undefined> {
   return await Deno.lstat(path).catch(unlessAbsent);
 }
 
-/**
- * Refuses hidden files and parent folders. On Windows, `\` and `:` also leave a folder or name a
- * stream.
- */
+/** Whether a part of a path is a hidden file or the parent folder. */
+function isHidden(part: string): boolean {
+  return part.startsWith(".");
+}
+
+/** On Windows, `\` and `:` also leave a folder or name a stream. */
 function isPlain(part: string, separator: string): boolean {
-  return part !== "" && !part.startsWith(".") && !part.includes("\0") && (separator === "/" || !/[\\:]/.test(part));
+  return part !== "" && !part.includes("\0") && (separator === "/" || !/[\\:]/.test(part));
 }
 
 /** Gives undefined for an error that means that there is no file, and throws any other. */

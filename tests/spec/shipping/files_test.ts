@@ -215,6 +215,10 @@ Deno.test("unknown paths that ask for HTML get the SPA's page", async () => {
   for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
     assertEquals((await ask(app, "/unknown", HTML, method)).status, 404, method);
   }
+  // Tomorrow, an unknown path can be another one's.
+  const fixed = new App();
+  fixed.files("/", folder.path, { spa: "index.html", immutable: () => true });
+  assertEquals((await ask(fixed, "/unknown", HTML)).headers.get("cache-control"), "no-cache");
   // Without a page, nothing depends on what the client accepts.
   const plain = new App();
   plain.files("/", folder.path);
@@ -352,6 +356,13 @@ Deno.test(
       }
     }
     assertEquals(log.text, "");
+    // They are no unknown paths, which a page would answer.
+    const page = new App();
+    page.files("/", folder.path, { spa: "index.html" });
+    for (const path of ["/.env", "/.none", "/a/.hidden/x.txt", "/out.txt", "/out/secret.txt", "/env.txt", "/git"]) {
+      assertEquals((await ask(page, path, HTML)).status, 404, path);
+    }
+    assertEquals((await ask(page, "/dangling", HTML)).status, 200);
   },
 );
 
