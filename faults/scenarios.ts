@@ -3,11 +3,11 @@
 import { join } from "node:path";
 import { Denokv } from "../tests/denokv/denokv.ts";
 import type { Random } from "../tests/unit/support/random.ts";
+import { Relay } from "../tests/support/relay.ts";
 import { Cluster, type ClusterPlan } from "./cluster.ts";
 import { cutStream } from "./cut_stream.ts";
 import type { History } from "./history.ts";
 import { runPartition } from "./namespace.ts";
-import { Proxy } from "./proxy.ts";
 import { TlsFront } from "./tls_front.ts";
 
 /** A kind of run. */
@@ -49,7 +49,7 @@ interface Setting {
   readonly plan: ClusterPlan;
   readonly cluster: Cluster;
   readonly server: Denokv;
-  readonly proxy: Proxy;
+  readonly relay: Relay;
   readonly random: Random;
   readonly tell: (injected: string) => void;
 }
@@ -91,24 +91,24 @@ export const SCENARIOS: readonly Scenario[] = [
     setting.cluster.startNode(node);
     setting.tell(`killed node ${node}, ${setting.plan.isShared ? "shared" : "own"} ids`);
   }),
-  onDatabase("black-hole", {}, async ({ cluster, proxy, random, tell }) => {
+  onDatabase("black-hole", {}, async ({ cluster, relay, random, tell }) => {
     await cluster.progress(1 + random.below(TOTAL / 2));
-    proxy.state = "black hole";
+    relay.set("lossy");
     const ms = 500 + random.below(4000);
     await rest(ms);
-    proxy.state = "whole";
+    relay.set("whole");
     tell(`swallowed everything for ${ms} ms`);
   }),
   onDatabase("over-tls", {}, async (setting) => {
-    const { cluster, proxy, random, tell } = setting;
+    const { cluster, relay, random, tell } = setting;
     await loseReplies(setting);
-    proxy.state = "black hole";
+    relay.set("lossy");
     const ms = 500 + random.below(4000);
     await rest(ms);
-    proxy.state = "whole";
+    relay.set("whole");
     tell(`swallowed everything for ${ms} ms`);
     await cluster.progress(1 + random.below(TOTAL));
-    proxy.cut();
+    relay.cutOpen();
   }, { isOverTls: true }),
   onDatabase("trimming", trimmed, async ({ cluster, plan, random, tell }) => {
     if (random.oneIn(2)) {
@@ -186,28 +186,28 @@ function onDatabase(
     run: async (random, tell) => {
       await using server = await Denokv.start();
       await using front = isOverTls ? await TlsFront.start(server.url) : undefined;
-      using proxy = new Proxy(front?.port ?? server.port);
+      using relay = new Relay(front?.port ?? server.port);
       const { token } = server;
-      const topics = { url: `${front ? "https" : "http"}://127.0.0.1:${proxy.port}`, token };
+      const topics = { url: `${front ? "https" : "http"}://127.0.0.1:${relay.port}`, token };
       const launcher = () => front ? ["env", `DENO_CERT=${front.certificate}`] : [];
       const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
       const plan = { ...PLAN, ...typeof special === "function" ? special(random) : special, topics };
       await using cluster = new Cluster(folder, plan, NODES, launcher);
       cluster.start();
-      await inject({ plan, cluster, server, proxy, random, tell });
+      await inject({ plan, cluster, server, relay, random, tell });
       return await cluster.finish({ url: server.url, token });
     },
   };
 }
 
-async function loseReplies({ cluster, proxy, random, tell }: Setting): Promise<void> {
+async function loseReplies({ cluster, relay, random, tell }: Setting): Promise<void> {
   for (let rounds = 2 + random.below(3); rounds > 0; rounds--) {
     await cluster.progress(1 + random.below(TOTAL / 2));
-    proxy.state = "replies lost";
+    relay.set("replies lost");
     await rest(20 + random.below(200));
-    proxy.state = "whole";
+    relay.set("whole");
   }
-  tell(`lost ${proxy.lost} replies`);
+  tell(`lost ${relay.lost} replies`);
 }
 
 function rest(ms: number): Promise<void> {

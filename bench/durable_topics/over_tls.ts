@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import type { Denokv } from "../../tests/denokv/denokv.ts";
 import { makeCertificate } from "../../tests/support/certificate.ts";
-import { Proxy } from "../../faults/proxy.ts";
+import { Relay } from "../../tests/support/relay.ts";
 import { note } from "../figure.ts";
 import { median, ratios } from "../http/statistics.ts";
 import { ownProgram } from "../own_program.ts";
@@ -19,8 +19,8 @@ export async function measureOverTls(
 ): Promise<void> {
   const certificate = await makeCertificate();
   if (!certificate) return console.log("over TLS: this system has no openssl to make a certificate");
-  using plain = new Proxy(server.port);
-  using secure = new Proxy(server.port, certificate);
+  using plain = new Relay(server.port);
+  using secure = new Relay(server.port, { certificate });
   const folder = await Deno.makeTempDir({ prefix: "webfw_bench_" });
   try {
     const file = join(folder, "certificate.pem");

@@ -44,7 +44,7 @@ const FREEZE_NODE: Disturbance = async (setting) => {
 
 const CUT_OFF: Disturbance = async (setting) => {
   const ms = timeBeside(setting);
-  const how = setting.random.pick<Break>(["black hole", "stalled", "refused", "replies lost"]);
+  const how = setting.random.pick<Break>(["lossy", "stalled", "cut", "replies lost"]);
   await setting.nodes.cutOff(await setting.pickNode(), how, ms);
   return `cut a node off for ${ms} ms (${how})`;
 };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Denokv, hasDenokv } from "../../tests/denokv/denokv.ts";
 import { hasNats, NatsServer } from "../../tests/nats/nats_server.ts";
-import { Proxy, type WireState } from "../proxy.ts";
+import { Relay, type WireState } from "../../tests/support/relay.ts";
 
 /** Where a store is, for the application of a node. */
 export type Location = string | { readonly url: string; readonly token: string };
@@ -116,30 +116,27 @@ export type Break = Exclude<WireState, "whole">;
 export class Wire implements Disposable {
   /** Where the node finds the store. */
   readonly location: Location;
-  readonly #proxies: readonly Proxy[];
+  readonly #relays: readonly Relay[];
 
   constructor({ ports, locate }: SharedStore) {
-    this.#proxies = ports.map((port) => new Proxy(port));
-    this.location = locate(this.#proxies.map(({ port }) => port));
+    this.#relays = ports.map((port) => new Relay(port));
+    this.location = locate(this.#relays.map(({ port }) => port));
   }
 
   /** Breaks it until it is mended. */
   break(state: Break): void {
-    for (const proxy of this.#proxies) {
-      proxy.state = state;
-      if (state === "refused") proxy.cut();
-    }
+    for (const relay of this.#relays) relay.set(state);
   }
 
   mend(): void {
-    for (const proxy of this.#proxies) {
+    for (const relay of this.#relays) {
       // What a connection has lost cannot come later: it must not go on with what comes next.
-      if (proxy.state === "black hole") proxy.cut();
-      proxy.state = "whole";
+      if (relay.state === "lossy") relay.cutOpen();
+      relay.set("whole");
     }
   }
 
   [Symbol.dispose](): void {
-    for (const proxy of this.#proxies) proxy[Symbol.dispose]();
+    for (const relay of this.#relays) relay[Symbol.dispose]();
   }
 }

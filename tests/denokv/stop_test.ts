@@ -1,7 +1,7 @@
 // A program that has stopped its application exits by itself, whatever state its database is in.
 
 import { assert, assertEquals } from "@std/assert";
-import { Proxy } from "../../faults/proxy.ts";
+import { Relay } from "../support/relay.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { Denokv, hasDenokv } from "./denokv.ts";
 
@@ -24,18 +24,18 @@ const PROGRAM = `
   console.log("stopped");
 `;
 
-function test(title: string, body: (program: ChildProgram, proxy: Proxy, server: Denokv) => Promise<void>): void {
+function test(title: string, body: (program: ChildProgram, relay: Relay, server: Denokv) => Promise<void>): void {
   for (const client of ["with", "without"]) {
     Deno.test({
       name: `A program that stopped its application ends ${title}, ${client} Deno's own KV`,
       ignore: !hasDenokv,
       fn: async () => {
         await using server = await Denokv.start();
-        using proxy = new Proxy(server.port);
-        const env = { WEBFW_TOPICS: `http://127.0.0.1:${proxy.port}`, DENO_KV_ACCESS_TOKEN: server.token, KV: client };
+        using relay = new Relay(server.port);
+        const env = { WEBFW_TOPICS: `http://127.0.0.1:${relay.port}`, DENO_KV_ACCESS_TOKEN: server.token, KV: client };
         await using program = await ChildProgram.start(PROGRAM, { env });
         await program.printed("ready");
-        await body(program, proxy, server);
+        await body(program, relay, server);
         program.signal("SIGUSR1");
         await program.printed("stopped");
         const { signal, code, stderr } = await program.end();
@@ -49,17 +49,17 @@ function test(title: string, body: (program: ChildProgram, proxy: Proxy, server:
 
 test("while all is well", () => Promise.resolve());
 
-test("behind a black hole that it has noticed", async (program, proxy) => {
-  proxy.state = "black hole";
+test("behind a black hole that it has noticed", async (program, relay) => {
+  relay.set("lossy");
   await program.printed(AWAY);
 });
 
-test("behind a black hole that it has not noticed", (_program, proxy) => {
-  proxy.state = "black hole";
+test("behind a black hole that it has not noticed", (_program, relay) => {
+  relay.set("lossy");
   return Promise.resolve();
 });
 
-test("when its database was killed", async (program, _proxy, server) => {
+test("when its database was killed", async (program, _relay, server) => {
   await server.kill();
   await program.printed(AWAY);
 });

@@ -151,7 +151,7 @@ test("what the program gives is checked before anything is opened", () => {
 
 test("an application starts over IPv6, and where one of two servers is away or silent", async () => {
   await using server = await NatsServer.start();
-  using relay = new Relay(server.port, hasIpv6() ? "::1" : "127.0.0.1");
+  using relay = new Relay(server.port, { hostname: hasIpv6() ? "::1" : "127.0.0.1" });
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const urls = [
     relay.url,

@@ -2,7 +2,7 @@
 // real one.
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { Proxy } from "../../../../faults/proxy.ts";
+import { Relay } from "../../../support/relay.ts";
 import { CannotOpenError } from "../../../../src/topics/topic_errors.ts";
 import { NetworkClient } from "../../../../src/topics/kv/network_client.ts";
 import { packKey } from "../../../../src/topics/kv/npm_client.ts";
@@ -510,7 +510,7 @@ Deno.test({
       writes++;
       return reply(encodeMessage([[1, 1], [2, new Uint8Array(10)]]));
     });
-    using front = new Proxy(server.addr.port, certificate!);
+    using front = new Relay(server.addr.port, { certificate });
     const trusted = await Deno.makeTempFile({ prefix: "webfw_tls_", suffix: ".pem" });
     try {
       await Deno.writeTextFile(trusted, certificate!.cert);
