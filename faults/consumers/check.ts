@@ -1,6 +1,6 @@
 // Checks what the nodes of a run wrote down against the promises of consumers.
 
-import { type HandlerRun, isTroubled, overlapsOf, type Trouble } from "../work/trouble.ts";
+import { type HandlerRun, isDuring, isShort, isTroubled, overlapsOf, type Trouble } from "../work/trouble.ts";
 import type { ConsumerPlan, GivenUp, HandlerLine, Task } from "./plan.ts";
 
 /** The record of a run. */
@@ -11,9 +11,14 @@ export interface ConsumerHistory {
   /** The lines of all nodes, in the order of their times. */
   readonly lines: readonly HandlerLine[];
   readonly troubles: readonly Trouble[];
+  /** How many messages the consumer says are lost. */
+  readonly lost: number;
   /** The messages that were given up. */
   readonly givenUp: readonly GivenUp[];
 }
+
+/** The part of a lease that a node still has when it begins something. */
+const SURE_PART = 0.2;
 
 /** The handler of a message. */
 interface Run extends HandlerRun {
@@ -27,6 +32,7 @@ export function checkConsumer(history: ConsumerHistory): string[] {
   const { plan, tasks, lines, troubles } = history;
   const runs = runsOf(lines);
   const faults = checkEnds(history, runs);
+  if (history.lost > 0) faults.push(`the consumer lost ${history.lost} messages`);
   for (const { number, attempt } of runs) {
     if (attempt < 1 || attempt > plan.attempts) faults.push(`message ${number} was tried as try ${attempt}`);
   }
@@ -41,14 +47,21 @@ export function checkConsumer(history: ConsumerHistory): string[] {
   return faults;
 }
 
-/** What has come to its end is not repeated, unless its node could not say so. */
+/**
+ * What has come to its end is not repeated before a lease can have ended, nor by a node that has
+ * stood still for longer than its lease. Otherwise its node may not have been able to say so.
+ */
 function checkRepetitions(runs: readonly Run[], { plan: { lease }, troubles }: ConsumerHistory): string[] {
   const faults: string[] = [];
   for (const [index, { number, node, attempt, end, kind }] of runs.entries()) {
     if (kind !== "done" && kind !== "failed") continue;
     for (const again of runs.slice(index + 1)) {
       if (again.begin < end || (kind === "failed" && again.attempt !== attempt)) continue;
-      if (isTroubled(troubles, { node, from: end, to: again.begin, lease })) continue;
+      if (isTroubled(troubles, { node, from: end - lease, to: again.begin, lease })) continue;
+      const isStale = troubles.some(({ kind, node, from, to }) => {
+        return kind === "frozen" && node === again.node && to - from > lease && isDuring({ from, to }, again.begin);
+      });
+      if (again.begin > end + lease * SURE_PART && !isStale) continue;
       const what = kind === "done" ? "was handled by" : `failed in try ${attempt} on`;
       faults.push(`message ${number} ${what} ${node}, and again by ${again.node}`);
     }
@@ -62,7 +75,8 @@ function checkEnds({ plan, tasks, troubles, givenUp }: ConsumerHistory, runs: re
   const done = new Set(runs.filter(({ kind }) => kind === "done").map(({ number }) => number));
   const letters = new Map(givenUp.map((letter) => [letter.number, letter]));
   // A message is given up, too, that so many nodes had when they ended, or seemed to.
-  const isDeadly = troubles.filter(({ kind }) => kind !== "clock").length >= plan.attempts;
+  const losses = troubles.filter((trouble) => trouble.kind !== "clock" && !isShort(trouble, plan.lease));
+  const isDeadly = losses.length >= plan.attempts;
   for (const task of tasks) {
     const { number } = task;
     const letter = letters.get(number);

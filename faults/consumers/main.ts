@@ -116,11 +116,12 @@ class Scene {
     await publishing;
     const faults = await this.#waitForEnd(app) ? [] : ["the nodes have not come to the end"];
     const givenUp = await readLetters(app, failed);
+    const lost = (await reportOf(app)).lost;
     await app.stop();
     await nodes.stopAll();
     const lines = (await nodes.lines<HandlerLine>()).filter(({ number }) => number !== undefined);
     const troubles = await nodes.allTroubles();
-    faults.push(...checkConsumer({ plan: this.#plan, tasks: this.#tasks, lines, givenUp, troubles }));
+    faults.push(...checkConsumer({ plan: this.#plan, tasks: this.#tasks, lines, givenUp, lost, troubles }));
     const handled = lines.filter(({ kind }) => kind === "begin").length;
     return { faults, troubles, summary: this.#summary(handled) };
   }
@@ -128,10 +129,8 @@ class Scene {
   async #waitForEnd(app: App): Promise<boolean> {
     const end = performance.now() + (this.#flaw ? CONTROL_TIME : PATIENCE);
     for (;; await rest(200)) {
-      const { topics } = await app.reportTopics();
-      const report = topics.find(({ name }) => name === "orders");
-      const [consumer] = report?.consumers ?? [];
-      if (consumer?.lag === 0 && consumer.position === report!.head) return true;
+      const { lag, position, head } = await reportOf(app);
+      if (lag === 0 && position === head) return true;
       if (performance.now() > end) return false;
     }
   }
@@ -159,6 +158,13 @@ class Scene {
     const kind = `${concurrency} at a time, lease ${lease} ms, ${attempts} tries${hasKeys ? ", keys" : ""}`;
     return `${kind}; ${this.#injected.join(", ")}; ${this.#tasks.length} messages, ${handled} handlers`;
   }
+}
+
+/** What operators see of the consumer. */
+async function reportOf(app: App) {
+  const { topics } = await app.reportTopics();
+  const { head, consumers: [consumer] } = topics.find(({ name }) => name === "orders")!;
+  return { head, ...consumer! };
 }
 
 async function readLetters(app: App, failed: Topic<DeadLetter<Task>>): Promise<GivenUp[]> {

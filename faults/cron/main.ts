@@ -83,6 +83,8 @@ class Scene {
     });
     nodes.fill();
     await nodes.ready();
+    // Servers that have just started need some time.
+    await findRunning(nodes);
     const from = wallNow();
     await rest(MINUTE);
     await disturb({

@@ -109,9 +109,10 @@ export class LogWindow {
   async readRange(range: Range): Promise<{ readonly messages: readonly ReadMessage[]; readonly lost: number }> {
     const found: ReadMessage[] = [];
     for (let from = range.from; from < range.to;) {
-      const { messages } = await this.#read(from, { ...PAGE, maxMessages: Math.min(range.count, PAGE.maxMessages) });
-      for (const stored of messages) if (stored.cursor <= range.to) found.push(this.#toRead(stored));
-      from = messages.at(-1)?.cursor ?? range.to;
+      const page = await this.#read(from, { ...PAGE, maxMessages: Math.min(range.count, PAGE.maxMessages) });
+      for (const stored of page.messages) if (stored.cursor <= range.to) found.push(this.#toRead(stored));
+      if (page.messages.length === 0) checkReaches(page, range.to);
+      from = page.messages.at(-1)?.cursor ?? range.to;
     }
     // What was removed is missing at the beginning.
     const missing = range.count - found.length;
@@ -144,9 +145,10 @@ export class LogWindow {
     const wanted = new Set(missing);
     for (const [index, at] of missing.entries()) {
       if (found.has(at)) continue;
-      const { messages } = await this.#read(before(at), { ...PAGE, maxMessages: missing.length - index });
+      const page = await this.#read(before(at), { ...PAGE, maxMessages: missing.length - index });
+      checkReaches(page, at);
       found.set(at, undefined);
-      for (const stored of messages) if (wanted.has(stored.cursor)) found.set(stored.cursor, this.#toRead(stored));
+      for (const stored of page.messages) if (wanted.has(stored.cursor)) found.set(stored.cursor, this.#toRead(stored));
     }
     for (const { at } of late) this.#forget(at);
     return late.map(({ at }) => found.get(at));
@@ -190,6 +192,14 @@ export class LogWindow {
     this.#keptBytes -= this.#kept.get(cursor)?.bytes ?? 0;
     this.#kept.delete(cursor);
   }
+}
+
+/**
+ * Checks that a page comes from a server that has a message, or had it: one that was away does not
+ * know yet what the others have stored. A log that was set back becomes another incarnation.
+ */
+function checkReaches({ highWatermark }: LogPage, cursor: Cursor): void {
+  if (highWatermark < cursor) throw new Error("The store does not have yet what it has said before");
 }
 
 /** Before how many of some messages others are missing. The first one comes after the position. */

@@ -48,6 +48,7 @@ function faultsOf(history: Partial<ConsumerHistory>): string[] {
     lines: [...handled("a", 1, 0, 10), ...handled("b", 2, 10, 20)],
     troubles: [],
     givenUp: [],
+    lost: 0,
     ...history,
   });
 }
@@ -82,6 +83,12 @@ Deno.test("The checker finds each broken promise of consumers", () => {
     "message 1 was tried as try 3",
   ]);
   assertEquals(faultsOf({ lines: [...one, ...handled("b", 1, 20, 25), ...handled("b", 2, 30, 40)] }), [
+    "message 1 was handled by a, and again by b",
+  ]);
+  assertEquals(faultsOf({ lost: 2 }), ["the consumer lost 2 messages"]);
+  const late = [...one, ...handled("b", 1, 700, 705), ...handled("b", 2, 710, 720)];
+  assertEquals(faultsOf({ lines: late }), []);
+  assertEquals(faultsOf({ lines: late, troubles: [{ kind: "frozen", node: "b", from: -600, to: 702 }] }), [
     "message 1 was handled by a, and again by b",
   ]);
   const failed = [...handled("a", 9, 0, 1, "failed"), ...handled("a", 9, 2, 3, "failed")];
