@@ -6,7 +6,7 @@ import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../
 import type { RecordStore } from "../../../src/records/store.ts";
 import type { ConsumerContext, ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
-import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
+import type { Cursor, LogPage, LogRef, TopicStore } from "../../../src/topics/store.ts";
 import { Random } from "../../unit/support/random.ts";
 import { CapturedLog } from "./captured_log.ts";
 // Loaded before time is counted.
@@ -27,6 +27,8 @@ export class Switch {
   delay = 0;
   /** How many messages were read. */
   read = 0;
+  /** The newest message that the server has which answers; undefined if it has all. */
+  newest: Cursor | undefined;
 
   /** A store in front of another one: calls fail while it is away, and never end if it is dead. */
   guard<Store extends object>(store: Store): Store {
@@ -41,13 +43,21 @@ export class Switch {
             throw new Error("The store is away");
           }
           const result = await value.apply(target, args);
-          if (name === "read") this.read += result.messages.length;
+          if (name === "read") {
+            this.read += result.messages.length;
+            if (this.newest !== undefined) return withoutLater(result, this.newest);
+          }
           if (this.delay > 0) await rest(this.delay);
           return name === "openRecords" ? this.guard(result) : result;
         };
       },
     });
   }
+}
+
+/** A page of a server that has not got what came after a message. */
+function withoutLater(page: LogPage, newest: Cursor): LogPage {
+  return { ...page, highWatermark: newest, messages: page.messages.filter(({ cursor }) => cursor <= newest) };
 }
 
 /** How a node differs from the others. */

@@ -270,6 +270,33 @@ test("without `key`, `concurrency` is each node's", async (setting) => {
   await Promise.all(nodes.map((node) => node.stop()));
 });
 
+for (const kind of ["in hand", "tried again"]) {
+  test(`"handled until its handler resolves": a server has not got yet what is ${kind}`, async (setting) => {
+    await setting.publish("zero");
+    const { highWatermark } = await setting.store.bounds(setting.log);
+    await setting.publish("one", "two");
+    const first = new Switch();
+    const dead = await setting.node(async (data) => {
+      if (data === "zero") return;
+      if (kind === "in hand") await never();
+      throw new Error("no");
+    }, { connection: first });
+    await rest(500);
+    first.isAway = true;
+    const connection = new Switch();
+    connection.newest = highWatermark;
+    const seen: unknown[] = [];
+    const node = await setting.node((data) => seen.push(data), { connection });
+    await rest(60_000);
+    assertEquals([seen, (await setting.state()).lost], [[], 0]);
+    connection.newest = undefined;
+    await rest(60_000);
+    assertEquals([seen.sort(), (await setting.state()).lost], [["one", "two"], 0]);
+    dead.abort();
+    await Promise.all([dead.stop(), node.stop()]);
+  });
+}
+
 test(
   "`retention also takes what is not handled yet`: also all of it, and what a node had that is gone",
   async (setting, log) => {
