@@ -565,8 +565,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * @param handler Gets each error as an `HTTPError`. Returns the reply, or nothing for the default
    * reply.
    * @param shape The schema of the body and the content type, for the document.
-   * @throws {TypeError} If the handler is not a function; if the shape has no schema, or has
-   * unknown members.
+   * @throws {TypeError} If the handler is no function of two arguments; if the shape has no schema,
+   * or has unknown members.
    * @throws {RouteError} With code `conflict`, if there is a handler already; with code `frozen`,
    * if the application serves.
    */
@@ -575,9 +575,11 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       throw new RouteError("frozen", "Cannot set the error handler: the application serves already");
     }
     if (this.#errorHandler) throw new RouteError("conflict", "Cannot set the error handler: there is one already");
-    if (typeof handler !== "function") {
+    if (typeof handler !== "function" || handler.length > 2) {
       throw new TypeError(
-        `Cannot set the error handler: it must be a function, got ${quote(handler)}; write (error, request) => …`,
+        `Cannot set the error handler: it must be a function of two arguments, got ${
+          quote(handler)
+        }; write (error, request) => …`,
       );
     }
     if (shape !== undefined) checkErrorShape(shape);

@@ -89,7 +89,7 @@ function parsePort(text: string): number {
   throw new RangeError(
     `Cannot listen on the port of the variable PORT: ${
       JSON.stringify(text)
-    } is none, set a whole number from 0 to 65535`,
+    } is no port, set a whole number from 0 to 65535`,
   );
 }
 

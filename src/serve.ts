@@ -185,7 +185,7 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   }
   if (Reflect.has(globalThis, LOADING)) {
     const error = new Error(
-      `Cannot run the App in a module that "webfw" loads: name a module that only exports it, or start this one with "deno run"`,
+      `Cannot run the App in a module that "webfw" loads: write "if (import.meta.main)" before the call, or start this one with "deno run"`,
     );
     Reflect.set(globalThis, LOADING, error);
     throw error;

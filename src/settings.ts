@@ -121,6 +121,9 @@ export function settings<Input, Output>(
       ? `${name} is not set, expected: ${variable.description.type}`
       : `${name} may not be read, allow it by --allow-env=${name}`;
   });
+  if (!env && faults.some((fault) => fault.includes(" is not set, "))) {
+    faults.push("set variables in the environment, or in a file that --env-file names");
+  }
   const error = new CannotStartError(`Cannot read the settings: ${[...new Set(faults)].join("; ")}`);
   // Deno (2.9) puts another error in the place of one without frames that a module throws.
   Error.captureStackTrace(error, settings);

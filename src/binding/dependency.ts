@@ -512,6 +512,17 @@ export function isAsyncFunction(
   return value instanceof AsyncFunction;
 }
 
+/**
+ * Checks that a function takes no third argument: in Express, that is where `next` is.
+ *
+ * @param what What cannot be done, and which function it is, such as "add the middleware: it".
+ * @param cure How to write the function.
+ * @throws {TypeError} If it has more than two parameters before the first one with a default.
+ */
+export function checkArity({ length }: (...args: never[]) => unknown, what: string, cure: string): void {
+  if (length > 2) throw new TypeError(`Cannot ${what} gets two arguments, not ${length}; write ${cure}`);
+}
+
 /** Whether a value is an `async function*`. */
 export function isAsyncGeneratorFunction(
   value: unknown,

@@ -1,5 +1,5 @@
 /** Middleware, and the boundary where errors become replies. */
-import { isAsyncFunction } from "../binding/dependency.ts";
+import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
 import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
 import {
   isThrownReply,
@@ -62,13 +62,16 @@ export type ErrorBoundary = (
 /**
  * Checks a middleware.
  *
- * @throws {TypeError} If it is not an async function.
+ * @throws {TypeError} If it is not an async function of at most two arguments.
  */
 export function checkMiddleware(middleware: unknown): Middleware {
-  if (isAsyncFunction(middleware)) return middleware as Middleware;
-  throw new TypeError(
-    "Cannot add the middleware: it must be an async function, write async (request, next) => …",
-  );
+  if (!isAsyncFunction(middleware)) {
+    throw new TypeError(
+      "Cannot add the middleware: it must be an async function, write async (request, next) => …",
+    );
+  }
+  checkArity(middleware, "add the middleware: it", "async (request, next) => …");
+  return middleware as Middleware;
 }
 
 /** A step of a reply on its way from the handler to the server. */

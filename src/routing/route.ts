@@ -3,6 +3,7 @@ import { type Binder, compileBinder } from "../binding/binder.ts";
 import { hasGuards } from "../binding/scope_guards.ts";
 import { isStream } from "../binding/stream_body.ts";
 import {
+  checkArity,
   isAsyncFunction,
   isAsyncGeneratorFunction,
   type PreparedDependency,
@@ -321,7 +322,9 @@ function checkHandler(
   handler: unknown,
   name: string,
 ): asserts handler is AnyHandler {
-  if (isAsyncFunction(handler) || isAsyncGeneratorFunction(handler)) return;
+  if (isAsyncFunction(handler) || isAsyncGeneratorFunction(handler)) {
+    return checkArity(handler, `register ${name}: the handler`, "async (request, args) => …");
+  }
   const got = typeof handler === "function" ? "a sync function" : typeof handler;
   throw new TypeError(
     `Cannot register ${name}: the handler must be an async function, got ${got}; write async (request, args) => …`,

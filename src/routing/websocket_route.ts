@@ -1,5 +1,5 @@
 /** WebSocket routes: the record of a route, and the endpoint that accepts a handshake. */
-import { isAsyncFunction } from "../binding/dependency.ts";
+import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { HTTPError } from "../errors.ts";
 import { contextOf, type RequestContext } from "../http/request.ts";
@@ -184,7 +184,9 @@ export class OpenWebSockets {
 }
 
 function checkHandler(handler: unknown, name: string): asserts handler is WebSocketHandler {
-  if (isAsyncFunction(handler)) return;
+  if (isAsyncFunction(handler)) {
+    return checkArity(handler, `register ${name}: the handler`, "async (socket, args) => …");
+  }
   const got = typeof handler === "function" ? "another function" : typeof handler;
   throw new TypeError(
     `Cannot register ${name}: the handler must be an async function, got ${got}; write async (socket, args) => …`,

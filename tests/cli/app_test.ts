@@ -124,7 +124,7 @@ Deno.test("Every command refuses a module that calls run(), in one line that say
     `export { app } from "./main.ts";\nimport { app } from "./main.ts";\napp.run().catch(() => {});`,
   );
   const message =
-    `error: Cannot run the App in a module that "webfw" loads: name a module that only exports it, or start this one with "deno run"`;
+    `error: Cannot run the App in a module that "webfw" loads: write "if (import.meta.main)" before the call, or start this one with "deno run"`;
   for (const command of ["run", "routes", "openapi", "asyncapi", "topics"]) {
     for (const file of ["serve.ts", "both.ts"]) {
       const { code, stdout, stderr } = await Webfw.finish([command, file], { cwd: project.path });

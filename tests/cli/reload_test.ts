@@ -111,7 +111,7 @@ Deno.test("A missing application waits for the next edit", async () => {
     "main.ts": "export const ap = 1;",
   });
   await using webfw = await Webfw.start([...ARGS, "0"], { cwd: project.path });
-  await webfw.stderr.next(/^error: Cannot find "app" in "main\.ts": it exports "ap"$/);
+  await webfw.stderr.next(/^error: Cannot find "app" in "main\.ts": it exports "ap", export the application as "app"$/);
   await webfw.stderr.next(/^Waiting for a change$/);
   await project.write("main.ts", `export const app = { fetch: () => new Response("found") };`);
   assertEquals(await reply(await webfw.origin()), "found");

@@ -127,8 +127,12 @@ Deno.test("A target that cannot be run is an error of one line, with a non-zero 
     [["folder"], 1, /^error: Cannot find module "folder": it is a folder without main\.ts, name a file in it$/],
     [["app.js"], 1, /^error: Cannot find module "app\.js": did you mean "app\.ts"\?$/],
     [["app.ts/app.ts"], 1, /^error: Cannot find module "app\.ts\/app\.ts"$/],
-    [["app.ts:api"], 1, /^error: Cannot find "api" in "app\.ts": it exports "app"$/],
-    [["empty.ts"], 1, /^error: Cannot find "app" or "default" in "empty\.ts": it exports nothing$/],
+    [["app.ts:api"], 1, /^error: Cannot find "api" in "app\.ts": it exports "app", export the application as "api"$/],
+    [
+      ["empty.ts"],
+      1,
+      /^error: Cannot find "app" or "default" in "empty\.ts": it exports nothing, export the application as "app"$/,
+    ],
     [
       ["values.ts:a"],
       1,

@@ -78,8 +78,36 @@ Deno.test("Tags that are one text, and an error handler that is no function, are
   const onError: Untyped = { schema: v.string() };
   assertEquals(
     refusalOf(() => new App().onError(onError)),
-    "Cannot set the error handler: it must be a function, got object; write (error, request) => …",
+    "Cannot set the error handler: it must be a function of two arguments, got object; write (error, request) => …",
   );
+});
+
+Deno.test("A function that takes next as its third argument, as in Express, is an error that says what it gets", () => {
+  const three: Untyped = async (_request: unknown, _reply: unknown, _next: unknown) => {};
+  const four: Untyped = (_error: unknown, _request: unknown, _reply: unknown, _next: unknown) => {};
+  const table: [declare: () => unknown, message: string][] = [
+    [
+      () => new App().middleware(three),
+      "Cannot add the middleware: it gets two arguments, not 3; write async (request, next) => …",
+    ],
+    [
+      () => new Router().middleware(three),
+      "Cannot add the middleware: it gets two arguments, not 3; write async (request, next) => …",
+    ],
+    [
+      () => new App().get("/a", three),
+      "Cannot register GET /a: the handler gets two arguments, not 3; write async (request, args) => …",
+    ],
+    [
+      () => new App().websocket("/a", three),
+      "Cannot register WEBSOCKET /a: the handler gets two arguments, not 3; write async (socket, args) => …",
+    ],
+    [
+      () => new App().onError(four),
+      "Cannot set the error handler: it must be a function of two arguments, got function; write (error, request) => …",
+    ],
+  ];
+  for (const [declare, message] of table) assertEquals(refusalOf(declare), message);
 });
 
 Deno.test("A schema of another library is an error that says which library it is of", () => {

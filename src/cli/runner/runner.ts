@@ -144,7 +144,11 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     if (name === undefined) {
       const wanted = names.map((name) => `"${name}"`).join(" or ");
       const exported = Object.keys(module).map((name) => `"${name}"`).join(", ");
-      return await this.fail(`Cannot find ${wanted} in "${path}": it exports ${exported || "nothing"}`);
+      return await this.fail(
+        `Cannot find ${wanted} in "${path}": it exports ${exported || "nothing"}, export the application as "${
+          names[0]
+        }"`,
+      );
     }
     const value = module[name];
     if (this.#isRunnable(value)) return value;
@@ -162,8 +166,12 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   > {
     // While this is set, App.run() throws, and stores the error here: a module may not wait for it.
     const loading = Symbol.for("webfw.loading");
+    // Below the frames of the framework are those of the user, which are the ones that are shown.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 50;
     Reflect.set(globalThis, loading, true);
     const [loaded] = await Promise.allSettled([this.#load()]);
+    Error.stackTraceLimit = stackTraceLimit;
     const refusal: unknown = Reflect.get(globalThis, loading);
     Reflect.deleteProperty(globalThis, loading);
     return { loaded, refusal: refusal instanceof Error ? refusal : undefined };
@@ -220,7 +228,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     const colors = !Deno.noColor && Deno.stderr.isTerminal();
     const report = Deno.inspect(thrown, { colors }).split("\n").filter((line) => !this.#isOwnFrame(line));
     // The last frame can end with the brace before a cause.
-    const own = report.filter((line) => !/^\s+at .*(\/@webfw\/core[@/]|\b(ext|node):)[^{]*$/.test(line));
+    const own = report.filter((line) => !/^\s+at .*(\/@webfw\/core[@/]|\b(ext|node):|<anonymous>)[^{]*$/.test(line));
     const env = { name: "env", variable: "WEBFW_LOG" } as const;
     const isFull = Deno.permissions.querySync(env).state === "granted" && Deno.env.get(env.variable) === "full";
     return await this.fail(`${message}\n${(isFull || !/^\s+at /m.test(own.join("\n")) ? report : own).join("\n")}`);

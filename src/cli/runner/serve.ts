@@ -173,7 +173,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     const port = Number(text);
     if (/^\d+$/.test(text) && port <= 65_535) return port;
     return this.failForGood(
-      `Cannot listen on the port of the variable PORT: ${JSON.stringify(text)} is none, ` +
+      `Cannot listen on the port of the variable PORT: ${JSON.stringify(text)} is no port, ` +
         "set a whole number from 0 to 65535",
     );
   }

@@ -85,7 +85,8 @@ Deno.test("webfw env prints .env.example, without starting and though the variab
   const read = await run(project, "run", "main.ts");
   assertEquals([read.code, read.stderr], [
     1,
-    "error: Cannot read the settings: TOKEN is not set, expected: string, min length >=32",
+    "error: Cannot read the settings: TOKEN is not set, expected: string, min length >=32; " +
+    "set variables in the environment, or in a file that --env-file names",
   ]);
 });
 

@@ -88,7 +88,7 @@ Deno.test("A PORT that is no port is one clear line, before the application star
         "",
         `error: Uncaught (in promise) RangeError: Cannot listen on the port of the variable PORT: ${
           JSON.stringify(port)
-        } is none, set a whole number from 0 to 65535`,
+        } is no port, set a whole number from 0 to 65535`,
       ],
     );
   }

@@ -36,3 +36,23 @@ Deno.test("an error of a module shows its message and the application's own fram
   assertStringIncludes(full, "/vendor/@webfw/core/src/routing/");
   assertStringIncludes(full, "at declare (");
 });
+
+Deno.test("an error from deep inside the framework shows the application's own frame, and none of the runtime", async () => {
+  await using project = await Project.create({
+    "main.ts": `import { App } from "@webfw/core";
+import * as v from "valibot";
+export const app = new App();
+app.get("/a/{b}", { params: { c: v.number() } as never }, async () => {});
+`,
+  });
+  const cwd = project.path;
+  const framework = join(cwd, "vendor", "@webfw", "core");
+  await copyFramework(framework);
+  const imports = await frameworkImports(framework);
+  await project.write("deno.json", { imports, lock: false, allowScripts: { deny: ["npm:@scarf/scarf"] } });
+  const { stderr } = await Webfw.finish(["run", "main.ts"], { cwd });
+  const [message = "", ...frames] = stderr.slice(stderr.indexOf("RouteError:")).split("\n");
+  assertStringIncludes(message, 'Cannot bind the path of GET /a/{b}: it has no "{c}"');
+  const places = frames.map((line) => line.trim().replace(/file:.*\//, ""));
+  assertEquals(places.filter((place) => place.startsWith("at ")), ["at main.ts:4:5 {"]);
+});
