@@ -226,12 +226,25 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   /** The same as `fail` for what the user's code threw, with the frames of its own files. */
   protected async failWith(message: string, thrown: unknown): Promise<never> {
     const colors = !Deno.noColor && Deno.stderr.isTerminal();
-    const report = Deno.inspect(thrown, { colors }).split("\n").filter((line) => !this.#isOwnFrame(line));
-    // The last frame can end with the brace before a cause.
-    const own = report.filter((line) => !/^\s+at .*(\/@webfw\/core[@/]|\b(ext|node):|<anonymous>)[^{]*$/.test(line));
+    const lines = Deno.inspect(thrown, { colors }).split("\n");
+    const report = this.#withoutFrames(lines, (line) => this.#isOwnFrame(line));
+    const foreign =
+      /^\s+(?:at .*(?:\/@webfw\/core[@/]|\b(?:ext|node):|<anonymous>)|\.{3} \d+ lines matching cause stack trace )/;
+    const own = this.#withoutFrames(report, (line) => foreign.test(line));
     const env = { name: "env", variable: "WEBFW_LOG" } as const;
     const isFull = Deno.permissions.querySync(env).state === "granted" && Deno.env.get(env.variable) === "full";
     return await this.fail(`${message}\n${(isFull || !/^\s+at /m.test(own.join("\n")) ? report : own).join("\n")}`);
+  }
+
+  /** The lines of a described error without some of its frames. */
+  #withoutFrames(lines: readonly string[], isLeftOut: (line: string) => boolean): string[] {
+    const kept: string[] = [];
+    for (const line of lines) {
+      if (!isLeftOut(line)) kept.push(line);
+      // The last frame can end with the brace before a cause.
+      else if (line.endsWith(" {")) kept.push(`${kept.pop() ?? ""} {`);
+    }
+    return kept;
   }
 
   /**

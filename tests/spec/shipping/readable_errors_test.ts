@@ -56,3 +56,29 @@ app.get("/a/{b}", { params: { c: v.number() } as never }, async () => {});
   const places = frames.map((line) => line.trim().replace(/file:.*\//, ""));
   assertEquals(places.filter((place) => place.startsWith("at ")), ["at main.ts:4:5 {"]);
 });
+
+Deno.test("an error of a lifespan with a cause shows both with the application's own frames alone", async () => {
+  await using project = await Project.create({
+    "main.ts": `import { App } from "@webfw/core";
+export const app = new App();
+app.lifespan(async function* () {
+  throw new Error("No database", { cause: new Error("Refused") });
+});
+`,
+  });
+  const cwd = project.path;
+  const framework = join(cwd, "vendor", "@webfw", "core");
+  await copyFramework(framework);
+  const imports = await frameworkImports(framework);
+  await project.write("deno.json", { imports, lock: false, allowScripts: { deny: ["npm:@scarf/scarf"] } });
+  const { stderr } = await Webfw.finish(["run", "main.ts", "-p", "0"], { cwd });
+  const lines = stderr.slice(stderr.indexOf("error:")).split("\n");
+  assertEquals(lines.map((line) => line.replace(/file:.*\//, "")), [
+    'error: "main.ts" failed',
+    "Error: No database",
+    "    at main.ts:4:9 {",
+    "  [cause]: Error: Refused",
+    "      at main.ts:4:43",
+    "}",
+  ]);
+});
