@@ -18,10 +18,8 @@ export type LogValues = Readonly<Record<string, LogValue>>;
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** The folder of the framework; undefined in a bundle. */
-const FRAMEWORK = import.meta.url.endsWith("/src/log_text.ts")
-  ? import.meta.url.slice(0, -"log_text.ts".length)
-  : undefined;
+/** The folder of the framework, or of its bundles in a release; undefined in the bundle of a program. */
+const FRAMEWORK = /^.+\/src\/(?=log_text\.ts$)|^.+\/@webfw\/core\/[^/]+\/dist\//.exec(import.meta.url)?.[0];
 
 /** How many characters of a long text are kept: of its beginning, and of its end, a stack. */
 const MAX_BEGIN = 12_000;

@@ -123,7 +123,7 @@ Deno.test("The published packages", async (t) => {
       assertEquals(files.includes(file), true, file);
     }
     const strangers = files.filter((file) =>
-      !/^\/(src\/.+\.ts|src\/cli\/template\.json|(mod|auth|middleware|store|openapi|types|client|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/
+      !/^\/((src|dist)\/.+\.[tj]s|src\/cli\/template\.json|(mod|auth|middleware|store|openapi|types|client|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/
         .test(file)
     );
     assertEquals(strangers, []);
@@ -132,6 +132,24 @@ Deno.test("The published packages", async (t) => {
       "/deno.json",
       "/main.ts",
     ]);
+  });
+
+  await t.step("fetch at most 120 files for a program of one route", async () => {
+    await using project = await Project.create({
+      "main.ts": `import { App } from "jsr:@webfw/core";
+const app = new App();
+app.get("/", async () => "Hello");
+await app.run({ port: 0, onListen: () => Deno.exit() });`,
+    });
+    const command = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "main.ts"],
+      cwd: project.path,
+      env: { ...env, DENO_DIR: join(project.path, "deno_dir") },
+    });
+    const { code, stderr } = await command.output();
+    const output = new TextDecoder().decode(stderr);
+    const files = output.split("\n").filter((line) => line.startsWith("Download "));
+    assertEquals([code, files.length > 20, files.length <= 120], [0, true, true], output);
   });
 
   await t.step("have a client whose bundle holds nothing of the server", async () => {

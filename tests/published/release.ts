@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import { bundleRelease } from "../../tools/bundle_release.ts";
 import { stageWorkspace } from "../../tools/staged_workspace.ts";
 import type { Registry } from "./registry.ts";
 
@@ -19,6 +20,7 @@ export async function publishPackages(env: Record<string, string>): Promise<void
   try {
     await Deno.copyFile(join(ROOT, "deno.json"), join(stage, "deno.json"));
     await Deno.remove(join(stage, "deno.lock"));
+    await bundleRelease(stage, env);
     await publish(stage, env);
     await publish(join(stage, "packages/cli"), env);
   } finally {
