@@ -46,6 +46,12 @@ interface ListedTool {
 
 type Sdk = typeof import("@modelcontextprotocol/server");
 
+/**
+ * The specifier of the package. For a literal in `import()`, Deno would download it with every
+ * application. Because of its types, `deno cache` downloads it.
+ */
+export const PACKAGE: string = "npm:@modelcontextprotocol/server@^2.4.0";
+
 /** The revision without a handshake: each request names its version. */
 const MODERN_VERSION = "2026-07-28";
 /** The revisions with a handshake, newest first. A request without a version is of the oldest. */
@@ -87,7 +93,9 @@ export class McpServer {
   }
 
   static async load(app: McpApplication): Promise<McpServer> {
-    return new McpServer(await import("@modelcontextprotocol/server"), app);
+    // deno-lint-ignore webfw/import-direction -- see PACKAGE
+    const sdk: Sdk = await import(PACKAGE);
+    return new McpServer(sdk, app);
   }
 
   /**

@@ -1,7 +1,15 @@
 /** The files that the documentation page loads: those of Swagger UI, and some of our own. */
+// A type alone: `deno cache` downloads the package for it, and `deno run` does not.
+import type {} from "swagger-ui-dist";
 import { cachedReply, contentHash } from "../../http/files/conditional.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import { REDIRECT_SCRIPT, SIGN_IN_SCRIPT } from "./sign_in.ts";
+
+/**
+ * The specifier of the package. For a literal in `import()`, Deno would download it with every
+ * application.
+ */
+export const PACKAGE: string = "npm:swagger-ui-dist@^5.35.0";
 
 interface Asset {
   readonly contentType: string;
@@ -248,13 +256,13 @@ const ASSETS: Readonly<Record<AssetName, Asset>> = {
   "swagger-ui.css": {
     contentType: CSS,
     tag: swaggerUIVersion,
-    read: async () => (await import("swagger-ui-dist/swagger-ui.css", { with: { type: "text" } })).default,
+    read: () => readFile("swagger-ui.css"),
   },
   "page.css": { contentType: CSS, tag: () => contentHash(STYLE), read: async () => STYLE },
   "swagger-ui.js": {
     contentType: JAVASCRIPT,
     tag: swaggerUIVersion,
-    read: async () => (await import("swagger-ui-dist/swagger-ui-bundle.js", { with: { type: "text" } })).default,
+    read: () => readFile("swagger-ui-bundle.js"),
   },
   "page.js": { contentType: JAVASCRIPT, tag: () => contentHash(SCRIPT), read: async () => SCRIPT },
   "oauth2-redirect.js": {
@@ -279,7 +287,14 @@ export async function answerAsset({ headers, query }: HttpRequest<unknown>, name
   return await cachedReply(headers, { ...asset, tag }, { "cache-control": cacheControl });
 }
 
+/** Reads a file of Swagger UI. */
+async function readFile(name: string): Promise<string> {
+  // deno-lint-ignore webfw/import-direction -- see PACKAGE
+  return (await import(`${PACKAGE}/${name}`, { with: { type: "text" } })).default;
+}
+
 async function swaggerUIVersion(): Promise<string> {
-  const { default: { version } } = await import("swagger-ui-dist/package.json", { with: { type: "json" } });
-  return version;
+  // deno-lint-ignore webfw/import-direction -- see PACKAGE
+  const module: { default: { version: string } } = await import(`${PACKAGE}/package.json`, { with: { type: "json" } });
+  return module.default.version;
 }
