@@ -134,22 +134,83 @@ Deno.test("The published packages", async (t) => {
     ]);
   });
 
-  await t.step("fetch at most 120 files for a program of one route", async () => {
-    await using project = await Project.create({
-      "main.ts": `import { App } from "jsr:@webfw/core";
+  await t.step("fetch at most 120 files for a program of one route, and others when they are first used", async () => {
+    const program = (use: string) =>
+      `import { App } from "jsr:@webfw/core";
 const app = new App();
-app.get("/", async () => "Hello");
-await app.run({ port: 0, onListen: () => Deno.exit() });`,
+app.get("/", { tool: true }, async function hello() {
+  return "Hello";
+});
+const onListen = async ({ port }: { port: number }) => {
+  const origin = \`http://127.0.0.1:\${port}\`;
+  const reply = await fetch(origin + ${use});
+  await reply.body?.cancel();
+  Deno.exit(reply.ok ? 0 : 1);
+};
+await app.run({ port: 0, onListen });
+`;
+    const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    const headers = JSON.stringify({ "content-type": "application/json" });
+    await using project = await Project.create({
+      "hello.ts": program('"/"'),
+      "docs.ts": program('"/docs"'),
+      "agent.ts": program(`"/mcp", { method: "POST", headers: ${headers}, body: ${JSON.stringify(ping)} }`),
+    });
+    const fetchedBy = async (...args: string[]) => {
+      const command = new Deno.Command(Deno.execPath(), {
+        args,
+        cwd: project.path,
+        env: { ...env, DENO_DIR: join(project.path, "deno_dir") },
+      });
+      const { code, stderr } = await command.output();
+      const output = new TextDecoder().decode(stderr);
+      assertEquals(code, 0, output);
+      return output.split("\n").filter((line) => line.startsWith("Download "));
+    };
+    const late = (files: readonly string[]) =>
+      files.flatMap((file) => /\/(swagger-ui-dist|@modelcontextprotocol\/server)\/-\//.exec(file)?.[1] ?? []);
+
+    const files = await fetchedBy("run", "-A", "hello.ts");
+    assertEquals([files.length > 20, files.length <= 120, late(files)], [true, true, []], files.join("\n"));
+    assertEquals(late(await fetchedBy("run", "-A", "docs.ts")), ["swagger-ui-dist"]);
+    assertEquals(late(await fetchedBy("run", "-A", "agent.ts")), ["@modelcontextprotocol/server"]);
+
+    await Deno.remove(join(project.path, "deno_dir"), { recursive: true });
+    const cached = late(await fetchedBy("cache", "hello.ts", "docs.ts", "agent.ts"));
+    assertEquals(cached.sort(), ["@modelcontextprotocol/server", "swagger-ui-dist"]);
+    for (const file of ["docs.ts", "agent.ts"]) await fetchedBy("run", "-A", "--cached-only", file);
+  });
+
+  await t.step("have one class for each error, in all entry points", async () => {
+    await using project = await Project.create({
+      "main.ts": `import { App, HTTPError } from "jsr:@webfw/core";
+import { bearer } from "jsr:@webfw/core/auth";
+import { client, ProblemError } from "jsr:@webfw/core/client";
+import { TestClient } from "jsr:@webfw/core/testing";
+
+const app = new App();
+const user = bearer((token) => {
+  if (token !== "right") throw new HTTPError(403, "Wrong token");
+  return token;
+});
+const open = app.get("/{id}", { guards: [user] }, async () => "open");
+type api = { open: typeof open };
+const headers = { authorization: "Bearer wrong" };
+await using test = new TestClient<api>(app, { headers });
+const plain = client<api>("http://localhost", { fetch: app.fetch, headers });
+for (const api of [test.api, plain]) {
+  const error: unknown = await api.get("/{id}", { id: "1" }).catch((error: unknown) => error);
+  console.log(error instanceof ProblemError && error.problem.status);
+}
+`,
     });
     const command = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "main.ts"],
+      args: ["run", "-A", "--check", "main.ts"],
       cwd: project.path,
-      env: { ...env, DENO_DIR: join(project.path, "deno_dir") },
+      env,
     });
-    const { code, stderr } = await command.output();
-    const output = new TextDecoder().decode(stderr);
-    const files = output.split("\n").filter((line) => line.startsWith("Download "));
-    assertEquals([code, files.length > 20, files.length <= 120], [0, true, true], output);
+    const { stdout, stderr } = await command.output();
+    assertEquals(new TextDecoder().decode(stdout), "403\n403\n", new TextDecoder().decode(stderr));
   });
 
   await t.step("have a client whose bundle holds nothing of the server", async () => {

@@ -4,7 +4,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { App, type AppOptions } from "@webfw/core";
 
-const DESCRIBE = new URL("../../../../src/describe/page/", import.meta.url);
 const ORIGIN = "http://localhost";
 
 const HOSTILE_TEXTS = [
@@ -186,21 +185,4 @@ Deno.test("All URLs of the page lead to its own files, at the root and below the
       ]);
     }
   }
-});
-
-Deno.test("The package of Swagger UI is imported on first use only", async () => {
-  const statically: string[] = [];
-  const dynamically: string[] = [];
-  const collect: Deno.lint.Rule = {
-    create: () => ({
-      ImportDeclaration: ({ source }) => void statically.push(source.value),
-      ImportExpression: ({ source }) => void dynamically.push(String(source.type === "Literal" && source.value)),
-    }),
-  };
-  for await (const { name } of Deno.readDir(DESCRIBE)) {
-    const source = await Deno.readTextFile(new URL(name, DESCRIBE));
-    Deno.lint.runPlugin({ name: "imports", rules: { collect } }, name, source);
-  }
-  const ofSwaggerUI = (specifiers: string[]) => specifiers.filter((specifier) => specifier.includes("swagger-ui-dist"));
-  assertEquals([ofSwaggerUI(statically), ofSwaggerUI(dynamically).length], [[], 3]);
 });
