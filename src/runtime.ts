@@ -1,4 +1,4 @@
-/** What the framework asks of Deno and Node.js: the environment, permissions, built-in modules. */
+/** What the framework asks of Deno and Node.js: the environment, permissions, modules that are loaded late. */
 
 /**
  * Reads an environment variable. Without the permission it counts as not set: asking for the
@@ -68,4 +68,21 @@ export function nodeAsyncHooks(): typeof import("node:async_hooks") {
 /** The module `node:timers`, for `setImmediate`. */
 export function nodeTimers(): typeof import("node:timers") {
   return timers ??= scope.process.getBuiltinModule("node:timers");
+}
+
+/**
+ * Loads a module of a package that few applications need. For a literal in `import()`, Deno would
+ * download the package with every application.
+ *
+ * @param specifier Such as `npm:jose@^6/jwks`.
+ * @param type The type of a file that is no code.
+ * @throws {Error} If it cannot be loaded.
+ */
+export async function importLate<Module>(specifier: string, type?: "json" | "text"): Promise<Module> {
+  try {
+    // deno-lint-ignore webfw/import-direction -- the packages are in tests/unit/describe/late_packages_test.ts
+    return type === undefined ? await import(specifier) : await import(specifier, { with: { type } });
+  } catch (cause) {
+    throw new Error(`Cannot load "${specifier}": it could not be downloaded, run "deno cache" beforehand`, { cause });
+  }
 }

@@ -189,11 +189,11 @@ import { client, ProblemError } from "jsr:@webfw/core/client";
 import { TestClient } from "jsr:@webfw/core/testing";
 
 const app = new App();
-const user = bearer((token) => {
+const user = bearer(async (token) => {
   if (token !== "right") throw new HTTPError(403, "Wrong token");
   return token;
 });
-const open = app.get("/{id}", { guards: [user] }, async () => "open");
+const open = app.get("/{id}", { deps: { user } }, async () => "open");
 type api = { open: typeof open };
 const headers = { authorization: "Bearer wrong" };
 await using test = new TestClient<api>(app, { headers });

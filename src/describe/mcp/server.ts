@@ -14,6 +14,7 @@ import { toHTTPError } from "../../http/reply.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { describeError } from "../../log.ts";
 import type { Route, TokenAdviceOf } from "../../routing/route.ts";
+import { importLate } from "../../runtime.ts";
 import { findOverflows } from "../../schema/coerce_json.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
 import { Permissions } from "./permissions.ts";
@@ -46,10 +47,7 @@ interface ListedTool {
 
 type Sdk = typeof import("@modelcontextprotocol/server");
 
-/**
- * The specifier of the package. For a literal in `import()`, Deno would download it with every
- * application. Because of its types, `deno cache` downloads it.
- */
+/** The package, which is downloaded on first use. Because of its types, `deno cache` downloads it, too. */
 export const PACKAGE: string = "npm:@modelcontextprotocol/server@^2.4.0";
 
 /** The revision without a handshake: each request names its version. */
@@ -93,9 +91,7 @@ export class McpServer {
   }
 
   static async load(app: McpApplication): Promise<McpServer> {
-    // deno-lint-ignore webfw/import-direction -- see PACKAGE
-    const sdk: Sdk = await import(PACKAGE);
-    return new McpServer(sdk, app);
+    return new McpServer(await importLate<Sdk>(PACKAGE), app);
   }
 
   /**

@@ -3,12 +3,10 @@
 import type {} from "swagger-ui-dist";
 import { cachedReply, contentHash } from "../../http/files/conditional.ts";
 import type { HttpRequest } from "../../http/request.ts";
+import { importLate } from "../../runtime.ts";
 import { REDIRECT_SCRIPT, SIGN_IN_SCRIPT } from "./sign_in.ts";
 
-/**
- * The specifier of the package. For a literal in `import()`, Deno would download it with every
- * application.
- */
+/** The package of Swagger UI, which is downloaded on first use. */
 export const PACKAGE: string = "npm:swagger-ui-dist@^5.35.0";
 
 interface Asset {
@@ -256,13 +254,13 @@ const ASSETS: Readonly<Record<AssetName, Asset>> = {
   "swagger-ui.css": {
     contentType: CSS,
     tag: swaggerUIVersion,
-    read: () => readFile("swagger-ui.css"),
+    read: () => readSwaggerUI("swagger-ui.css"),
   },
   "page.css": { contentType: CSS, tag: () => contentHash(STYLE), read: async () => STYLE },
   "swagger-ui.js": {
     contentType: JAVASCRIPT,
     tag: swaggerUIVersion,
-    read: () => readFile("swagger-ui-bundle.js"),
+    read: () => readSwaggerUI("swagger-ui-bundle.js"),
   },
   "page.js": { contentType: JAVASCRIPT, tag: () => contentHash(SCRIPT), read: async () => SCRIPT },
   "oauth2-redirect.js": {
@@ -287,14 +285,10 @@ export async function answerAsset({ headers, query }: HttpRequest<unknown>, name
   return await cachedReply(headers, { ...asset, tag }, { "cache-control": cacheControl });
 }
 
-/** Reads a file of Swagger UI. */
-async function readFile(name: string): Promise<string> {
-  // deno-lint-ignore webfw/import-direction -- see PACKAGE
-  return (await import(`${PACKAGE}/${name}`, { with: { type: "text" } })).default;
+async function readSwaggerUI(name: string): Promise<string> {
+  return (await importLate<{ default: string }>(`${PACKAGE}/${name}`, "text")).default;
 }
 
 async function swaggerUIVersion(): Promise<string> {
-  // deno-lint-ignore webfw/import-direction -- see PACKAGE
-  const module: { default: { version: string } } = await import(`${PACKAGE}/package.json`, { with: { type: "json" } });
-  return module.default.version;
+  return (await importLate<{ default: { version: string } }>(`${PACKAGE}/package.json`, "json")).default.version;
 }

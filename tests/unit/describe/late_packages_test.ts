@@ -1,10 +1,11 @@
 // An application downloads neither the SDK of agents nor Swagger UI before they are first used.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import config from "../../../deno.json" with { type: "json" };
 import { PACKAGE as SDK } from "../../../src/describe/mcp/server.ts";
 import { PACKAGE as SWAGGER_UI } from "../../../src/describe/page/assets.ts";
+import { importLate } from "../../../src/runtime.ts";
 import { prepareDeno } from "../../../tools/deno.ts";
 
 interface ModuleGraph {
@@ -34,4 +35,12 @@ Deno.test("Deno finds the SDK of the protocol and Swagger UI by their types alon
 Deno.test("The specifiers that are imported late have the versions of deno.json", () => {
   const { "@modelcontextprotocol/server": sdk, "swagger-ui-dist": swaggerUI } = config.imports;
   assertEquals([SDK, SWAGGER_UI], [sdk, swaggerUI]);
+});
+
+Deno.test("A package that cannot be loaded is an error with a cure", async () => {
+  await assertRejects(
+    () => importLate("data:text/javascript,throw new Error()"),
+    Error,
+    `Cannot load "data:text/javascript,throw new Error()": it could not be downloaded, run "deno cache" beforehand`,
+  );
 });
