@@ -109,18 +109,29 @@ export function settings<Input, Output>(
     if (value !== undefined) given[name] = value;
     if (isDescribed && !variable.accepts(value)) given[name] = variable.madeUp();
   }
-  const { issues, value } = ready["~run"]({ value: given }, ALL_ISSUES) as Dataset;
-  // Whatever is wrong, the rest of the module is to be loaded, with the settings that it declares.
-  if (!issues || isDescribed) return value as Output;
-  const faults = issues.map((issue) => {
-    const variable = variables.get(String(issue.path?.[0]?.key));
-    if (!variable) return faultOf("the settings", issue, messagesOf(nodeOf(schema)));
-    const { name } = variable;
-    if (name in given) return faultOf(name, issue, messagesOf(variable.declared));
-    return env || mayRead(name)
-      ? `${name} is not set, expected: ${variable.description.type}`
+  const absent = ({ name, description }: Variable): string =>
+    env || mayRead(name)
+      ? `${name} is not set, expected: ${description.type}`
       : `${name} may not be read, allow it by --allow-env=${name}`;
-  });
+  let faults: string[];
+  try {
+    const { issues, value } = ready["~run"]({ value: given }, ALL_ISSUES) as Dataset;
+    // Whatever is wrong, the rest of the module is to be loaded, with the settings that it declares.
+    if (!issues || isDescribed) return value as Output;
+    faults = issues.map((issue) => {
+      const variable = variables.get(String(issue.path?.[0]?.key));
+      if (!variable) return faultOf("the settings", issue, messagesOf(nodeOf(schema)));
+      return variable.name in given ? variable.faultOf(issue) : absent(variable);
+    });
+  } catch {
+    // The errors of `new URL(text)` and `JSON.parse(text)` hold the text.
+    faults = [...variables.values()].flatMap((variable) => {
+      const { name, description } = variable;
+      if (!(name in given)) return description.isRequired ? [absent(variable)] : [];
+      return variable.issuesOf(given[name])?.map((issue) => variable.faultOf(issue)) ?? [brokenBy(name)];
+    });
+    if (faults.length === 0) faults.push(brokenBy("the settings"));
+  }
   if (!env && faults.some((fault) => fault.includes(" is not set, "))) {
     faults.push("set variables in the environment, or in a file that --env-file names");
   }
@@ -160,7 +171,20 @@ class Variable {
 
   accepts(value: unknown): boolean {
     if (value === undefined && !this.description.isRequired) return true;
-    return (this.schema["~run"]({ value }, ALL_ISSUES) as Dataset).issues === undefined;
+    return this.issuesOf(value)?.length === 0;
+  }
+
+  /** What is wrong with a value; undefined if a function of the schema throws. */
+  issuesOf(value: unknown): readonly SchemaIssue[] | undefined {
+    try {
+      return (this.schema["~run"]({ value }, ALL_ISSUES) as Dataset).issues ?? [];
+    } catch {
+      return undefined;
+    }
+  }
+
+  faultOf(issue: SchemaIssue): string {
+    return faultOf(this.name, issue, messagesOf(this.declared));
   }
 
   /** A value for a program that is only looked at; undefined if none can be made up. */
@@ -192,6 +216,10 @@ function textOf(env: Readonly<Record<string, string | undefined>>, name: string)
   const text: unknown = Object.hasOwn(env, name) ? env[name] : undefined;
   if (text === undefined || typeof text === "string") return text;
   throw new TypeError(`Cannot read the settings: "env" must hold texts, got ${typeof text} for ${name}`);
+}
+
+function brokenBy(name: string): string {
+  return `${name} cannot be converted, because a function of the schema throws`;
 }
 
 /** What is wrong with a value, without the value: messages that a function makes can hold it. */

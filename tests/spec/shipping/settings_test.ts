@@ -107,6 +107,26 @@ Deno.test("settings: every fault in one error, no values in it", () => {
   assert(large.length < 10_000);
 });
 
+Deno.test("every fault in one error, no values in it, also where functions of the schema throw", () => {
+  const Throwing = v.object({
+    DATABASE: v.pipe(v.string(), v.transform((text) => new URL(text))),
+    FLAGS: v.optional(v.pipe(v.string(), v.transform((text) => JSON.parse(text) as unknown)), "{}"),
+    COUNT: v.number(),
+    MISSING: v.string(),
+  });
+  const message = messageOf(() => settings(Throwing, { env: { DATABASE: "hunter2", FLAGS: "hunter2", COUNT: "x" } }));
+  assertEquals(
+    message,
+    "Cannot read the settings: DATABASE cannot be converted, because a function of the schema throws; FLAGS cannot be " +
+      "converted, because a function of the schema throws; COUNT should be number; MISSING is not set, expected: string",
+  );
+  const Whole = v.pipe(v.object({ URL: v.string() }), v.transform(({ URL: text }) => new URL(text)));
+  assertEquals(
+    messageOf(() => settings(Whole, { env: { URL: "hunter2" } })),
+    "Cannot read the settings: the settings cannot be converted, because a function of the schema throws",
+  );
+});
+
 Deno.test("An empty variable counts as not set if it is optional and its schema refuses an empty text", () => {
   const Empty = v.object({
     PORT: v.optional(Port, 8000),
