@@ -57,7 +57,7 @@ export class Readiness implements ReservedPath {
     return (request, info) => {
       if (!this.#isFor(request)) return fetch(request, info);
       tracing?.nameRequest(request.method, this.path);
-      return Promise.resolve(this.#reply());
+      return Promise.resolve(this.#reply(request.method));
     };
   }
 
@@ -67,7 +67,7 @@ export class Readiness implements ReservedPath {
     return method === "GET" || method === "HEAD";
   }
 
-  #reply(): Response {
+  #reply(method: string): Response {
     const { openState, stopping } = this.#progress;
     const isEnding = this.#app.background()?.isEnding === true || stopping.aborted;
     const isReady = !isEnding && openState !== undefined;
@@ -76,6 +76,8 @@ export class Readiness implements ReservedPath {
     const headers = new Headers({ "content-type": "text/plain;charset=UTF-8", "cache-control": "no-store" });
     if (isEnding) headers.set("connection", "close");
     const body = isReady ? "ready" : isEnding ? "stopping" : "starting";
-    return new Response(body, { status: isReady ? 200 : 503, headers });
+    headers.set("content-length", String(body.length));
+    // Deno (2.9) would send it over HTTP/2.
+    return new Response(method === "HEAD" ? null : body, { status: isReady ? 200 : 503, headers });
   }
 }

@@ -249,8 +249,10 @@ export class Dispatcher {
     const request = new HttpRequest(context, state);
     // The endpoint for agents has admitted the host and the page of a call.
     const reply = call || entry.admit === undefined ? entry.endpoint(request) : this.#admit(entry, request);
-    // A server removes the body itself, and needs it for the content length.
-    return method === "HEAD" && info === undefined ? reply.then(withoutBody) : reply;
+    // A server removes the body itself, and needs it for the content length. Over HTTP/2, where
+    // requests have no `host`, Deno (2.9) sends it, and clients refuse the reply.
+    const isKept = method !== "HEAD" || (info !== undefined && raw.headers.has("host"));
+    return isKept ? reply : reply.then(withoutBody);
   }
 
   /** Adds the CORS headers to a reply that was made before the application served. */
