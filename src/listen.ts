@@ -1,4 +1,5 @@
 /** Where a server listens: by its options, else by environment variables, else on 127.0.0.1:8000. */
+import { CannotStartError } from "./errors.ts";
 import { HttpServer, type ListenOptions } from "./http_server.ts";
 import { log } from "./log.ts";
 import { readVariable } from "./runtime.ts";
@@ -29,7 +30,7 @@ interface ListenChoices {
 /**
  * Completes the options. Those of a Unix socket take nothing from the environment.
  *
- * @throws {RangeError} If PORT is needed and is no port.
+ * @throws {CannotStartError} If PORT is needed and is no port.
  */
 export function listenOptions(options: ListenChoices): ListenOptions {
   const { path, cert, key, reusePort = false } = options;
@@ -61,9 +62,12 @@ export function openServer(options: ListenOptions, handler: Deno.ServeHandler): 
     return new HttpServer(options, handler);
   } catch (error) {
     const { path, hostname = "", port } = options;
-    const obstacle = obstacleOf(error, path === undefined ? "port" : "path");
+    const address = path ?? `${inUrl(hostname)}:${port}`;
+    const obstacle = path === undefined && error instanceof Deno.errors.NotCapable
+      ? `the program may not, allow it by --allow-net=${address}`
+      : obstacleOf(error, path === undefined ? "port" : "path");
     if (obstacle === undefined || !(error instanceof Error)) throw error;
-    error.message = `Cannot listen on ${path ?? `${inUrl(hostname)}:${port}`}: ${obstacle}`;
+    error.message = `Cannot listen on ${address}: ${obstacle}`;
     // A stack trace of the framework does not help to find the other program.
     error.stack = `${error.name}: ${error.message}`;
     throw error;
@@ -86,7 +90,7 @@ function obstacleOf(error: unknown, what: "port" | "path"): string | undefined {
 function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new RangeError(
+  throw new CannotStartError(
     `Cannot listen on the port of the variable PORT: ${
       JSON.stringify(text)
     } is no port, set a whole number from 0 to 65535`,

@@ -440,9 +440,10 @@ export function isDependency(value: unknown): value is PreparedDependency {
 function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
   const cleansUp = isAsyncGeneratorFunction(resolve);
   if (!cleansUp && !isAsyncFunction(resolve)) {
-    throw new TypeError(
-      "Cannot declare the dependency: its function must be async, write async (request, args) => …",
-    );
+    const cure = resolve instanceof GeneratorFunction
+      ? "async function* (request, args) { … }"
+      : "async (request, args) => …";
+    throw new TypeError(`Cannot declare the dependency: its function must be async, write ${cure}`);
   }
   const name = resolve.name === "" ? UNNAMED : resolve.name;
   checkOptions(options, OPTIONS, `declare ${name}`);
@@ -500,6 +501,7 @@ export function checkInputName(option: string, name: string, owner: string): voi
 }
 
 const AsyncFunction = (async () => {}).constructor;
+const GeneratorFunction = (function* () {}).constructor;
 const AsyncGeneratorFunction = (async function* () {}).constructor;
 
 /**

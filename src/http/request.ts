@@ -360,8 +360,14 @@ export class HttpRequest<State = Record<string, unknown>> {
    * is logged.
    *
    * @param task The function to run.
+   * @throws {TypeError} If the task is no function.
    */
   after(task: () => unknown): void {
+    if (typeof task !== "function") {
+      throw new TypeError(
+        `Cannot run a task after the reply: it must be a function, got ${quote(task)}; write () => …`,
+      );
+    }
     this.#context.addTask(task);
   }
 }

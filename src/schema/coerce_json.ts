@@ -43,7 +43,7 @@ function coerce(node: SchemaNode, name: string): SchemaNode {
 
 /** What to write in place of a kind that JSON cannot carry, for the end of a message. */
 export function cureOf(node: SchemaNode): string {
-  const cure = isBinary(node) ? undefined : NON_JSON.get(node.type)?.input;
+  const cure = isBinary(node) ? "take files by form: Form(…)" : NON_JSON.get(node.type)?.input;
   return cure === undefined ? "" : `, ${cure}`;
 }
 

@@ -2,7 +2,8 @@
 // name the route and the cure.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { App, dependency, Form, Router } from "@webfw/core";
+import { App, dependency, Form, HTTPError, Router, UploadFile } from "@webfw/core";
+import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 
 /** A declaration with a mistake that TypeScript finds. JavaScript, or a cast, can still make it. */
@@ -79,6 +80,36 @@ Deno.test("Tags that are one text, and an error handler that is no function, are
   assertEquals(
     refusalOf(() => new App().onError(onError)),
     "Cannot set the error handler: it must be a function of two arguments, got object; write (error, request) => …",
+  );
+  const ofOneClass: Untyped = async () => {};
+  assertEquals(
+    refusalOf(() => new App().onError(HTTPError as Untyped, ofOneClass)),
+    "Cannot set the error handler: there is one for all errors, write (error, request) => … alone",
+  );
+});
+
+Deno.test("A file in a JSON body, and a generator that is not async, are errors that name the cure", () => {
+  assertEquals(
+    refusalOf(() => new App().post("/a", { body: v.object({ picture: UploadFile }) }, handler)),
+    'Cannot bind the body of POST /a: a schema of kind "file" cannot be read from JSON, take files by form: Form(…)',
+  );
+  const generator: Untyped = function* () {};
+  assertEquals(
+    refusalOf(() => dependency(generator)),
+    "Cannot declare the dependency: its function must be async, write async function* (request, args) { … }",
+  );
+});
+
+Deno.test("Work after the reply that is no function is an error where it is added", async () => {
+  const app = new App({ log: () => {} });
+  app.get("/a", async (request) => {
+    const sent: Untyped = undefined;
+    return refusalOf(() => request.after(sent));
+  });
+  await using client = new TestClient(app);
+  assertEquals(
+    await client.get("/a").json(),
+    "Cannot run a task after the reply: it must be a function, got undefined; write () => …",
   );
 });
 

@@ -218,6 +218,10 @@ const SHAPE_OPTIONS: OptionNames<ErrorShape> = { schema: true, contentType: true
 
 /** @throws {TypeError} If the value is no shape, or JSON cannot carry its schema. */
 export function checkErrorShape(shape: ErrorShape): void {
+  // Other frameworks take a handler for each class of errors, after the class.
+  if (typeof shape === "function") {
+    throw new TypeError("Cannot set the error handler: there is one for all errors, write (error, request) => … alone");
+  }
   checkOptions(shape, SHAPE_OPTIONS, "set the error handler");
   const { schema, contentType } = shape;
   if (!isSchema(schema)) throw new TypeError(`Cannot set the error handler: "schema" ${schemaFault(schema)}`);

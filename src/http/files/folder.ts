@@ -43,10 +43,15 @@ const HIDDEN_SEPARATOR = /%2f|%5c|\\/i;
 /**
  * Checks that there is something to serve.
  *
- * @throws {CannotStartError} If the folder, or the page for unknown paths, does not exist.
+ * @throws {CannotStartError} If the folder, or the page for unknown paths, does not exist or may not be
+ * read.
  */
 export async function checkFolder({ root, spa }: ServedFolder, name: string): Promise<void> {
-  const folder = await realPath(toPath(root));
+  const folder = await realPath(toPath(root)).catch((error) => {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    const path = toPath(root);
+    throw new CannotStartError(`Cannot serve ${name}: "${path}" may not be read, allow it by --allow-read=${path}`);
+  });
   const info = folder === undefined ? undefined : await infoOf(folder);
   if (folder === undefined || !info?.isDirectory) {
     const fault = info ? "is no folder" : "does not exist";

@@ -427,6 +427,20 @@ Deno.test("a missing folder, or page, is an error at the start that names it", a
   await assertRejects(async () => await client.get("/"), Error, none);
 });
 
+Deno.test({
+  name: "a folder that the program may not read is an error at the start that names the flag",
+  permissions: { read: false },
+  async fn() {
+    const app = new App();
+    app.files("/", "dist");
+    await assertRejects(
+      () => app.run({ port: 0, onListen: () => {} }),
+      Error,
+      'Cannot serve the files at "/": "dist" may not be read, allow it by --allow-read=dist',
+    );
+  },
+});
+
 Deno.test("Options that cannot be right are refused where they are made", () => {
   const files = (...given: unknown[]) => () => (new App().files as (...given: unknown[]) => void)(...given);
   assertThrows(files("/", "dist", { spaa: "index.html" }), TypeError, 'the nearest is "spa"');

@@ -80,13 +80,12 @@ Deno.test("A PORT that is no port is one clear line, before the application star
     );
     await using child = await ChildProgram.start(source, { env: { PORT: port } });
     const { code, stdout, stderr } = await child.end();
-    const [line] = stderr.split("\n");
     assertEquals(
-      [code, stdout, line],
+      [code, stdout, stderr.trimEnd()],
       [
         1,
         "",
-        `error: Uncaught (in promise) RangeError: Cannot listen on the port of the variable PORT: ${
+        `error: Uncaught (in promise) CannotStartError: Cannot listen on the port of the variable PORT: ${
           JSON.stringify(port)
         } is no port, set a whole number from 0 to 65535`,
       ],
@@ -116,4 +115,16 @@ Deno.test("A taken port is one line that names it, and so is an address that can
     const { code, stderr } = await child.end();
     assertEquals([code, stderr], [1, `error: Uncaught (in promise) ${line}\n`]);
   }
+});
+
+Deno.test("An address that the program may not listen on is one line that names the flag", async () => {
+  await using child = await ChildProgram.start(program(""), { env: { PORT: "0" }, permissions: ["--allow-env=PORT"] });
+  const { code, stderr } = await child.end();
+  assertEquals(
+    [code, stderr],
+    [
+      1,
+      "error: Uncaught (in promise) NotCapable: Cannot listen on 127.0.0.1:0: the program may not, allow it by --allow-net=127.0.0.1:0\n",
+    ],
+  );
 });
