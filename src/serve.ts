@@ -166,9 +166,9 @@ const LOADING: unique symbol = Symbol.for("webfw.loading");
  * Serves until SIGINT, SIGTERM or the signal of the program, and the `drainDelay` after it. Then it
  * accepts no more connections, ends streams, waits for requests in flight, and stops the application.
  *
- * At the end of the grace period, publishes are abandoned. Requests that are still open then
- * continue if the program's signal stopped the server; after SIGINT or SIGTERM the process exits
- * with code 1. Bodies that do not arrive, and replies that nobody reads, are cut off earlier, and
+ * At the end of the grace period, publishes are abandoned. A start that has not ended, and requests
+ * that are still open then, continue if the program's signal stopped the server; after SIGINT or
+ * SIGTERM the process exits with code 1. Bodies that do not arrive, and replies that nobody reads, are cut off earlier, and
  * the process exits with code 0 by the end of the grace period. Only lifespans can take longer, and
  * a store that is away, by up to 3 seconds.
  *
@@ -215,7 +215,7 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   });
   let stop: Stop | undefined;
   try {
-    await app.start();
+    await endOfStart(app.start(), requested, grace);
     isListening = true;
     stop = await listen(app, { where, accessLog }, requested, grace);
   } finally {
@@ -257,6 +257,28 @@ export function stopWithDenoServe(app: Servable): void {
     // Deno (2.9) does not end the process: timers of the program would keep it.
     Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, begin + grace - performance.now())));
   });
+}
+
+/**
+ * Waits for the start of an application. After a signal of the system it has the grace period, then
+ * the process exits: a lifespan may wait for something that never comes.
+ */
+async function endOfStart(start: Promise<void>, requested: Promise<Stopper>, grace: number): Promise<void> {
+  let isOver = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  requested.then((by) => {
+    if (isOver || by === "program") return;
+    timer = setTimeout(() => {
+      log("error", "The start did not end in the grace period", { gracePeriod: grace });
+      Deno.exit(1);
+    }, grace);
+  });
+  try {
+    await start;
+  } finally {
+    isOver = true;
+    clearTimeout(timer);
+  }
 }
 
 /** How a server has stopped. */

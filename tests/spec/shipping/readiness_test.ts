@@ -192,6 +192,24 @@ Deno.test("A signal that came before it listens is not waited for, and a delay i
   for (const wrong of [-1, "5", "soon", NaN]) await assertRejects(run(wrong), RangeError, "the drainDelay");
 });
 
+Deno.test("A start that does not end has the grace period after a signal, then the process exits with code 1", async () => {
+  await using child = await ChildProgram.start(`
+import { App } from "${CORE}";
+const app = new App();
+app.lifespan(async function* () {
+  console.log("starting");
+  await new Promise((resolve) => setTimeout(resolve, 600_000));
+  yield;
+});
+await app.run({ port: 0, gracePeriod: 50 });
+`);
+  await child.printed("starting");
+  child.signal("SIGTERM");
+  const { code, stderr } = await child.end();
+  assertEquals(code, 1);
+  assert(stderr.includes("ERROR The start did not end in the grace period gracePeriod=50"), stderr);
+});
+
 Deno.test("During the grace period replies carry Connection: close, while a body is awaited, too", async () => {
   const gate = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
