@@ -9,8 +9,15 @@ import { Serving } from "../support/serving.ts";
 const SHOP = "https://shop.example";
 const OTHER = "https://attacker.example";
 
-/** The CORS headers of a reply, without the start that they share. */
-function corsOf(headers: Headers): Record<string, string> {
+/**
+ * The CORS headers of a reply, without the start that they share. The document and its page also
+ * vary by `Accept-Encoding`, which is another matter.
+ */
+function corsOf(reply: Headers): Record<string, string> {
+  const headers = new Headers(reply);
+  const vary = headers.get("vary")?.replace(/^accept-encoding(?:, |$)/, "");
+  if (vary) headers.set("vary", vary);
+  else headers.delete("vary");
   const names = ["origin", "credentials", "methods", "headers"].map((name) => `access-control-allow-${name}`);
   const all = ["vary", ...names, "access-control-expose-headers", "access-control-max-age"];
   return Object.fromEntries(
