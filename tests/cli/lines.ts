@@ -12,7 +12,7 @@ export class Lines {
   #hasEnded = false;
   #wake = Promise.withResolvers<void>();
 
-  constructor(stream: ReadableStream<Uint8Array>) {
+  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
     this.ended = this.#read(stream);
   }
 
@@ -37,7 +37,7 @@ export class Lines {
     }
   }
 
-  async #read(stream: ReadableStream<Uint8Array>): Promise<void> {
+  async #read(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
     let rest = "";
     for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
       const lines = (rest + stripVTControlCharacters(chunk)).split("\n");
