@@ -104,6 +104,11 @@ export class Consumer {
 
   #state: ConsumerState | undefined;
   #version: string | null = null;
+  /**
+   * The version that this node has written, until a write has no answer. What is read may be older:
+   * a store of several servers may be asked at one that has been replaced.
+   */
+  #written: string | undefined;
   /** Whether the record may have changed since it was read. */
   #isStale = true;
   /** When the record was read or written last. */
@@ -391,6 +396,8 @@ export class Consumer {
   #takeOpen(): boolean {
     const state = this.#state!;
     if (!this.#isOpenHere || !this.#isHeld || this.#isStopping) return false;
+    // Only a write shows that this is not an old record.
+    if (this.#version !== this.#written) return false;
     if (this.#hasKeys && !this.#isInOrder(state)) return false;
     const window = this.#window;
     const tail = this.#tail ?? { from: state.next, to: state.next, count: 0 };
@@ -466,8 +473,10 @@ export class Consumer {
     const mayRead = isLow && window.mayHaveMore && !this.#isStopping && !isElsewhere(step.state, this.#node);
     if (mayRead) window.fill().catch(() => {});
     this.#isStale = true;
+    this.#written = undefined;
     const version = await records.set(consumerKey(this.#consumer), encodeState(step.state), { expect: this.#version });
     if (version === null) return;
+    this.#written = version;
     this.#isStale = false;
     this.#noteLost(step.state.lost - this.#state!.lost);
     this.#renewed = sent;

@@ -2,7 +2,10 @@
  * Records in a bucket of JetStream's key-value. The version of a record is its sequence number, and
  * a part of the random mark of its write: a bucket that was set back by a backup gives numbers once
  * more. Sequence numbers of a bucket begin at the time at which it was made, so that one that is made
- * anew does not give them again. All requests go to the leader of the stream.
+ * anew does not give them again.
+ *
+ * All requests go to the leader of the stream. One that was replaced may still answer, so a read
+ * may be old: but never older than what this process has seen. Writes are compared by the leader.
  */
 import type {
   ListedRecord,
@@ -14,7 +17,7 @@ import type {
 } from "../../records/store.ts";
 import type { StoreConnection } from "../store_connection.ts";
 import { UnsuitableStoreError } from "../topic_errors.ts";
-import { refusalReason, type StreamOptions } from "./log_streams.ts";
+import { BEHIND_TIMEOUT, refusalReason, type StreamOptions } from "./log_streams.ts";
 import { isRefusal, type NatsClient, textOf } from "./nats_client.ts";
 
 /** The header that marks what one write has stored. */
@@ -30,6 +33,9 @@ const SEQS_PER_MS = 1_000;
 /** How long an expired record is kept beyond its time, in seconds: the clocks are not exact. */
 const GRACE = 5;
 
+/** Of how many records the newest version is remembered. */
+const MAX_SEEN = 1_000;
+
 /** A part of a key that can be in a subject as it is. */
 const PLAIN_PART = /^[A-Za-z0-9_-]+$/;
 
@@ -44,6 +50,13 @@ interface BucketMessage {
   readonly data?: string;
   /** In Base64. */
   readonly hdrs?: string;
+}
+
+/** The newest version of a record that this process has seen. */
+interface Seen {
+  readonly seq: number;
+  /** Since when answers are older, by `performance.now()`. */
+  behindSince: number | undefined;
 }
 
 /** The bucket, as JetStream describes it. */
@@ -63,6 +76,7 @@ export class JetStreamRecords implements RecordStore {
   /** What the subjects begin with. */
   readonly #subject: string;
   readonly #replicas: number;
+  readonly #seen = new Map<string, Seen>();
   /** The client whose servers have the bucket. */
   #ready: NatsClient | undefined;
 
@@ -102,7 +116,10 @@ export class JetStreamRecords implements RecordStore {
         const wasAgain = isAgain;
         isAgain = true;
         try {
-          return toVersion((await client.store(subject, value, headers)).seq, mark);
+          const { seq } = await client.store(subject, value, headers);
+          // Another process may have written since, and this one may have read that.
+          if (seq > (this.#seen.get(subject)?.seq ?? 0)) this.#remember(subject, seq);
+          return toVersion(seq, mark);
         } catch (error) {
           const isOther = isRefusal(error, "wrongLastSequence") || isRefusal(error, "wrongLastSequenceOfSeveral");
           if (!isOther || refusals === MAX_REFUSALS) throw error;
@@ -181,11 +198,31 @@ export class JetStreamRecords implements RecordStore {
       const { message } = await client.call<{ message: BucketMessage }>(`STREAM.MSG.GET.${this.#stream}`, {
         last_by_subj: subject,
       });
+      this.#see(subject, message.seq);
       return message;
     } catch (error) {
       if (isRefusal(error, "messageNotFound")) return undefined;
       throw error;
     }
+  }
+
+  /** @throws {Error} If it is an older version than before. Then another server must be asked. */
+  #see(subject: string, seq: number): void {
+    const seen = this.#seen.get(subject);
+    if (seen && seq < seen.seq) {
+      seen.behindSince ??= performance.now();
+      if (performance.now() - seen.behindSince < BEHIND_TIMEOUT) {
+        throw new Error("A server answers with an older record than before");
+      }
+    }
+    this.#remember(subject, seq);
+  }
+
+  #remember(subject: string, seq: number): void {
+    this.#seen.delete(subject);
+    this.#seen.set(subject, { seq, behindSince: undefined });
+    const [oldest] = this.#seen.keys();
+    if (this.#seen.size > MAX_SEEN) this.#seen.delete(oldest!);
   }
 
   #isExpired(message: BucketMessage): boolean {

@@ -21,7 +21,7 @@ const MAX_LOGS = 10_000;
  * that was cut off takes itself for the leader until it hears of another one. After that time, the
  * stream was set back.
  */
-const BEHIND_TIMEOUT = 3_000;
+export const BEHIND_TIMEOUT = 3_000;
 const NANOSECONDS = 1_000_000;
 
 /** Names of topics that are parts of the names of streams as they are. */

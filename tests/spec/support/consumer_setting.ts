@@ -3,7 +3,7 @@ import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
 import { SYSTEM_CLOCK } from "../../../src/consumers/clock.ts";
 import { Consumer, type ConsumerSetup } from "../../../src/consumers/consumer.ts";
 import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/consumers/record.ts";
-import type { RecordStore } from "../../../src/records/store.ts";
+import type { RecordKey, RecordStore } from "../../../src/records/store.ts";
 import type { ConsumerContext, ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { Cursor, LogPage, LogRef, TopicStore } from "../../../src/topics/store.ts";
@@ -27,6 +27,9 @@ export class Switch {
   delay = 0;
   /** How many messages were read. */
   read = 0;
+  /** Whether the next write is made and its answer is lost; the read after it does not know of it. */
+  losesAnswer = false;
+  #old: unknown;
   /** The newest message that the server has which answers; undefined if it has all. */
   newest: Cursor | undefined;
 
@@ -42,7 +45,14 @@ export class Switch {
             await rest(100);
             throw new Error("The store is away");
           }
-          const result = await value.apply(target, args);
+          if (name === "set" && this.losesAnswer) {
+            this.losesAnswer = false;
+            this.#old = await (store as unknown as RecordStore).get(args[0] as RecordKey);
+            await value.apply(target, args);
+            throw new Error("The answer is lost");
+          }
+          const result = this.#old !== undefined && name === "get" ? this.#old : await value.apply(target, args);
+          this.#old = undefined;
           if (name === "read") {
             this.read += result.messages.length;
             if (this.newest !== undefined) return withoutLater(result, this.newest);

@@ -562,3 +562,22 @@ test("a write that is carried out late, while its node goes on, does not deliver
   assertEquals(seen, ["one", "two"]);
   await node.stop();
 });
+
+test("what is open to a node is not taken by what a former leader says of the record", async (setting) => {
+  const handled: unknown[] = [];
+  const connection = new Switch();
+  const quick = await setting.node((data) => void handled.push(data), { connection, concurrency: 8 });
+  await setting.publish("first");
+  await rest(1_000);
+  assertEquals((await setting.state()).open === "", false);
+  const slow = await setting.node(async (data) => {
+    handled.push(data);
+    await rest(3_000);
+  }, { concurrency: 100 });
+  const messages = Array.from({ length: 60 }, (_, index) => index);
+  connection.losesAnswer = true;
+  await setting.publish(...messages);
+  await rest(30_000);
+  assertEquals(handled.slice(1).toSorted((one, other) => Number(one) - Number(other)), messages);
+  await Promise.all([quick.stop(), slow.stop()]);
+});
