@@ -8,7 +8,7 @@ const ENVIRONMENT: readonly (readonly [name: string, description: string])[] = [
   ["PORT", "Port to listen on, where no option names one (default: 8000)"],
   ["WEBFW_HOST", "Address to listen on, where no option names one (default: 127.0.0.1)"],
   ["WEBFW_CONFIG", "Configuration of the application, where --config does not name one"],
-  ["WEBFW_LOG", '"json" for log entries as JSON, "full" for all stack frames on a terminal (default: readable lines)'],
+  ["WEBFW_LOG", 'Log entries as "json", or "full" for all frames of errors (default: lines)'],
   ["WEBFW_TOPICS", "Where durable topics are kept: the path of a file, or the URL of a denokv"],
   ["DENO_KV_ACCESS_TOKEN", "The token that this denokv asks for"],
   ["TMPDIR", "Folder of large uploads while a request lasts (default: that of the system)"],
