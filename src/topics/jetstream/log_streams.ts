@@ -51,6 +51,9 @@ export interface LogStream {
   readonly behindSince: number | undefined;
 }
 
+/** The greatest sequence number that was seen of an incarnation. */
+type Newest = Pick<LogStream, "incarnation" | "newest">;
+
 /** Where a stream begins and ends. */
 export interface StreamState {
   readonly stream: LogStream;
@@ -173,12 +176,19 @@ export class LogStreams {
   /** By the leader of the stream, so that it is as of now. */
   async #ask(client: NatsClient, log: LogRef): Promise<StreamState> {
     const name = await this.#nameOf(log.name);
+    const before = this.#newestOf(log);
     try {
-      return this.#note(log, await client.call<StreamInfo>(`STREAM.INFO.${name}`));
+      return this.#note(log, await client.call<StreamInfo>(`STREAM.INFO.${name}`), before);
     } catch (error) {
       if (!isRefusal(error, "streamNotFound")) throw error;
     }
-    return this.#note(log, await this.#make(client, log, name));
+    return this.#note(log, await this.#make(client, log, name), before);
+  }
+
+  /** What an answer must have that is asked for now: messages may be stored while it comes. */
+  #newestOf({ name }: LogRef): Newest | undefined {
+    const known = this.#known.get(name);
+    return known && { incarnation: known.incarnation, newest: known.newest };
   }
 
   async #make(client: NatsClient, log: LogRef, name: string): Promise<StreamInfo> {
@@ -198,16 +208,17 @@ export class LogStreams {
   async #update(client: NatsClient, log: LogRef, stream: LogStream): Promise<LogStream> {
     const { name } = stream;
     const config = this.#configOf(name, log, stream);
+    const before = this.#newestOf(log);
     try {
       const info = await client.call<StreamInfo>(`STREAM.UPDATE.${name}`, config);
-      return this.#note(log, info).stream;
+      return this.#note(log, info, before).stream;
     } catch (error) {
       this.doubt(log);
       throw toUnsuitable(error, log.name) ?? error;
     }
   }
 
-  #note({ name }: LogRef, { config, state }: StreamInfo): StreamState {
+  #note({ name }: LogRef, { config, state }: StreamInfo, before: Newest | undefined): StreamState {
     const [subject = ""] = config.subjects ?? [];
     const incarnation = subject.slice(subject.lastIndexOf(".") + 1);
     const isOwn = subject === this.#subjectOf(config.name, incarnation) && INCARNATION.test(incarnation) &&
@@ -220,7 +231,8 @@ export class LogStreams {
     }
     const known = this.#known.get(name);
     const newest = known?.incarnation === incarnation ? known.newest : 0;
-    const behindSince = state.last_seq < newest ? known?.behindSince ?? performance.now() : undefined;
+    const isBehind = before?.incarnation === incarnation && state.last_seq < before.newest;
+    const behindSince = isBehind ? known?.behindSince ?? performance.now() : undefined;
     const stream: LogStream = {
       name: config.name,
       subject,
