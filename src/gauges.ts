@@ -18,7 +18,9 @@ const WORKER = "webfw.worker";
 /** What each measurement of this thread says. */
 const OWN: Readonly<Record<string, string>> = ownNames();
 
-/** How long a collection waits for stores, in milliseconds: it holds up all metrics of the process. */
+/**
+ * How long a collection waits for stores, in milliseconds: it holds up all metrics of the process.
+ */
 const MEASURING_TIMEOUT = 2_000;
 
 /** The applications of this process that have started. */

@@ -123,7 +123,9 @@ export class Lifecycle<App extends AppHandle, State> {
   }
 }
 
-/** Logs why an application cannot start, and records it on the span of the request that needs it. */
+/**
+ * Logs why an application cannot start, and records it on the span of the request that needs it.
+ */
 export function reportFailedStart(error: unknown): void {
   tracing?.fail(error);
   log("error", "The application failed to start", { error: describeError(error) });

@@ -1,4 +1,6 @@
-/** Where a server listens: by its options, else by environment variables, else on 127.0.0.1:8000. */
+/**
+ * Where a server listens: by its options, else by environment variables, else on 127.0.0.1:8000.
+ */
 import { CannotStartError } from "./errors.ts";
 import { HttpServer, type ListenOptions } from "./http_server.ts";
 import { log } from "./log.ts";

@@ -45,9 +45,15 @@ interface Owners {
 
 /** The functions by their applications. */
 const takers = new WeakMap<object, TakeEntry>();
-/** The application for which code runs; undefined while no application of the process has a function. */
+/**
+ * The application for which code runs; undefined while no application of the process has a
+ * function.
+ */
 let owners: Owners | undefined;
-/** The owner of what a function does itself, also later: such entries go to stderr, without end otherwise. */
+/**
+ * The owner of what a function does itself, also later: such entries go to stderr, without end
+ * otherwise.
+ */
 const TAKING: object = {};
 
 const encoder = new TextEncoder();

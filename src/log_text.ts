@@ -18,7 +18,10 @@ export type LogValues = Readonly<Record<string, LogValue>>;
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** The folder of the framework, or of its bundles in a release; undefined in the bundle of a program. */
+/**
+ * The folder of the framework, or of its bundles in a release; undefined in the bundle of a
+ * program.
+ */
 const FRAMEWORK = /^.+\/src\/(?=log_text\.ts$)|^.+\/@webfw\/core\/[^/]+\/dist\//.exec(import.meta.url)?.[0];
 
 /** How many characters of a long text are kept: of its beginning, and of its end, a stack. */
@@ -43,8 +46,8 @@ export function describeError(thrown: unknown): string {
 
 /**
  * Makes a value of an entry from any value: objects become what JSON has of them, and errors their
- * description. A long text is cut in the middle, and an object that is too long becomes such a text.
- * It never throws.
+ * description. A long text is cut in the middle, and an object that is too long becomes such a
+ * text. It never throws.
  */
 export function toLogValue(value: unknown): LogValue {
   switch (typeof value) {

@@ -1,4 +1,7 @@
-/** What the framework asks of Deno and Node.js: the environment, permissions, modules that are loaded late. */
+/**
+ * What the framework asks of Deno and Node.js: the environment, permissions, modules that are
+ * loaded late.
+ */
 
 /**
  * Reads an environment variable. Without the permission it counts as not set: asking for the
@@ -80,7 +83,8 @@ export function nodeTimers(): typeof import("node:timers") {
  */
 export async function importLate<Module>(specifier: string, type?: "json" | "text"): Promise<Module> {
   try {
-    // deno-lint-ignore webfw/import-direction -- the packages are in tests/unit/describe/late_packages_test.ts
+    // The packages are in tests/unit/describe/late_packages_test.ts.
+    // deno-lint-ignore webfw/import-direction -- a literal would be downloaded at once
     return type === undefined ? await import(specifier) : await import(specifier, { with: { type } });
   } catch (cause) {
     throw new Error(`Cannot load "${specifier}": it could not be downloaded, run "deno cache" beforehand`, { cause });

@@ -54,15 +54,15 @@ export interface RunOptions {
   gracePeriod?: Duration;
   /**
    * How long the server still takes connections and requests after it was asked to stop, until load
-   * balancers have learnt of it: `readyUrl` is 503, and replies carry `Connection: close`. The grace
-   * period comes after that. A second signal ends it.
+   * balancers have learnt of it: `readyUrl` is 503, and replies carry `Connection: close`. The
+   * grace period comes after that. A second signal ends it.
    *
    * @default {0}
    */
   drainDelay?: Duration;
   /**
-   * Whether replies are compressed for clients that accept it, by the platform: text, JSON and other
-   * types that become smaller, from 64 bytes on. Entity tags become weak; handlers find in
+   * Whether replies are compressed for clients that accept it, by the platform: text, JSON and
+   * other types that become smaller, from 64 bytes on. Entity tags become weak; handlers find in
    * `If-Match` what they sent. Event streams, ranges, what is compressed already, and replies with
    * `Cache-Control: no-transform` stay as they are.
    *
@@ -164,13 +164,14 @@ const LOADING: unique symbol = Symbol.for("webfw.loading");
 
 /**
  * Serves until SIGINT, SIGTERM or the signal of the program, and the `drainDelay` after it. Then it
- * accepts no more connections, ends streams, waits for requests in flight, and stops the application.
+ * accepts no more connections, ends streams, waits for requests in flight, and stops the
+ * application.
  *
  * At the end of the grace period, publishes are abandoned. A start that has not ended, and requests
  * that are still open then, continue if the program's signal stopped the server; after SIGINT or
- * SIGTERM the process exits with code 1. Bodies that do not arrive, and replies that nobody reads, are cut off earlier, and
- * the process exits with code 0 by the end of the grace period. Only lifespans can take longer, and
- * a store that is away, by up to 3 seconds.
+ * SIGTERM the process exits with code 1. Bodies that do not arrive, and replies that nobody reads,
+ * are cut off earlier, and the process exits with code 0 by the end of the grace period. Only
+ * lifespans can take longer, and a store that is away, by up to 3 seconds.
  *
  * @throws {Deno.errors.AddrInUse} If the port is taken.
  * @throws {Error} If the process is `deno serve`, or `webfw` loads the module that calls this.

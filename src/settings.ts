@@ -56,8 +56,8 @@ const ALL_ISSUES = { lang: undefined, message: undefined, abortEarly: false, abo
  * A variable that the program may not read counts as not set, and so does an empty one if its
  * schema makes it optional and refuses an empty text.
  *
- * `webfw env main.ts` prints all settings of a program as a file `.env.example`. It loads the module
- * with values that it makes up for what is missing.
+ * `webfw env main.ts` prints all settings of a program as a file `.env.example`. It loads the
+ * module with values that it makes up for what is missing.
  *
  * @param schema An object schema, whose keys are the names of the variables.
  * @param options Other variables than those of the process.
@@ -116,7 +116,8 @@ export function settings<Input, Output>(
   let faults: string[];
   try {
     const { issues, value } = ready["~run"]({ value: given }, ALL_ISSUES) as Dataset;
-    // Whatever is wrong, the rest of the module is to be loaded, with the settings that it declares.
+    // Whatever is wrong, the rest of the module is to be loaded, with the settings that it
+    // declares.
     if (!issues || isDescribed) return value as Output;
     faults = issues.map((issue) => {
       const variable = variables.get(String(issue.path?.[0]?.key));

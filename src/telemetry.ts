@@ -1,7 +1,8 @@
 /**
- * OpenTelemetry, where Deno's own is on (`OTEL_DENO=true`). Deno's objects are those that the package
- * `@opentelemetry/api` finds, so the spans of an application and of the framework are in one tree,
- * and the package need not be loaded for that. Where it is off, nothing here does anything.
+ * OpenTelemetry, where Deno's own is on (`OTEL_DENO=true`). Deno's objects are those that the
+ * package `@opentelemetry/api` finds, so the spans of an application and of the framework are in
+ * one tree, and the package need not be loaded for that. Where it is off, nothing here does
+ * anything.
  */
 import { redactText } from "./redaction.ts";
 
@@ -120,7 +121,9 @@ export class Tracing {
     this.#tracer.startSpan(name, { ...toStartOptions(options), startTime }).end();
   }
 
-  /** Does something that belongs to no span, such as work for all requests that one of them begins. */
+  /**
+   * Does something that belongs to no span, such as work for all requests that one of them begins.
+   */
   detached<Result>(work: () => Result): Result {
     return this.#contexts.with(this.#root, work);
   }

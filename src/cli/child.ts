@@ -61,7 +61,9 @@ export async function runChild({ args, isWatcher, drainDelay }: ChildOptions): P
   }
 }
 
-/** Runs Deno until it ends, with more environment variables, and gives the exit code and its stdout. */
+/**
+ * Runs Deno until it ends, with more environment variables, and gives the exit code and its stdout.
+ */
 export async function runForOutput(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

@@ -49,8 +49,8 @@ export interface Limits {
   message?: number;
   /**
    * The number of WebSockets, event streams and other streamed replies that may be open when
-   * another one begins. Beyond it, a client gets 503 with `Retry-After`. The process counts those of
-   * all routes together, without files; each worker counts its own. Such a connection lasts, and
+   * another one begins. Beyond it, a client gets 503 with `Retry-After`. The process counts those
+   * of all routes together, without files; each worker counts its own. Such a connection lasts, and
    * takes some 20 KiB and a file descriptor.
    *
    * @default {Infinity} limited only by the file descriptors

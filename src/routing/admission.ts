@@ -44,7 +44,9 @@ export function admission(steps: readonly (Admit | undefined)[]): Admit | undefi
   };
 }
 
-/** Methods that clients may send to a route for all methods. A span has no other one in its name. */
+/**
+ * Methods that clients may send to a route for all methods. A span has no other one in its name.
+ */
 const KNOWN_METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /**

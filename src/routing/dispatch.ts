@@ -109,7 +109,9 @@ interface Served {
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #tree: RouteTree<Served> = new RouteTree();
-  /** What answers where the other tree has nothing; undefined if the application serves no files. */
+  /**
+   * What answers where the other tree has nothing; undefined if the application serves no files.
+   */
   #files: RouteTree<Served & { readonly route: FilesRoute }> | undefined;
   readonly #unmatched: MatchedRoute;
   readonly #hasWebSockets: boolean;

@@ -95,7 +95,9 @@ interface Upgraded extends Deno.WebSocketUpgrade {
   readonly pollsToClose?: number;
 }
 
-/** @throws {HTTPError} With 501 if the request does not come from a server. The place is given back. */
+/**
+ * @throws {HTTPError} With 501 if the request does not come from a server. The place is given back.
+ */
 function upgradeOrLeave(raw: Request, idleTimeout: number, leave: () => void): Upgraded {
   try {
     return localUpgrade(raw) ?? platformUpgrade(raw, idleTimeout);

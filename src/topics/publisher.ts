@@ -221,7 +221,9 @@ class PendingMessage {
   isAborted = false;
   /** When it was published, in milliseconds of `performance.now()`. */
   readonly begin: number = performance.now();
-  /** Does something as a part of what publishes the message, and not of an earlier one's publisher. */
+  /**
+   * Does something as a part of what publishes the message, and not of an earlier one's publisher.
+   */
   readonly inContext: <Result>(work: () => Result) => Result = presentContext();
   /** What must settle before the message is sent; undefined as soon as it has. */
   blocker: Promise<void> | undefined;

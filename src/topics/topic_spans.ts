@@ -17,7 +17,9 @@ export function messagingAttributes(topic: string, operation: string, type = ope
 export class TopicSpans {
   readonly #tracing: Tracing;
   readonly #log: LogRef;
-  /** What the names of spans end with: nothing where the name of the topic may come from a client. */
+  /**
+   * What the names of spans end with: nothing where the name of the topic may come from a client.
+   */
   readonly #suffix: string;
 
   constructor(tracing: Tracing, log: LogRef, isTransient: boolean) {

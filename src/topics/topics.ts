@@ -108,8 +108,8 @@ export class Topics {
   }
 
   /**
-   * How many subscriptions are open, by the names of topics. Those of topics that were made while the
-   * application serves are counted under no name: it may come from a client.
+   * How many subscriptions are open, by the names of topics. Those of topics that were made while
+   * the application serves are counted under no name: it may come from a client.
    */
   get subscribers(): ReadonlyMap<string | undefined, number> {
     const counts = new Map<string | undefined, number>();

@@ -57,8 +57,8 @@ async function printPermissions(invocation: Invocation): Promise<number> {
 }
 
 /**
- * Flags that refuse what no program asks for. Without them, Deno (2.9) looks at nothing where all is
- * allowed, and its audit says that each file that is read is also written.
+ * Flags that refuse what no program asks for. Without them, Deno (2.9) looks at nothing where all
+ * is allowed, and its audit says that each file that is read is also written.
  */
 const AUDITED = ["read", "write"].map((name) =>
   `--deny-${name}=${Deno.build.os === "windows" ? "Z:" : ""}/.webfw/none`
@@ -88,7 +88,9 @@ function toLine(text: string): string {
   return text.replaceAll(/[\r\n]+/g, " ").trim();
 }
 
-/** A value as `--env-file` reads it back. It knows no escapes of quotes, but three kinds of them. */
+/**
+ * A value as `--env-file` reads it back. It knows no escapes of quotes, but three kinds of them.
+ */
 function quoteValue(value: string): string {
   if (/^[\w.,:/@+-]*$/.test(value)) return value;
   const mark = ["'", "`"].find((mark) => !value.includes(mark)) ?? '"';

@@ -154,7 +154,10 @@ export class ServeRunner extends Runner<ServeOptions> {
     clearTimeout(deadline);
   }
 
-  /** The address of the command line, else that of the environment, else the default, as in `App.run`. */
+  /**
+   * The address of the command line, else that of the environment, else the default, as in
+   * `App.run`.
+   */
   #chooseAddress(): Address {
     const { hostname, port } = this.options;
     return {

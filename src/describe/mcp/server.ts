@@ -47,7 +47,10 @@ interface ListedTool {
 
 type Sdk = typeof import("@modelcontextprotocol/server");
 
-/** The package, which is downloaded on first use. Because of its types, `deno cache` downloads it, too. */
+/**
+ * The package, which is downloaded on first use. Because of its types, `deno cache` downloads it,
+ * too.
+ */
 export const PACKAGE: string = "npm:@modelcontextprotocol/server@^2.4.0";
 
 /** The revision without a handshake: each request names its version. */

@@ -12,9 +12,9 @@ const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filenam
  * beyond the end is a 416. An interrupted download can continue (`If-Range`) if the file has not
  * changed.
  *
- * With `root`, the path can come from a client: the file is always within the folder, and no part of
- * its path begins with a dot, also when links are followed. Without `root`, the path must
- * be the application's own.
+ * With `root`, the path can come from a client: the file is always within the folder, and no part
+ * of its path begins with a dot, also when links are followed. Without `root`, the path must be the
+ * application's own.
  *
  * The result is a `File`, not a `Response`, so that handlers can look at it. Any other `Blob` that
  * a handler returns is sent in the same way.

@@ -43,8 +43,8 @@ const HIDDEN_SEPARATOR = /%2f|%5c|\\/i;
 /**
  * Checks that there is something to serve.
  *
- * @throws {CannotStartError} If the folder, or the page for unknown paths, does not exist or may not be
- * read.
+ * @throws {CannotStartError} If the folder, or the page for unknown paths, does not exist or may
+ * not be read.
  */
 export async function checkFolder({ root, spa }: ServedFolder, name: string): Promise<void> {
   const folder = await realPath(toPath(root)).catch((error) => {

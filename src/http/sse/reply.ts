@@ -36,8 +36,8 @@ const LONE_EVENTS: StreamKind = { ...EVENTS, breaksOff: true };
  * @param status The status.
  * @param stopping Gives the signal that is aborted when the server stops.
  * @param reducer Reduces the data to what the route declares.
- * @throws {HTTPError} With 400, if the client resumes after something that is not an id; with 503, if
- * too many streams are open.
+ * @throws {HTTPError} With 400, if the client resumes after something that is not an id; with 503,
+ * if too many streams are open.
  * @throws {TypeError} If the stream was sent before.
  */
 export function eventReply(

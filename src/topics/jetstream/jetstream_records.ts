@@ -1,8 +1,8 @@
 /**
  * Records in a bucket of JetStream's key-value. The version of a record is its sequence number, and
  * a part of the random mark of its write: a bucket that was set back by a backup gives numbers once
- * more. Sequence numbers of a bucket begin at the time at which it was made, so that one that is made
- * anew does not give them again.
+ * more. Sequence numbers of a bucket begin at the time at which it was made, so that one that is
+ * made anew does not give them again.
  *
  * All requests go to the leader of the stream. One that was replaced may still answer, so a read
  * may be old: but never older than what this process has seen. Writes are compared by the leader.

@@ -78,7 +78,9 @@ export interface NatsPackage {
   checkOptions(info: object, options: object): void;
   headers(): NatsHeaders;
   createInbox(): string;
-  /** Makes what answers the challenge of a server; that throws where the credentials are malformed. */
+  /**
+   * Makes what answers the challenge of a server; that throws where the credentials are malformed.
+   */
   credsAuthenticator(credentials: Uint8Array): (nonce: string) => unknown;
 }
 

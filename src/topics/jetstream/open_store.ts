@@ -17,7 +17,10 @@ const RECONNECT_PAUSE = 100;
 /** The oldest version that reads several messages in one request, and lets single ones expire. */
 const OLDEST_VERSION: readonly [major: number, minor: number] = [2, 11];
 
-/** A server must take messages of so many bytes: the largest data, and headers with an id and a type. */
+/**
+ * A server must take messages of so many bytes: the largest data, and headers with an id and a
+ * type.
+ */
 const LEAST_PAYLOAD = 72 * 1024;
 
 /**

@@ -82,7 +82,9 @@ class StreamBatch {
   #isUncertain = false;
   /** Whether messages are stored one by one, since the server knows one of them. */
   #isOneByOne = false;
-  /** Whether the stream has given a sequence number once more, so that it needs another incarnation. */
+  /**
+   * Whether the stream has given a sequence number once more, so that it needs another incarnation.
+   */
   isSetBack = false;
   /** The least and the greatest sequence number that an attempt with an answer has stored. */
   oldestStored = Infinity;

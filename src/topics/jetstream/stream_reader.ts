@@ -19,7 +19,9 @@ const MAX_PAUSE = 50;
 /** How long a page is read again and again, in milliseconds. */
 const READ_TIMEOUT = 30_000;
 
-/** The latest time that is sought: the nanoseconds of a later one do not fit the servers' numbers. */
+/**
+ * The latest time that is sought: the nanoseconds of a later one do not fit the servers' numbers.
+ */
 const LATEST = Date.UTC(2200, 0);
 
 /** Reads logs. */

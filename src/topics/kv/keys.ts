@@ -131,8 +131,8 @@ export type RecordMessage = Pick<NewMessage, "type" | "data" | "bytes" | "trace"
  *
  * The value has the format (1 byte), the time in milliseconds (8, a float) and the number of
  * messages (2); of each message the length of its type (2) and of its data (4); then all types and
- * data in UTF-8. Numbers are big-endian. Where OpenTelemetry is on, the traces of the messages follow,
- * unless the value would be too large with them.
+ * data in UTF-8. Numbers are big-endian. Where OpenTelemetry is on, the traces of the messages
+ * follow, unless the value would be too large with them.
  */
 export interface LogRecord {
   /** When it was made, in milliseconds since 1970. */
@@ -208,7 +208,10 @@ function putTraces(part: Uint8Array, messages: readonly RecordMessage[]): void {
   }
 }
 
-/** The messages with the traces that follow them. A later version may have written more, or other things. */
+/**
+ * The messages with the traces that follow them. A later version may have written more, or other
+ * things.
+ */
 function withTraces(messages: readonly RecordMessage[], part: Uint8Array): readonly RecordMessage[] {
   if (part[0] !== TRACES || part.length < 1 + TRACE_BYTES * messages.length) return messages;
   return messages.map((message, index) => {
