@@ -45,7 +45,7 @@ declare module "stream" {
     [Symbol.asyncIterator](): AsyncIterator<any>;
   }
 }
-declare module "swagger-ui-dist/*";
+declare module "swagger-ui-dist";
 declare function setTimeout(callback: () => void, delay?: number): number;
 declare function setInterval(callback: () => void, delay?: number): number;
 declare function clearTimeout(id?: number): void;
