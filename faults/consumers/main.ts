@@ -24,11 +24,19 @@ interface Load {
   /** How long a long handler takes, and how many are long: one in so many. */
   readonly long: number;
   readonly longOneIn: number;
+  /** How many handlers fail: one in so many. */
+  readonly failsOneIn: number;
+  /** How many keys there are. */
+  readonly keys: number;
 }
 
-const LOAD: Load = { pause: 10, long: 800, longOneIn: 50 };
-/** Nodes are silent for longer than the lease of a hasty one. */
-const LONG_HANDLERS: Load = { pause: 500, long: 3_000, longOneIn: 1 };
+const LOAD: Load = { pause: 10, long: 800, longOneIn: 50, failsOneIn: 10, keys: 20 };
+/** The loads with which a broken node is surely found. */
+const LOADS: { readonly [Name in Flaw]?: Load } = {
+  // Nodes are silent for longer than the lease of a hasty one, and messages of their keys wait.
+  hasty: { pause: 300, long: 3_000, longOneIn: 1, failsOneIn: Infinity, keys: 4 },
+  stubborn: { ...LOAD, failsOneIn: 2 },
+};
 
 /** The part of the plan that is equal for all nodes of a run. */
 type SharedPlan = Pick<ConsumerPlan, "concurrency" | "lease" | "attempts" | "hasKeys">;
@@ -67,7 +75,12 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
 function control(name: string, flaw: Flaw, finds: string): Control {
   // A node that lives renews its lease long after a hasty one takes over.
   const lease = flaw === "hasty" ? 30_000 : 2_000;
-  const plan: SharedPlan = { concurrency: 4, lease, attempts: 2, hasKeys: finds.startsWith("key") };
+  const plan: SharedPlan = {
+    concurrency: flaw === "hasty" ? 1 : 4,
+    lease,
+    attempts: 2,
+    hasKeys: finds.startsWith("key"),
+  };
   return { name, store: "file", finds, run: (context) => new Scene(context, plan, flaw).run(() => rest(CONTROL_TIME)) };
 }
 
@@ -138,13 +151,13 @@ class Scene {
   async #publish(orders: Topic<Task>, isOver: { readonly value: boolean }): Promise<void> {
     // What goes wrong must not depend on how fast the store is.
     const random = new Random(this.#context.random.below(2 ** 31));
-    const { pause, long, longOneIn } = this.#flaw === "hasty" ? LONG_HANDLERS : LOAD;
+    const { pause, long, longOneIn, failsOneIn, keys } = (this.#flaw && LOADS[this.#flaw]) ?? LOAD;
     while (!isOver.value) {
       const task: Task = {
         number: this.#tasks.length,
-        key: `key ${random.below(20)}`,
+        key: `key ${random.below(keys)}`,
         time: random.oneIn(longOneIn) ? long : random.below(40),
-        plan: random.oneIn(10) ? random.pick(["throws once", "throws once", "throws", "discards"]) : "works",
+        plan: random.oneIn(failsOneIn) ? random.pick(["throws once", "throws once", "throws", "discards"]) : "works",
       };
       this.#tasks.push(task);
       // A publish whose outcome is unknown is made again under its id.

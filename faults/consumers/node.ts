@@ -7,6 +7,8 @@ import type { ConsumerPlan, HandlerLine, Task } from "./plan.ts";
 
 /** The lease of a node that takes messages from others that live, in milliseconds. */
 const HASTY_LEASE = 1_000;
+/** How long its handlers take, so that it has room for them again and again. */
+const HASTY_TIME = 200;
 /** How much more often a stubborn node tries. */
 const STUBBORN = 2;
 
@@ -32,7 +34,7 @@ orders.consume("mail", {
   note("begin", data, attempt);
   signal.addEventListener("abort", () => note("aborted", data, attempt));
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, data.time);
+    const timer = setTimeout(resolve, plan.flaw === "hasty" ? HASTY_TIME : data.time);
     signal.addEventListener("abort", () => {
       clearTimeout(timer);
       resolve();
