@@ -2,7 +2,7 @@
 import { errorText } from "../error_text.ts";
 import { describeError, log } from "../log.ts";
 import type { RecordStore } from "../records/store.ts";
-import type { ResolvedConsumeOptions } from "../topics/consume_options.ts";
+import type { ConsumerTry, ResolvedConsumeOptions } from "../topics/consume_options.ts";
 import { toId, type TopicMessage } from "../topics/message.ts";
 import type { Cursor, LogBounds, LogRef, TopicStore } from "../topics/store.ts";
 import { type Clock, elapsedSince, type Moment, momentOf } from "./clock.ts";
@@ -32,7 +32,7 @@ export interface ConsumerSetup {
   readonly options: ResolvedConsumeOptions;
   readonly handle: (
     message: TopicMessage,
-    context: { readonly attempt: number; readonly signal: AbortSignal },
+    context: ConsumerTry,
     /** The trace of the publisher. */
     trace: string | undefined,
   ) => unknown;
@@ -632,7 +632,13 @@ export class Consumer {
   #noteFailure({ at, attempt }: Held, error: unknown): void {
     this.#noteError(error);
     const { topic, name } = this.#consumer;
-    const fields = { topic, consumer: name, id: toId(this.#incarnation, at), attempt, error: describeError(error) };
+    const fields = {
+      topic,
+      consumer: name,
+      message_id: toId(this.#incarnation, at),
+      attempt,
+      error: describeError(error),
+    };
     log("warn", "A consumer failed to handle a message, and tries again", fields);
   }
 

@@ -1,7 +1,9 @@
 /** All consumers of an application, from its start to its stop. */
+import { handlerLog } from "../handler_log.ts";
+import { withFields } from "../log.ts";
 import { nearest, quote } from "../options.ts";
 import { SpanKind, tracing } from "../telemetry.ts";
-import type { DeclaredConsumer } from "../topics/consume_options.ts";
+import type { ConsumerContext, ConsumerTry, DeclaredConsumer } from "../topics/consume_options.ts";
 import type { TopicMessage } from "../topics/message.ts";
 import { messagingAttributes } from "../topics/topic_spans.ts";
 import type { Topics } from "../topics/topics.ts";
@@ -11,6 +13,12 @@ import type { DeadLetterTopic } from "./failures.ts";
 
 /** How long a start waits for a store that is away, in milliseconds. */
 const START_TIMEOUT = 3_000;
+
+/** What handlers get of their application. */
+interface Owner {
+  readonly app: object;
+  readonly state: unknown;
+}
 
 /** The consumers that work. */
 export class Consumers {
@@ -24,11 +32,11 @@ export class Consumers {
    * Starts all consumers that were declared.
    *
    * @param topics The topics that they were declared on.
-   * @param owner What handlers get besides `attempt` and `signal`.
+   * @param owner What handlers get of their application.
    * @throws {TypeError} If the topic of dead letters is not declared or is less durable, or the
    * store has no records.
    */
-  static async start(topics: Topics, owner: object): Promise<Consumers> {
+  static async start(topics: Topics, owner: Owner): Promise<Consumers> {
     const started = await Promise.all(topics.consumers.map((declared) => openConsumer(declared, topics, owner)));
     const consumers = new Consumers(started);
     const all = consumers.#begin();
@@ -67,7 +75,7 @@ export class Consumers {
   }
 }
 
-async function openConsumer(declared: DeclaredConsumer, topics: Topics, owner: object): Promise<Consumer> {
+async function openConsumer(declared: DeclaredConsumer, topics: Topics, owner: Owner): Promise<Consumer> {
   const { name, log, isDurable, options } = declared;
   const store = topics.storeOf(isDurable);
   if (!store.openRecords) {
@@ -81,17 +89,34 @@ async function openConsumer(declared: DeclaredConsumer, topics: Topics, owner: o
     store,
     records: await store.openRecords(),
     options,
-    handle: (message, context, trace) => handle(declared, message, { ...owner, ...context }, trace),
+    handle: (message, context, trace) => handle(declared, message, contextOf(declared, message, owner, context), trace),
     deadLetter: options.deadLetter === undefined ? undefined : openDeadLetter(declared, options.deadLetter, topics),
     clock: SYSTEM_CLOCK,
   });
+}
+
+/** What a handler gets besides the message. */
+function contextOf(
+  { name, log }: DeclaredConsumer,
+  { id }: TopicMessage,
+  owner: Owner,
+  { attempt, signal }: ConsumerTry,
+): ConsumerContext & Owner {
+  return {
+    ...owner,
+    ...{ attempt, signal },
+    get log() {
+      const fields = { topic: log.name, consumer: name, message_id: id, attempt };
+      return handlerLog(withFields(fields, owner.app));
+    },
+  };
 }
 
 /** Calls the handler: in a trace of its own, with a link to that of the publisher. */
 function handle(
   { name, log, handler }: DeclaredConsumer,
   message: TopicMessage,
-  context: { readonly attempt: number; readonly signal: AbortSignal },
+  context: ConsumerContext,
   trace: string | undefined,
 ): unknown {
   if (!tracing) return handler(message, context);

@@ -130,7 +130,7 @@ export class Failures {
     const failure: Failure = { id, error, attempts, ...(key !== undefined && { key }) };
     await records.set(failureKey(consumer, id), JSON.stringify(failure), {});
     const { topic, name } = consumer;
-    log("error", "A message was given up", { topic, consumer: name, id, attempts, error });
+    log("error", "A message was given up", { topic, consumer: name, message_id: id, attempts, error });
   }
 
   async #trim(): Promise<void> {

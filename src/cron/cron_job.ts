@@ -2,8 +2,9 @@
  * Runs one cron on this node. All nodes decide together, by one record, which of them runs a time.
  */
 import { errorText } from "../error_text.ts";
+import { handlerLog } from "../handler_log.ts";
 import type { AppHandle } from "../http/request.ts";
-import { describeError, log } from "../log.ts";
+import { describeError, log, withFields } from "../log.ts";
 import type { RecordEntry, Records } from "../records/records.ts";
 import { type Tracing, tracing } from "../telemetry.ts";
 import type { CronClock } from "./clock.ts";
@@ -325,7 +326,13 @@ export class CronJob {
     const { app, state } = this.#context;
     const handler = this.#cron.handler as CronHandler<unknown>;
     const { controller: { signal }, running: { scheduled } } = run;
-    const handle = () => handler({ scheduled: new Date(scheduled), signal, app, state: state as Readonly<unknown> });
+    const logOfRun = handlerLog(withFields({ cron: this.#cron.name, scheduled: textOf(scheduled) }, app));
+    const handle = () => {
+      return handler({
+        ...{ scheduled: new Date(scheduled), signal, app, log: logOfRun },
+        state: state as Readonly<unknown>,
+      });
+    };
     try {
       await (tracing ? this.#inSpan(tracing, scheduled, handle) : handle());
       this.#settle(run, { failed: false });

@@ -1,5 +1,6 @@
 /** The request, as handlers see it (`HttpRequest`) and as the framework does (`RequestContext`). */
 import { HTTPError } from "../errors.ts";
+import { type HandlerLog, handlerLog } from "../handler_log.ts";
 import { log, type Logger } from "../log.ts";
 import { quote } from "../options.ts";
 import type { Records } from "../records/records.ts";
@@ -13,7 +14,6 @@ import type { ResolvedLimits } from "./limits.ts";
 import { idempotencyKeyOf } from "./idempotency_key.ts";
 import { type Forwarded, peerAddress, type ProxyTrust } from "./proxy.ts";
 import { pathStart } from "./query.ts";
-import { type RequestLog, requestLog } from "./request_log.ts";
 import type { RouteInfo } from "./route_info.ts";
 
 let getContext: (request: HttpRequest<unknown>) => RequestContext;
@@ -171,8 +171,8 @@ export class HttpRequest<State = Record<string, unknown>> {
    * assertEquals([level, message, fields], ["info", "An order has come", { items: 2, request_id }]);
    * ```
    */
-  get log(): RequestLog {
-    return requestLog(this.#context);
+  get log(): HandlerLog {
+    return handlerLog(this.#context);
   }
 
   /**

@@ -1,5 +1,6 @@
 /** How a consumer of a topic works: the options of `topic.consume()`, and what its handler gets. */
 import { type Duration, toMilliseconds } from "../duration.ts";
+import type { HandlerLog } from "../handler_log.ts";
 import { checkOptions, type OptionNames, quote, readOptions } from "../options.ts";
 import type { TopicMessage } from "./message.ts";
 import type { LogRef } from "./store.ts";
@@ -86,7 +87,15 @@ export interface ConsumerContext {
    * over, and when the store is away for so long that another process may get the message.
    */
   readonly signal: AbortSignal;
+  /**
+   * The log, for entries that carry `topic`, `consumer`, `message_id` and `attempt`. They go to
+   * stderr, or to the option `log` of the application.
+   */
+  readonly log: HandlerLog;
 }
+
+/** What is known of a try without the application. */
+export type ConsumerTry = Pick<ConsumerContext, "attempt" | "signal">;
 
 /**
  * Handles a message. The message is done when the handler, or its promise, resolves. `Owner` is

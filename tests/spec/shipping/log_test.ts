@@ -43,6 +43,28 @@ Deno.test('request.log.info("…", { … }) writes an entry with request_id', as
   for (const line of log.lines) assert(line.includes(`request_id=${id}`));
 });
 
+Deno.test("A consumer has a log, whose entries say which message they are of", async () => {
+  const entries: LogEntry[] = [];
+  const { promise: hasRun, resolve } = Promise.withResolvers<void>();
+  const app = new App({ log: (entry) => entries.push(entry) });
+  const orders = app.topic<string>("orders");
+  orders.consume("mail", { retry: { attempts: 2, backoff: 1 } }, ({ data }, { attempt, log }) => {
+    log.info("Mail", { data, topic: "other" });
+    if (attempt === 1) throw new Error("away");
+    resolve();
+  });
+  await app.start();
+  const { id } = await orders.publish("book");
+  await hasRun;
+  await app.stop();
+  const fields = { topic: "orders", consumer: "mail", message_id: id };
+  assertEquals(entries.map(rest), [
+    ["info", "Mail", { ...fields, data: "book", attempt: 1 }],
+    ["warn", "A consumer failed to handle a message, and tries again", { ...fields, attempt: 1 }, "Error: away"],
+    ["info", "Mail", { ...fields, data: "book", attempt: 2 }],
+  ]);
+});
+
 Deno.test("new App({ log }) takes all entries of the application, and stderr gets none", async () => {
   using captured = new CapturedLog();
   const entries: LogEntry[] = [];

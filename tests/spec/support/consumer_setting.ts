@@ -4,7 +4,7 @@ import { SYSTEM_CLOCK } from "../../../src/consumers/clock.ts";
 import { Consumer, type ConsumerSetup } from "../../../src/consumers/consumer.ts";
 import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/consumers/record.ts";
 import type { RecordKey, RecordStore } from "../../../src/records/store.ts";
-import type { ConsumerContext, ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
+import type { ConsumerTry, ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { Cursor, LogPage, LogRef, TopicStore } from "../../../src/topics/store.ts";
 import { Random } from "../../unit/support/random.ts";
@@ -102,7 +102,7 @@ export class Setting {
   }
 
   async node(
-    handle: (data: unknown, context: ConsumerContext) => unknown,
+    handle: (data: unknown, context: ConsumerTry) => unknown,
     { connection = new Switch(), letters, ...options }: NodeOptions = {},
   ): Promise<Consumer> {
     const consumer = new Consumer({

@@ -15,6 +15,9 @@ import { ticks } from "../support/ticks.ts";
 /** Tries that follow one another at once. */
 const QUICK = { attempts: 3, backoff: 1 } as const;
 
+/** What handlers get of their application. */
+const OWNER = { app: new App(), state: {} };
+
 /** Collects what handlers got, until there is as much as expected. */
 class Collected<Value> {
   readonly all: Value[] = [];
@@ -220,7 +223,7 @@ Deno.test("a start that fails leaves no consumer that works", async () => {
   const orders = topics.topic("orders");
   orders.consume("first", ({ data }) => void seen.push(data));
   orders.consume("second", () => {});
-  await assertRejects(() => Consumers.start(topics, {}), Error, "no watch");
+  await assertRejects(() => Consumers.start(topics, OWNER), Error, "no watch");
   assertEquals(ended, 1);
   await orders.publish(1);
   await ticks(5);
@@ -346,7 +349,7 @@ Deno.test("`without deadLetter it is logged and its id, error and attempts are k
   });
   assertMatch(
     text,
-    /ERROR A message was given up topic=orders consumer=mail id=\S+ attempts=1 error="cannot handle 7"/,
+    /ERROR A message was given up topic=orders consumer=mail message_id=\S+ attempts=1 error="cannot handle 7"/,
   );
 });
 
@@ -506,7 +509,7 @@ Deno.test("`A topic in memory has the same within one process (workers included)
     });
     return topics;
   });
-  const consumers = await Promise.all(workers.map((topics) => Consumers.start(topics, {})));
+  const consumers = await Promise.all(workers.map((topics) => Consumers.start(topics, OWNER)));
   for (let number = 0; number < 40; number++) await workers[number % 2]!.topic<number>("orders").publish(number);
   const found = await seen.first(40);
   assertEquals(

@@ -1,15 +1,16 @@
-/** The log of a request, for its handler. */
-import type { Logger } from "../log.ts";
-import { type LogLevel, toLogValue } from "../log_text.ts";
+/** The log, as handlers write to it. */
+import type { Logger } from "./log.ts";
+import { type LogLevel, toLogValue } from "./log_text.ts";
 
 /**
- * Writes entries of the log that belong to a request: each has its `request_id`, and with
- * OpenTelemetry its `trace_id`. They go where the application's entries go. Nothing that is logged
- * makes these functions throw.
+ * Writes entries of the log that say where they come from. Those of a request have its
+ * `request_id`; those of a consumer have `topic`, `consumer`, `message_id` and `attempt`; those of a
+ * cron have `cron` and `scheduled`. With OpenTelemetry, each has its `trace_id`. They go where the
+ * application's entries go. Nothing that is logged makes these functions throw.
  *
- * @category Requests and replies
+ * @category Applications
  */
-export interface RequestLog {
+export interface HandlerLog {
   /** Writes what happens in good order. */
   readonly info: WriteEntry;
   /** Writes what somebody should look at some day. */
@@ -25,12 +26,12 @@ export interface RequestLog {
  * @param fields Values by name. Objects are written as JSON, errors with their stack and causes,
  * and undefined values are left out.
  *
- * @category Requests and replies
+ * @category Applications
  */
 export type WriteEntry = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** Makes the log of a request. */
-export function requestLog(logger: Logger): RequestLog {
+/** Makes the log of a handler. */
+export function handlerLog(logger: Logger): HandlerLog {
   const writer = (level: LogLevel): WriteEntry => (message, fields) => {
     logger.log(level, toText(message), ownValues(fields));
   };
