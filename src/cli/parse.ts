@@ -73,6 +73,9 @@ function whereToLook(command: Command | undefined): string {
   return `${flags}see "webfw ${command.name} --help"`;
 }
 
+/** What other tools call a command. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { __proto__: null!, new: "init", create: "init" };
+
 /** The error for a word that is no command, with the nearest command or option. */
 export function unknownCommand(
   word: string,
@@ -81,7 +84,7 @@ export function unknownCommand(
 ): CommandError {
   const known = [...commands.map(({ name }) => name), ...longNames(options).map((name) => `--${name}`)];
   // Paths and targets have one of these characters, commands have none.
-  const guess = /[.:/\\]/.test(word) ? `run ${word}` : near(word, known) ?? "run";
+  const guess = /[.:/\\]/.test(word) ? `run ${word}` : OTHER_NAMES[word] ?? near(word, known) ?? "run";
   return new CommandError(`Unknown command "${word}": did you mean "${guess}"?`, USAGE_EXIT_CODE);
 }
 
