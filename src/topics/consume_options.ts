@@ -134,7 +134,7 @@ const DISCARD = Symbol.for("webfw.Discard");
 
 /**
  * Thrown by the handler of a consumer, it gives the message up at once: another try would fail,
- * too.
+ * too. One that is returned does the same.
  *
  * @example A message that no try can help
  * ```ts
@@ -169,7 +169,7 @@ export class Discard extends Error {
   readonly [DISCARD] = true;
 }
 
-/** Whether a thrown value is a {@linkcode Discard} of this or another copy of the package. */
+/** Whether a thrown or returned value is a {@linkcode Discard} of this or another copy of the package. */
 export function isDiscard(thrown: unknown): thrown is Discard {
   try {
     return thrown instanceof Error && DISCARD in thrown;

@@ -323,16 +323,20 @@ Deno.test("in a dead letter `error` is `at most 1 KiB`, and data that does not f
   });
 });
 
-Deno.test('`throw new Discard("why")` ends the tries at once', async () => {
+Deno.test('`throw new Discard("why")` ends the tries at once, and so does `return`', async () => {
   const app = new App();
-  const orders = app.topic<number>("orders");
+  const orders = app.topic<string>("orders");
   const failed = app.topic<DeadLetter>("failed");
-  orders.consume("mail", { deadLetter: "failed" }, () => {
-    throw new Discard("no such customer");
+  orders.consume("mail", { deadLetter: "failed" }, ({ data }) => {
+    const discard = new Discard("no such customer");
+    if (data === "returned") return discard;
+    throw discard;
   });
   await running(app, async () => {
-    const letter = await nextLetter(failed, () => orders.publish(1));
-    assertEquals([letter.error, letter.attempts], ["no such customer", 1]);
+    for (const how of ["thrown", "returned"]) {
+      const letter = await nextLetter(failed, () => orders.publish(how));
+      assertEquals([letter.data, letter.error, letter.attempts], [how, "no such customer", 1]);
+    }
   });
 });
 
