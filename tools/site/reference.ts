@@ -82,7 +82,7 @@ export async function referencePages(
         title: isSplit ? category : specifier,
         intro: isSplit ? undefined : entry.module_doc,
       });
-      for (const symbol of entry.symbols) {
+      for (const symbol of [...entry.symbols].sort((one, other) => Number(isType(one)) - Number(isType(other)))) {
         if (!isSplit || categoryOf(symbol) === category) places.push({ specifier, slug, symbol });
       }
     }
@@ -122,6 +122,11 @@ class Links {
       return url === undefined ? `\`${name}\`` : `[\`${name}\`](${url})`;
     });
   }
+}
+
+/** Types come after what programs call: most of them are options and results of it. */
+function isType({ declarations: [{ kind }] }: DocSymbol): boolean {
+  return kind === "interface" || kind === "typeAlias";
 }
 
 function categoryOf({ declarations }: DocSymbol): string {
