@@ -58,7 +58,7 @@ export type {
 // Settings and logs
 export type { LogEntry } from "./src/log.ts";
 export type { LogValue } from "./src/log_text.ts";
-export type { HandlerLog, WriteEntry } from "./src/handler_log.ts";
+export type { Log, WriteEntry } from "./src/user_log.ts";
 export type { SettingsOptions, SettingsSchema } from "./src/settings.ts";
 
 // Guards

@@ -17,7 +17,7 @@ import { problemReply } from "./http/reply.ts";
 import type { RouteInfo } from "./http/route_info.ts";
 import { Lifecycle, reportFailedStart } from "./lifecycle.ts";
 import type { Lifespan } from "./lifespan.ts";
-import { logFor, takeLogOf } from "./log.ts";
+import { logFor, loggerOf, takeLogOf } from "./log.ts";
 import { checkOptions, quote } from "./options.ts";
 import type { Overridable } from "./override.ts";
 import type { Records } from "./records/records.ts";
@@ -38,6 +38,7 @@ import { MemoryStore } from "./topics/memory_store.ts";
 import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
 import { Topics } from "./topics/topics.ts";
+import { type Log, makeLog } from "./user_log.ts";
 import { Readiness } from "./readiness.ts";
 import { type ConsumerAction, Work } from "./work.ts";
 
@@ -96,6 +97,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly mcpUrl: string | null;
   /** Values by key that all nodes of the application share, in the store of its topics. */
   readonly records: Records;
+  /** The log, for entries that belong to no request. */
+  readonly log: Log;
   /** Runs a function at times, on one of all nodes. */
   readonly cron: DeclareCron<State>;
   /**
@@ -147,6 +150,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   constructor(options: AppOptions<State, Given, Counted> = {}) {
     const { title, version, description, scope, described, urls, limits, admission, topics, log, ...shown } =
       resolveAppOptions(options);
+    this.log = makeLog(loggerOf(this));
     if (log) this.fetch = takeLogOf(this, log, this.fetch);
     this.#admission = admission;
     this.title = title;

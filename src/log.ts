@@ -85,8 +85,11 @@ export function log(level: LogLevel, message: string, fields?: LogFields, owner?
 /** Writes the entries that belong to no request. */
 export const PROCESS_LOGGER: Logger = { log };
 
-/** Writes entries that all have some fields, which take precedence, and belong to an application. */
-export function withFields(common: LogFields, owner: object): Logger {
+/**
+ * Gives what writes entries of an application. They all have the common fields, which take
+ * precedence.
+ */
+export function loggerOf(owner: object, common: LogFields = {}): Logger {
   return { log: (level, message, fields) => log(level, message, { ...fields, ...common }, owner) };
 }
 

@@ -1,6 +1,6 @@
 /** All consumers of an application, from its start to its stop. */
-import { handlerLog } from "../handler_log.ts";
-import { withFields } from "../log.ts";
+import { makeLog } from "../user_log.ts";
+import { loggerOf } from "../log.ts";
 import { nearest, quote } from "../options.ts";
 import { SpanKind, tracing } from "../telemetry.ts";
 import type { ConsumerContext, ConsumerTry, DeclaredConsumer } from "../topics/consume_options.ts";
@@ -107,7 +107,7 @@ function contextOf(
     ...{ attempt, signal },
     get log() {
       const fields = { topic: log.name, consumer: name, message_id: id, attempt };
-      return handlerLog(withFields(fields, owner.app));
+      return makeLog(loggerOf(owner.app, fields));
     },
   };
 }

@@ -2,9 +2,9 @@
  * Runs one cron on this node. All nodes decide together, by one record, which of them runs a time.
  */
 import { errorText } from "../error_text.ts";
-import { handlerLog } from "../handler_log.ts";
+import { makeLog } from "../user_log.ts";
 import type { AppHandle } from "../http/request.ts";
-import { describeError, log, withFields } from "../log.ts";
+import { describeError, log, loggerOf } from "../log.ts";
 import type { RecordEntry, Records } from "../records/records.ts";
 import { type Tracing, tracing } from "../telemetry.ts";
 import type { CronClock } from "./clock.ts";
@@ -326,7 +326,7 @@ export class CronJob {
     const { app, state } = this.#context;
     const handler = this.#cron.handler as CronHandler<unknown>;
     const { controller: { signal }, running: { scheduled } } = run;
-    const logOfRun = handlerLog(withFields({ cron: this.#cron.name, scheduled: textOf(scheduled) }, app));
+    const logOfRun = makeLog(loggerOf(app, { cron: this.#cron.name, scheduled: textOf(scheduled) }));
     const handle = () => {
       return handler({
         ...{ scheduled: new Date(scheduled), signal, app, log: logOfRun },

@@ -1,6 +1,6 @@
 /** How a cron is declared: its options, its handler, and their checks. */
 import { type Duration, toMilliseconds } from "../duration.ts";
-import type { HandlerLog } from "../handler_log.ts";
+import type { Log } from "../user_log.ts";
 import type { AppHandle } from "../http/request.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { faultOf } from "./fields.ts";
@@ -43,7 +43,7 @@ export interface CronRun<State = Record<string, unknown>> {
    * The log, for entries that carry `cron` and `scheduled`. They go to stderr, or to the option
    * `log` of the application.
    */
-  readonly log: HandlerLog;
+  readonly log: Log;
   /** The application. */
   readonly app: AppHandle;
   /** What the lifespans yielded. */

@@ -1,6 +1,6 @@
 /** The request, as handlers see it (`HttpRequest`) and as the framework does (`RequestContext`). */
 import { HTTPError } from "../errors.ts";
-import { type HandlerLog, handlerLog } from "../handler_log.ts";
+import { type Log, makeLog } from "../user_log.ts";
 import { log, type Logger } from "../log.ts";
 import { quote } from "../options.ts";
 import type { Records } from "../records/records.ts";
@@ -171,8 +171,8 @@ export class HttpRequest<State = Record<string, unknown>> {
    * assertEquals([level, message, fields], ["info", "An order has come", { items: 2, request_id }]);
    * ```
    */
-  get log(): HandlerLog {
-    return handlerLog(this.#context);
+  get log(): Log {
+    return makeLog(this.#context);
   }
 
   /**
@@ -392,6 +392,28 @@ export interface AppHandle {
   readonly mcpUrl: string | null;
   /** Values by key that all nodes of the application share, in the store of its topics. */
   readonly records: Records;
+  /**
+   * The log, for entries that belong to no request, such as those of a lifespan. They go to stderr,
+   * or to the option `log` of the application.
+   *
+   * @example An entry of a lifespan
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import type { LogEntry } from "@webfw/core/types";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const entries: LogEntry[] = [];
+   * const app = new App({ log: (entry) => entries.push(entry) });
+   * app.lifespan(async function* (app) {
+   *   app.log.info("The prices are loaded", { count: 3 });
+   *   yield;
+   * });
+   * await app.start();
+   * await app.stop();
+   * assertEquals([entries[0]?.message, entries[0]?.fields], ["The prices are loaded", { count: 3 }]);
+   * ```
+   */
+  readonly log: Log;
   /** All routes in the order of their registration. */
   readonly routes: readonly RouteInfo[];
   /** The topic of a name, always the same one. Give options only where it is declared. */

@@ -1,6 +1,6 @@
 /** How a consumer of a topic works: the options of `topic.consume()`, and what its handler gets. */
 import { type Duration, toMilliseconds } from "../duration.ts";
-import type { HandlerLog } from "../handler_log.ts";
+import type { Log } from "../user_log.ts";
 import { checkOptions, type OptionNames, quote, readOptions } from "../options.ts";
 import type { TopicMessage } from "./message.ts";
 import type { LogRef } from "./store.ts";
@@ -91,7 +91,7 @@ export interface ConsumerContext {
    * The log, for entries that carry `topic`, `consumer`, `message_id` and `attempt`. They go to
    * stderr, or to the option `log` of the application.
    */
-  readonly log: HandlerLog;
+  readonly log: Log;
 }
 
 /** What is known of a try without the application. */

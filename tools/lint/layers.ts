@@ -17,7 +17,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/options.ts", "src/redaction.ts", "src/runtime.ts", "src/error_text.ts", "src/log_text.ts"],
     ["src/telemetry.ts"],
     ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/json_data.ts"],
-    ["src/handler_log.ts", "src/records/"],
+    ["src/user_log.ts", "src/records/"],
     ["src/schema/"],
     ["src/topics/", "src/settings.ts"],
     ["src/consumers/"],

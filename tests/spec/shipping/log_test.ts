@@ -43,6 +43,33 @@ Deno.test('request.log.info("…", { … }) writes an entry with request_id', as
   for (const line of log.lines) assert(line.includes(`request_id=${id}`));
 });
 
+Deno.test("app.log writes entries of the application, wherever it is called", async () => {
+  using captured = new CapturedLog();
+  const seen: unknown[] = [];
+  const make = (name: string) => {
+    const app = new App({ log: ({ level, message, fields }) => seen.push([name, level, message, fields]) });
+    app.lifespan(async function* (app) {
+      app.log.info("open");
+      yield;
+      app.log.warn("closed", { n: 1 });
+    });
+    return app;
+  };
+  const [one, other] = [make("one"), make("other")];
+  // Of another application, in a request of this one.
+  one.get("/", async () => other.log.error("here", { error: new TypeError("no") }));
+  await one.start();
+  await drain(get(one, "/"));
+  await one.stop();
+  const [error] = seen.splice(1, 1) as [[string, string, string, { error: string }]];
+  assertEquals(seen, [["one", "info", "open", {}], ["one", "warn", "closed", { n: 1 }]]);
+  assertEquals(error.slice(0, 3), ["other", "error", "here"]);
+  assertStringIncludes(error[3].error, "TypeError: no");
+  new App().log.info("plain", { n: 2 });
+  assertEquals(captured.lines.length, 1);
+  assertMatch(captured.lines[0]!, / INFO plain n=2$/);
+});
+
 Deno.test("A consumer has a log, whose entries say which message they are of", async () => {
   const entries: LogEntry[] = [];
   const { promise: hasRun, resolve } = Promise.withResolvers<void>();

@@ -1,16 +1,17 @@
-/** The log, as handlers write to it. */
+/** The log, as programs write to it. */
 import type { Logger } from "./log.ts";
 import { type LogLevel, toLogValue } from "./log_text.ts";
 
 /**
- * Writes entries of the log that say where they come from. Those of a request have its
+ * Writes entries of the log that say where they come from. Those of `request.log` have its
  * `request_id`; those of a consumer have `topic`, `consumer`, `message_id` and `attempt`; those of a
- * cron have `cron` and `scheduled`. With OpenTelemetry, each has its `trace_id`. They go where the
- * application's entries go. Nothing that is logged makes these functions throw.
+ * cron have `cron` and `scheduled`; those of `app.log` have nothing of that. With OpenTelemetry,
+ * each has its `trace_id`. They go where the application's entries go. Nothing that is logged makes
+ * these functions throw.
  *
  * @category Applications
  */
-export interface HandlerLog {
+export interface Log {
   /** Writes what happens in good order. */
   readonly info: WriteEntry;
   /** Writes what somebody should look at some day. */
@@ -30,8 +31,8 @@ export interface HandlerLog {
  */
 export type WriteEntry = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** Makes the log of a handler. */
-export function handlerLog(logger: Logger): HandlerLog {
+/** Makes a log of what writes its entries. */
+export function makeLog(logger: Logger): Log {
   const writer = (level: LogLevel): WriteEntry => (message, fields) => {
     logger.log(level, toText(message), ownValues(fields));
   };
