@@ -31,7 +31,7 @@ export interface Log {
  */
 export type WriteEntry = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** Makes a log of what writes its entries. */
+/** Makes a log whose entries are written by a logger. */
 export function makeLog(logger: Logger): Log {
   const writer = (level: LogLevel): WriteEntry => (message, fields) => {
     logger.log(level, toText(message), ownValues(fields));

@@ -104,7 +104,8 @@ function contextOf(
 ): ConsumerContext & Owner {
   return {
     ...owner,
-    ...{ attempt, signal },
+    attempt,
+    signal,
     get log() {
       const fields = { topic: log.name, consumer: name, message_id: id, attempt };
       return makeLog(loggerOf(owner.app, fields));

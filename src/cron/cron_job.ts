@@ -326,10 +326,12 @@ export class CronJob {
     const { app, state } = this.#context;
     const handler = this.#cron.handler as CronHandler<unknown>;
     const { controller: { signal }, running: { scheduled } } = run;
-    const logOfRun = makeLog(loggerOf(app, { cron: this.#cron.name, scheduled: textOf(scheduled) }));
     const handle = () => {
       return handler({
-        ...{ scheduled: new Date(scheduled), signal, app, log: logOfRun },
+        scheduled: new Date(scheduled),
+        signal,
+        log: makeLog(loggerOf(app, { cron: this.#cron.name, scheduled: textOf(scheduled) })),
+        app,
         state: state as Readonly<unknown>,
       });
     };
