@@ -5,6 +5,7 @@ import { Buffer } from "node:buffer";
 import type { Browser, Page } from "npm:playwright-core@^1.65.1";
 import { chat } from "../../examples/chat/chat.ts";
 import { Serving } from "../spec/support/serving.ts";
+import { freePorts } from "../support/free_ports.ts";
 import { browserTest } from "./support/browser.ts";
 import { WatchedPage } from "./support/watched_page.ts";
 
@@ -92,13 +93,14 @@ browserTest("A file that is no picture is refused, and the page says why", async
 
 browserTest("When the server comes back the page goes on, and tells what it has missed", async (browser) => {
   await using folder = await Folder.make();
-  const first = await Serving.start(chat(folder.path));
+  const [port = 0] = freePorts(1);
+  const first = await Serving.start(chat(folder.path), { port });
   await using ada = await enter(browser, first.origin, "Ada", "lobby");
   await say(ada.page, "before");
   await shown(ada.page, "Ada before").waitFor();
   await first.stop();
   await ada.page.getByText("Connection lost, trying again").waitFor();
-  await using _second = await Serving.start(chat(folder.path), { port: first.port });
+  await using _second = await Serving.start(chat(folder.path), { port });
   await ada.page.getByText("In lobby as Ada").waitFor();
   await shown(ada.page, "Older messages are no longer there").waitFor();
   await say(ada.page, "after");

@@ -6,6 +6,7 @@ import { EventSource } from "npm:eventsource@^5.1.5";
 import type { Page } from "npm:playwright-core@^1.65.1";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { Serving } from "../spec/support/serving.ts";
+import { freePorts } from "../support/free_ports.ts";
 import { browserTest } from "./support/browser.ts";
 
 /** A page that lists its events. */
@@ -53,7 +54,8 @@ browserTest(
   async (browser) => {
     const { app, topic } = news();
     const page = await browser.newPage();
-    const first = await Serving.start(app);
+    const [port = 0] = freePorts(1);
+    const first = await Serving.start(app, { port });
     await page.goto(first.origin);
     await page.waitForFunction('document.title === "open"');
     await topic.publish(1);
@@ -61,7 +63,7 @@ browserTest(
     // The server stops and forgets its memory: the page gets a gap, and then new messages.
     await first.stop();
     await page.waitForFunction('document.title === "error"');
-    await using _second = await Serving.start(app, { port: first.port });
+    await using _second = await Serving.start(app, { port });
     await page.waitForFunction('document.title === "open"');
     await topic.publish(3);
     const [, gap, message] = await lines(page, 3);
@@ -84,8 +86,9 @@ Deno.test("The EventSource of npm misses nothing while the server is killed and 
   const folder = await Deno.makeTempDir({ prefix: "webfw_events_" });
   const env = { NUMBERS_FILE: `${folder}/numbers.sqlite` };
   const start = (port: number) => ChildProgram.start(NUMBERS, { env: { ...env, NUMBERS_PORT: String(port) } });
-  let server = await start(0);
-  const port = await server.port();
+  const [port = 0] = freePorts(1);
+  let server = await start(port);
+  await server.port();
   const origin = `http://127.0.0.1:${port}`;
   const publish = async (data: number) => {
     const response = await fetch(origin, { method: "POST", body: JSON.stringify(data) });
