@@ -108,12 +108,13 @@ export function takeLogOf<Args extends unknown[], Result>(
 ): (...args: Args) => Result {
   owners ??= new (nodeAsyncHooks().AsyncLocalStorage)();
   takers.set(owner, take);
-  return (...args) => logFor(owner, () => answer(...args));
+  // A request that the function makes would else come to it again, without end.
+  return (...args) => owners?.getStore() === TAKING ? answer(...args) : logFor(owner, () => answer(...args));
 }
 
 /** Runs a function for an application: what it logs then, and later, belongs to the application. */
 export function logFor<Result>(owner: object, run: () => Result): Result {
-  return owners && owners.getStore() !== TAKING ? owners.run(owner, run) : run();
+  return owners ? owners.run(owner, run) : run();
 }
 
 function give(take: TakeEntry, entry: LogEntry): void {

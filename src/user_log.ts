@@ -44,9 +44,11 @@ function toText(message: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A copy, because the getters of an object may throw. */
+/** A copy, because the getters of an object may throw. An error is the field `error`. */
 function ownValues(fields: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
   try {
+    // The callback of `catch` gets `any`, so this compiles.
+    if (fields instanceof Error) return { error: fields };
     return Object.fromEntries(Object.keys(fields).map((name) => [name, valueOf(fields, name)]));
   } catch {
     // The traps of a proxy.

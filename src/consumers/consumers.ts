@@ -3,7 +3,7 @@ import { makeLog } from "../user_log.ts";
 import { loggerOf } from "../log.ts";
 import { nearest, quote } from "../options.ts";
 import { SpanKind, tracing } from "../telemetry.ts";
-import type { ConsumerContext, ConsumerTry, DeclaredConsumer } from "../topics/consume_options.ts";
+import { type ConsumerContext, type ConsumerTry, type DeclaredConsumer, isDiscard } from "../topics/consume_options.ts";
 import type { TopicMessage } from "../topics/message.ts";
 import { messagingAttributes } from "../topics/topic_spans.ts";
 import type { Topics } from "../topics/topics.ts";
@@ -114,13 +114,18 @@ function contextOf(
 }
 
 /** Calls the handler: in a trace of its own, with a link to that of the publisher. */
-function handle(
+async function handle(
   { name, log, handler }: DeclaredConsumer,
   message: TopicMessage,
   context: ConsumerContext,
   trace: string | undefined,
-): unknown {
-  if (!tracing) return handler(message, context);
+): Promise<void> {
+  const run = async () => {
+    const returned = await handler(message, context);
+    // Whoever forgets `throw` loses no message.
+    if (isDiscard(returned)) throw returned;
+  };
+  if (!tracing) return await run();
   const options = {
     kind: SpanKind.CONSUMER,
     attributes: {
@@ -133,7 +138,7 @@ function handle(
     // The application stops, or another process may have the message: it will be handled again.
     isExpected: () => context.signal.aborted && context.signal.reason.name === "AbortError",
   };
-  return tracing.run(`process ${log.name}`, options, async () => await handler(message, context));
+  await tracing.run(`process ${log.name}`, options, run);
 }
 
 function namesOf(consumer: string, id: string): Record<string, string> {

@@ -235,9 +235,8 @@ export class Hand {
     if (held.key !== undefined) this.#busyKeys.set(held.key, held);
     this.#watch();
     try {
-      const returned = await handle(held.message!, held.attempt, run.controller.signal);
-      // Whoever forgets `throw` loses no message.
-      this.#end(run, isDiscard(returned) ? { thrown: returned } : undefined);
+      await handle(held.message!, held.attempt, run.controller.signal);
+      this.#end(run, undefined);
     } catch (thrown) {
       // `undefined` can be thrown, too.
       this.#end(run, { thrown: thrown ?? new TypeError("The handler threw nothing") });

@@ -169,10 +169,10 @@ export class Discard extends Error {
   readonly [DISCARD] = true;
 }
 
-/** Whether a thrown or returned value is a {@linkcode Discard} of this or another copy of the package. */
-export function isDiscard(thrown: unknown): thrown is Discard {
+/** Whether a value is a {@linkcode Discard} of this or another copy of the package. */
+export function isDiscard(value: unknown): value is Discard {
   try {
-    return thrown instanceof Error && DISCARD in thrown;
+    return value instanceof Error && DISCARD in value;
   } catch {
     // A proxy may throw for any operation.
     return false;

@@ -85,6 +85,7 @@ Deno.test("A command line that cannot be understood is one line with a hint, and
     [["-v"], `error: Unknown option "-v": did you mean "-V"?`],
     [["version"], `error: Unknown command "version": did you mean "--version"?`],
     [["new", "shop"], `error: Unknown command "new": did you mean "init"?`],
+    [["create", "shop"], `error: Unknown command "create": did you mean "init"?`],
     [["constructor"], `error: Unknown command "constructor": did you mean "run"?`],
     [["serve", "main.ts"], `error: Unknown command "serve": did you mean "run"?`],
     [["main.ts:app"], `error: Unknown command "main.ts:app": did you mean "run main.ts:app"?`],

@@ -53,6 +53,14 @@ browserTest('"as a static site … with search, dark mode and no broken link"', 
   });
 });
 
+Deno.test("A page of the reference has its classes and functions before their types", async () => {
+  await build();
+  const page = await Deno.readTextFile(join(BUILT, "reference", "testing.md"));
+  const headings = [...page.matchAll(/^## (\w+)$/gm)].map(([, name]) => name!);
+  const types = ["InvalidInput", "Overrides", "QueryPart", "Replacement", "TestClientOptions"];
+  assertEquals(headings.slice(headings.indexOf("TestClient") + 1).filter((name) => types.includes(name)).sort(), types);
+});
+
 Deno.test('"llms.txt and llms-full.txt come with it"', async () => {
   await build();
   const list = await Deno.readTextFile(join(BUILT, "llms.txt"));

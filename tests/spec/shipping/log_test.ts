@@ -4,7 +4,7 @@ import { App } from "@webfw/core";
 import { apiKey } from "@webfw/core/auth";
 import { requestId } from "@webfw/core/middleware";
 import { TestClient } from "@webfw/core/testing";
-import type { LogEntry } from "@webfw/core/types";
+import type { ConsumerContext, LogEntry } from "@webfw/core/types";
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { freePorts } from "../../support/free_ports.ts";
 import { CapturedLog } from "../support/captured_log.ts";
@@ -75,7 +75,9 @@ Deno.test("A consumer has a log, whose entries say which message they are of", a
   const { promise: hasRun, resolve } = Promise.withResolvers<void>();
   const app = new App({ log: (entry) => entries.push(entry) });
   const orders = app.topic<string>("orders");
-  orders.consume("mail", { retry: { attempts: 2, backoff: 1 } }, ({ data }, { attempt, log }) => {
+  let last: ConsumerContext | undefined;
+  orders.consume("mail", { retry: { attempts: 2, backoff: 1 } }, ({ data }, context) => {
+    const { attempt, log } = last = context;
     log.info("Mail", { data, topic: "other" });
     if (attempt === 1) throw new Error("away");
     resolve();
@@ -84,11 +86,13 @@ Deno.test("A consumer has a log, whose entries say which message they are of", a
   const { id } = await orders.publish("book");
   await hasRun;
   await app.stop();
+  last!.log.info("Later");
   const fields = { topic: "orders", consumer: "mail", message_id: id };
   assertEquals(entries.map(rest), [
     ["info", "Mail", { ...fields, data: "book", attempt: 1 }],
     ["warn", "A consumer failed to handle a message, and tries again", { ...fields, attempt: 1 }, "Error: away"],
     ["info", "Mail", { ...fields, data: "book", attempt: 2 }],
+    ["info", "Later", { ...fields, attempt: 2 }],
   ]);
 });
 
@@ -229,6 +233,43 @@ Deno.test("What a log does after a wait is not given to it again", async () => {
   await drain(get(app, "/next"));
   assertEquals(taken, ["outer", "next"]);
   await app.stop();
+});
+
+Deno.test("What a log starts belongs to its own application, not to the log", async () => {
+  using captured = new CapturedLog();
+  const seen: string[] = [];
+  let started: Promise<void> | undefined;
+  const app: App = new App({
+    log({ message }) {
+      seen.push(message);
+      started ??= app.start();
+    },
+  });
+  const orders = app.topic<string>("orders");
+  const { promise: hasRun, resolve } = Promise.withResolvers<void>();
+  orders.consume("mail", (_message, { log }) => {
+    log.info("handled");
+    resolve();
+  });
+  app.lifespan(async function* (app) {
+    app.log.info("open");
+    yield;
+  });
+  app.log.info("before");
+  await started;
+  await orders.publish("tea");
+  await hasRun;
+  await app.stop();
+  assertEquals([seen, captured.lines], [["before", "open", "handled"], []]);
+});
+
+Deno.test("An error in place of the fields is the field `error`", () => {
+  const entries: LogEntry[] = [];
+  const app = new App({ log: (entry) => entries.push(entry) });
+  // What a callback of `catch` gets has the type `any`.
+  const thrown: any = new TypeError("no such file");
+  app.log.error("Cannot load", thrown);
+  assertEquals(entries.map(rest), [["error", "Cannot load", {}, "TypeError: no such file"]]);
 });
 
 Deno.test("A log that nobody takes any more breaks no request, and no start", async () => {

@@ -124,6 +124,20 @@ orders.consume("mail", { retry: { attempts: 2, backoff: 1 } }, async (_message, 
   assert(linksTo(failed, published) && linksTo(again, published));
 });
 
+Deno.test("a message that is given up at once says why, also if the handler returns the reason", async () => {
+  await using collector = new OtlpCollector();
+  await using child = await start(
+    `import { Discard } from "${CORE}";
+${PUBLISHER}
+orders.consume("mail", async () => new Discard("no such customer"));
+`,
+    collector,
+  );
+  await (await fetch(`${await baseOf(child)}/orders`, { method: "POST" })).body?.cancel();
+  const { status, events } = await collector.named("process orders");
+  assertEquals([status, events[0]?.attributes["exception.message"]], [ERROR, "no such customer"]);
+});
+
 Deno.test("a dead letter leads to the publisher of its message", async () => {
   await using collector = new OtlpCollector();
   await using child = await start(

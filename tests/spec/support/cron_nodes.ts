@@ -1,5 +1,7 @@
 // Nodes of one application that share a store of records, and a clock that the test moves.
 
+import { App, type AppHandle } from "@webfw/core";
+import type { LogEntry } from "@webfw/core/types";
 import { Crons, type PlatformCron } from "../../../src/cron/crons.ts";
 import type { CronOptions, CronRun } from "../../../src/cron/options.ts";
 import type { CronReport } from "../../../src/cron/report.ts";
@@ -94,6 +96,7 @@ export class TestNode {
   readonly store: SeenStore;
   /** Calls an action after so many milliseconds, if the node can act then. */
   readonly after: ManualClock["after"];
+  readonly #app: AppHandle;
   readonly #timers = new Gate();
   /** How far the clock of its machine is ahead, and whether the store has told the time since. */
   #ahead = 0;
@@ -101,6 +104,7 @@ export class TestNode {
 
   constructor(nodes: Nodes, name: string, work: Work, platform: PlatformCron | undefined) {
     this.name = name;
+    this.#app = nodes.app;
     this.store = new SeenStore(nodes.records);
     const watches = { isEnding: () => false, open: new Set<{ close(): void }>() };
     const { time, now, after } = nodes.clock;
@@ -127,7 +131,7 @@ export class TestNode {
 
   async start(): Promise<this> {
     await this.crons.check();
-    await this.crons.start(null as never, {});
+    await this.crons.start(this.#app, {});
     return this;
   }
 
@@ -161,6 +165,9 @@ export class Nodes {
   readonly schedule: string;
   readonly options: CronOptions;
   readonly runs: SeenRun[] = [];
+  /** What handlers log. */
+  readonly entries: LogEntry[] = [];
+  readonly app: App = new App({ log: (entry) => this.entries.push(entry) });
   readonly #nodes: TestNode[] = [];
 
   constructor(time: string, schedule: string, options: CronOptions = {}) {

@@ -327,17 +327,40 @@ Deno.test('`throw new Discard("why")` ends the tries at once, and so does `retur
   const app = new App();
   const orders = app.topic<string>("orders");
   const failed = app.topic<DeadLetter>("failed");
-  orders.consume("mail", { deadLetter: "failed" }, ({ data }) => {
+  const done: string[] = [];
+  const handle = ({ data }: { data: string }) => {
     const discard = new Discard("no such customer");
-    if (data === "returned") return discard;
-    throw discard;
-  });
+    switch (data) {
+      case "thrown":
+        throw discard;
+      case "returned":
+        return discard;
+      case "returned later":
+        return Promise.resolve(discard);
+      case "of another copy":
+        return Object.assign(new Error("no such customer"), { [Symbol.for("webfw.Discard")]: true });
+      default:
+        // Only a discard says that a message is of no use.
+        done.push(data);
+        return new Error("a value");
+    }
+  };
+  orders.consume("mail", { deadLetter: "failed" }, handle);
+  orders.consume("mail by key", { deadLetter: "failed", key: ({ data }) => data }, handle);
   await running(app, async () => {
-    for (const how of ["thrown", "returned"]) {
-      const letter = await nextLetter(failed, () => orders.publish(how));
-      assertEquals([letter.data, letter.error, letter.attempts], [how, "no such customer", 1]);
+    for (const how of ["thrown", "returned", "returned later", "of another copy"]) {
+      await using letters = failed.subscribe();
+      await orders.publish("an error");
+      await orders.publish(how);
+      for (let count = 0; count < 2; count++) {
+        const { value } = await letters.next();
+        assert(value && "data" in value);
+        const { data, error, attempts } = value.data;
+        assertEquals([data, error, attempts], [how, "no such customer", 1]);
+      }
     }
   });
+  assertEquals(done, Array(8).fill("an error"));
 });
 
 Deno.test("`without deadLetter it is logged and its id, error and attempts are kept`", async () => {
