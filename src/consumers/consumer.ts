@@ -365,7 +365,7 @@ export class Consumer {
     await step.takeOver(hasEnded, (range) => this.#window.readRange(range));
     const takenPage = await this.#movePages(step);
     this.#claim(step);
-    step.state.failed = this.#failures.trim(step.state.failed);
+    step.state.failed = this.#failures.claimTrim(step.state.failed);
     if (this.#lastError !== undefined) step.state.lastError = this.#lastError;
     const isRenewal = elapsedSince(this.#renewed, this.#clock) >= lease * RENEWAL_PART;
     if (step.finish(++this.#beat, isRenewal)) await this.#write(step, takenPage);
@@ -478,6 +478,7 @@ export class Consumer {
     if (version === null) return;
     this.#written = version;
     this.#isStale = false;
+    this.#failures.trim();
     this.#noteLost(step.state.lost - this.#state!.lost);
     this.#renewed = sent;
     this.#tail = undefined;

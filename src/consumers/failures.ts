@@ -6,7 +6,7 @@ import type { RecordStore } from "../records/store.ts";
 import type { DeadLetter } from "../topics/consume_options.ts";
 import { toId } from "../topics/message.ts";
 import type { GivenUp, Held } from "./hand.ts";
-import { type ConsumerName, failureKey } from "./record.ts";
+import { changeState, type ConsumerName, failureKey } from "./record.ts";
 
 /** A message that was given up, as its record has it. */
 export interface Failure {
@@ -56,6 +56,8 @@ export class Failures {
   /** By the ids of messages that could not be given up yet. */
   readonly #refused = new Map<string, Reason>();
   #trimming: Promise<void> | undefined;
+  /** How many failures the record counted when this node claimed to delete the oldest ones. */
+  #claimed: number | undefined;
 
   constructor(options: FailuresOptions) {
     this.#options = options;
@@ -89,13 +91,23 @@ export class Failures {
     }
   }
 
-  /** Deletes the oldest failures if there are too many. It gives how many there are then. */
-  trim(count: number): number {
-    if (count < MAX_FAILURES + MAX_MORE_FAILURES) return count;
-    this.#trimming ??= this.#trim().catch(() => {
+  /**
+   * How many failures the record is to count: fewer if this node is to delete the oldest ones, once
+   * the record is written.
+   */
+  claimTrim(count: number): number {
+    const isDue = count >= MAX_FAILURES + MAX_MORE_FAILURES && this.#trimming === undefined;
+    this.#claimed = isDue ? count : undefined;
+    return isDue ? MAX_FAILURES : count;
+  }
+
+  /** Deletes the oldest failures in the background, if the record that was written says so. */
+  trim(): void {
+    if (this.#claimed === undefined) return;
+    this.#trimming = this.#trim(this.#claimed).catch(() => {
       // It is tried again when there are as many more.
     }).finally(() => this.#trimming = undefined);
-    return MAX_FAILURES;
+    this.#claimed = undefined;
   }
 
   /** Waits until no failures are being deleted. */
@@ -133,11 +145,18 @@ export class Failures {
     log("error", "A message was given up", { topic, consumer: name, message_id: id, attempts, error });
   }
 
-  async #trim(): Promise<void> {
+  /** @param counted How many the record counted when it was claimed. */
+  async #trim(counted: number): Promise<void> {
     const { consumer, records } = this.#options;
+    const { topic, name } = consumer;
     const ids: string[] = [];
     for await (const { key } of records.list(failureKey(consumer))) ids.push(key.at(-1)!);
     // Ids of one log sort as its messages.
-    for (const id of ids.sort().slice(0, -MAX_FAILURES)) await records.delete(failureKey(consumer, id), {});
+    const oldest = ids.sort().slice(0, -MAX_FAILURES);
+    for (const id of oldest) await records.delete(failureKey(consumer, id), {});
+    log("warn", "The oldest failures of a consumer were deleted", { topic, consumer: name, deleted: oldest.length });
+    // Some were kept after the claim. There are fewer if a node ended while it did this.
+    const excess = MAX_FAILURES + Math.max(0, ids.length - counted) - Math.min(MAX_FAILURES, ids.length);
+    if (excess > 0) await changeState(records, consumer, (state) => ({ ...state, failed: state.failed - excess }));
   }
 }

@@ -51,7 +51,7 @@ async function reportConsumer(name: string, state: ConsumerState, source: Source
     position: toId(incarnation, places.sort()[0]!),
     lag: times.length === 0 ? 0 : Math.max(0, now - Math.min(...times)),
     inFlight: open.reduce((sum, range) => sum + heldCount(range), 0) + late.filter(({ node }) => node !== "").length,
-    failures: failed,
+    failures: Math.max(0, failed),
     lost,
     lastError,
   };

@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Consumer } from "../../../src/consumers/consumer.ts";
 import { retryFailures } from "../../../src/consumers/operate.ts";
-import { consumerKey, pageKey } from "../../../src/consumers/record.ts";
+import { consumerKey, failureKey, pageKey } from "../../../src/consumers/record.ts";
 import { Discard } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { LOG, NAME, never, rest, Switch, test } from "../support/consumer_setting.ts";
@@ -213,6 +213,43 @@ test("`its id, error and attempts are kept, the newest 10,000 of a consumer`", a
   assertEquals(Number.parseInt(newest.slice(9), 16), 11_200);
   const oldest = failures.map(({ id }) => id).sort()[0]!;
   assert(Number.parseInt(oldest.slice(9), 16) > 11_200 - failures.length - 256, oldest);
+  await node.stop();
+});
+
+test("what is given up while older failures are deleted is counted once", async (setting, log) => {
+  const records = await setting.records();
+  const remove = records.delete.bind(records);
+  records.delete = async (key, deletion) => {
+    await rest(1);
+    return await remove(key, deletion);
+  };
+  setting.records = () => Promise.resolve(records);
+  const node = await setting.node(() => {
+    throw new Discard("no");
+  }, { concurrency: 256 });
+  for (let n = 0; n < 125; n++) await setting.publish(...Array.from({ length: 100 }, () => n));
+  await rest(120_000);
+  assertEquals((await setting.state()).failed, (await setting.failures()).length);
+  const said = log.lines.filter((line) => line.includes("The oldest failures of a consumer were deleted"));
+  const deleted = said.map((line) => Number(/ deleted=(\d+)/.exec(line)![1]));
+  assertEquals(deleted.reduce((sum, count) => sum + count, 0), 12_500 - (await setting.failures()).length);
+  await node.stop();
+});
+
+test("a node that ended while it deleted failures leaves none that are counted for ever", async (setting) => {
+  const node = await setting.node(() => {
+    throw new Discard("no");
+  });
+  await setting.publish(1, 2, 3);
+  await rest(5_000);
+  const records = await setting.records();
+  const { store } = setting;
+  store.list = () => Promise.resolve([LOG]);
+  const [first] = await setting.failures();
+  await records.delete(failureKey(NAME, first!.id), {});
+  await retryFailures(store, "orders/mail");
+  await rest(30_000);
+  assertEquals([(await setting.state()).failed, (await setting.failures()).length], [2, 2]);
   await node.stop();
 });
 
