@@ -21,8 +21,10 @@ function cutText(text: string, maxBytes: number): string {
 
 function describe(thrown: unknown): string {
   try {
-    if (!(thrown instanceof Error)) return String(thrown);
-    return String(thrown.message) || String(thrown.name);
+    if (thrown instanceof Error) return String(thrown.message) || String(thrown.name);
+    // The text of a plain object would be "[object Object]".
+    const isObject = typeof thrown === "object" && thrown !== null;
+    return isObject ? Deno.inspect(thrown, { colors: false, depth: 1, breakLength: 500 }) : String(thrown);
   } catch {
     return "a value that cannot be described";
   }

@@ -3,7 +3,7 @@ import { makeLog } from "../user_log.ts";
 import { loggerOf } from "../log.ts";
 import { nearest, quote } from "../options.ts";
 import { SpanKind, tracing } from "../telemetry.ts";
-import { type ConsumerContext, type ConsumerTry, type DeclaredConsumer, isDiscard } from "../topics/consume_options.ts";
+import type { ConsumerContext, ConsumerTry, DeclaredConsumer } from "../topics/consume_options.ts";
 import type { TopicMessage } from "../topics/message.ts";
 import { messagingAttributes } from "../topics/topic_spans.ts";
 import type { Topics } from "../topics/topics.ts";
@@ -122,8 +122,8 @@ async function handle(
 ): Promise<void> {
   const run = async () => {
     const returned = await handler(message, context);
-    // Whoever forgets `throw` loses no message.
-    if (isDiscard(returned)) throw returned;
+    // Whoever writes `return` for `throw` loses no message.
+    if (returned instanceof Error) throw returned;
   };
   if (!tracing) return await run();
   const options = {
@@ -160,6 +160,7 @@ function openDeadLetter({ name, log, isDurable }: DeclaredConsumer, target: stri
     throw new TypeError(`${action} is in memory, declare it with durable: true`);
   }
   return {
+    name: target,
     maxBytes: topics.storeOf(found.options.isDurable).capabilities.maxMessageBytes,
     publish(letter, options, trace) {
       const publish = () => topics.topic<unknown>(target).publish(letter, options);

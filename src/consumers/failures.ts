@@ -3,7 +3,7 @@ import { errorText } from "../error_text.ts";
 import { countBytes } from "../json_data.ts";
 import { describeError, log } from "../log.ts";
 import type { RecordStore } from "../records/store.ts";
-import type { DeadLetter } from "../topics/consume_options.ts";
+import { type DeadLetter, isDiscard } from "../topics/consume_options.ts";
 import { toId } from "../topics/message.ts";
 import type { GivenUp, Held } from "./hand.ts";
 import { changeState, type ConsumerName, failureKey } from "./record.ts";
@@ -20,6 +20,7 @@ export interface Failure {
 
 /** Where dead letters go. */
 export interface DeadLetterTopic {
+  readonly name: string;
   /** The most bytes of data that it takes. */
   readonly maxBytes: number;
   /**
@@ -81,11 +82,16 @@ export class Failures {
       const isSent = this.#options.deadLetter !== undefined && await this.#send(held, id, reason);
       if (!isSent) await this.#keep(held, id, reason);
       this.#refused.delete(id);
+      log("error", "A message was given up", {
+        ...this.#fieldsOf(id),
+        attempts: reason.attempts,
+        dead_letter: isSent ? this.#options.deadLetter!.name : undefined,
+        error: error === undefined || isDiscard(error) ? reason.error : describeError(error),
+      });
       return isSent ? "sent" : "kept";
     } catch (cause) {
       if (this.#refused.size < MAX_REFUSED) this.#refused.set(id, reason);
-      const { topic, name } = this.#options.consumer;
-      const fields = { topic, consumer: name, id, error: describeError(cause) };
+      const fields = { ...this.#fieldsOf(id), error: describeError(cause) };
       log("error", "A message could not be given up, and this is tried again", fields);
       return "refused";
     }
@@ -130,7 +136,7 @@ export class Failures {
       } catch (cause) {
         // Its schema refuses it, or it is too large or nested too deeply.
         if (!(cause instanceof TypeError) && !(cause instanceof RangeError)) throw cause;
-        const fields = { topic, consumer: name, id, error: describeError(cause) };
+        const fields = { ...this.#fieldsOf(id), error: describeError(cause) };
         if (form === short) log("error", "A dead letter was refused by its topic, and is kept instead", fields);
       }
     }
@@ -141,8 +147,12 @@ export class Failures {
     const { consumer, records } = this.#options;
     const failure: Failure = { id, error, attempts, ...(key !== undefined && { key }) };
     await records.set(failureKey(consumer, id), JSON.stringify(failure), {});
-    const { topic, name } = consumer;
-    log("error", "A message was given up", { topic, consumer: name, message_id: id, attempts, error });
+  }
+
+  /** What entries of the log say of a message. */
+  #fieldsOf(id: string) {
+    const { topic, name } = this.#options.consumer;
+    return { topic, consumer: name, message_id: id };
   }
 
   /** @param counted How many the record counted when it was claimed. */

@@ -68,6 +68,7 @@ export class SimulatedConsumer {
       clock: this.#clock(),
       deadLetter: hasDeadLetter
         ? {
+          name: "failed",
           maxBytes: 1000,
           publish: async (letter) => {
             await this.#call(async () => journal.note({ kind: "given up", number: (letter.data as Task).number }));

@@ -413,6 +413,7 @@ test(
         attempts: 2,
         backoff: 10,
         letters: {
+          name: "failed",
           maxBytes: 1_000,
           publish: async (letter, { id }) => {
             if (isAway) throw new Error("away");

@@ -340,9 +340,8 @@ Deno.test('`throw new Discard("why")` ends the tries at once, and so does `retur
       case "of another copy":
         return Object.assign(new Error("no such customer"), { [Symbol.for("webfw.Discard")]: true });
       default:
-        // Only a discard says that a message is of no use.
         done.push(data);
-        return new Error("a value");
+        return "a value";
     }
   };
   orders.consume("mail", { deadLetter: "failed" }, handle);
@@ -350,7 +349,7 @@ Deno.test('`throw new Discard("why")` ends the tries at once, and so does `retur
   await running(app, async () => {
     for (const how of ["thrown", "returned", "returned later", "of another copy"]) {
       await using letters = failed.subscribe();
-      await orders.publish("an error");
+      await orders.publish("a value");
       await orders.publish(how);
       for (let count = 0; count < 2; count++) {
         const { value } = await letters.next();
@@ -360,14 +359,29 @@ Deno.test('`throw new Discard("why")` ends the tries at once, and so does `retur
       }
     }
   });
-  assertEquals(done, Array(8).fill("an error"));
+  assertEquals(done, Array(8).fill("a value"));
+});
+
+Deno.test("an error that a handler returns is a failed try, as if it was thrown", async () => {
+  const app = new App();
+  const orders = app.topic<string>("orders");
+  const tries: number[] = [];
+  orders.consume("mail", { retry: { ...QUICK, attempts: 3 } }, async (_message, { attempt }) => {
+    tries.push(attempt);
+    return new Error("the mail server is away");
+  });
+  await running(app, async () => {
+    await orders.publish("tea");
+    const report = await reported(app, ({ failures }) => failures === 1);
+    assertEquals([tries, report.lastError], [[1, 2, 3], "the mail server is away"]);
+  });
 });
 
 Deno.test("`without deadLetter it is logged and its id, error and attempts are kept`", async () => {
   const app = new App();
   const orders = app.topic<number>("orders");
   orders.consume("mail", { retry: { attempts: 1 } }, ({ data }) => {
-    throw new Error(`cannot handle ${data}`);
+    throw new Error(`cannot handle ${data}`, { cause: new Error("the mail server is away") });
   });
   const text = await running(app, async () => {
     await orders.publish(7);
@@ -376,7 +390,26 @@ Deno.test("`without deadLetter it is logged and its id, error and attempts are k
   });
   assertMatch(
     text,
-    /ERROR A message was given up topic=orders consumer=mail message_id=\S+ attempts=1 error="cannot handle 7"/,
+    /ERROR A message was given up topic=orders consumer=mail message_id=\S+ attempts=1 error="Error: cannot handle 7/,
+  );
+  assertMatch(text, /consumers_test\.ts:.*\[cause\]: Error: the mail server is away/);
+});
+
+Deno.test("with `deadLetter` it is logged, too, and a discard has no stack", async () => {
+  const app = new App();
+  const orders = app.topic<number>("orders");
+  const failed = app.topic<DeadLetter>("failed");
+  orders.consume("mail", { deadLetter: "failed" }, () => {
+    throw new Discard("no such customer");
+  });
+  const text = await running(app, async () => {
+    await using letters = failed.subscribe();
+    await orders.publish(7);
+    await letters.next();
+  });
+  assertMatch(
+    text,
+    /ERROR A message was given up topic=orders consumer=mail message_id=\S+ attempts=1 dead_letter=failed error="no such customer"\n/,
   );
 });
 
@@ -393,7 +426,12 @@ Deno.test("a handler may throw what is no error, and a dead letter may be refuse
       throw new Error("nor this");
     },
   });
-  const thrown = [undefined, null, "text", 7, hostile];
+  const silent = {
+    [Symbol.for("Deno.customInspect")]() {
+      throw new Error("nor this");
+    },
+  };
+  const thrown = [undefined, null, "text", 7, hostile, { code: 503 }, silent];
   orders.consume("mail", { retry: { attempts: 1 }, deadLetter: "failed", concurrency: 1 }, ({ data }) => {
     throw thrown[data];
   });
@@ -403,7 +441,7 @@ Deno.test("a handler may throw what is no error, and a dead letter may be refuse
     assertEquals(report.lastError, "a value that cannot be described");
   });
   assertMatch(text, /A dead letter was refused by its topic, and is kept instead/);
-  assertMatch(text, /error="The handler threw nothing"/);
+  assertMatch(text, /error="TypeError: The handler threw nothing/);
 });
 
 Deno.test("`key` keeps the messages of one key in order and one at a time", async () => {
