@@ -3,6 +3,7 @@
 import { runChild } from "./child.ts";
 import { CommandError, type Invocation, type Operand, type Option } from "./command.ts";
 import { withPermissions } from "./parse.ts";
+import { KV_FLAG } from "./permission_flags.ts";
 import { configFlags, findModule, parseTarget } from "./project.ts";
 import type { Load, Runner, RunnerOptions } from "./runner/runner.ts";
 
@@ -24,9 +25,6 @@ can do more.
 
 The program may do everything (-A), unless permission flags of "deno run" say what it may.
 Other flags of "deno run" follow "--".`;
-
-/** Enables Deno KV, which stores durable topics. */
-const KV_FLAG = "--unstable-kv";
 
 /** The oldest Deno that is supported: major and minor version. */
 const OLDEST_DENO = [2, 9] as const;

@@ -3,10 +3,14 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { type Command, CommandError, HELP, type Invocation, type Option, USAGE_EXIT_CODE } from "./command.ts";
 import { near } from "../options.ts";
+import { KV_FLAG } from "./permission_flags.ts";
 
 /** A flag of Deno that says what a program may do. */
 const PERMISSION =
   /^(-A|-[RWNEIS]+(=.*)?|-P(=.*)?|--permission-set(=.*)?|--allow-(?!scripts)[a-z]+(=.*)?|--(deny|ignore)-[a-z]+(=.*)?)$/s;
+
+/** Flags of Deno that need no "--" before them, since `env --permissions` and guides name them. */
+const BARE: ReadonlySet<string> = new Set(["--no-prompt", KV_FLAG]);
 
 /**
  * Parses what follows the name of a command.
@@ -20,8 +24,7 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
   const laterFlags = end === -1 ? [] : args.slice(end + 1);
   if (laterFlags.length > 0 && !command.takesDenoFlags) throw usageError(command, "It takes no flags for Deno");
   // The parser would take the argument after an unknown flag for its value.
-  const isFlag = (argument: string) =>
-    command.takesDenoFlags && (argument === "--no-prompt" || PERMISSION.test(argument));
+  const isFlag = (argument: string) => command.takesDenoFlags && (BARE.has(argument) || PERMISSION.test(argument));
   const options = [...command.options, HELP];
   const parsed = parseArgs(joinNegativeValues(command, given.filter((argument) => !isFlag(argument))), {
     string: ["_", ...longNames(options.filter(takesValue))],

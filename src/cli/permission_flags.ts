@@ -10,6 +10,9 @@ interface Access {
   readonly value: string | null;
 }
 
+/** Enables Deno KV, which stores durable topics. */
+export const KV_FLAG = "--unstable-kv";
+
 /** In the order of Deno's own help. */
 const ORDER = ["read", "write", "net", "env", "sys", "run", "ffi", "import"];
 
@@ -31,7 +34,7 @@ const IMPORT_HOSTS: ReadonlySet<string> = new Set([
  * @param unaudited What is not in it.
  * @param directory Paths below it are written relative to it.
  */
-export function toFlags(audit: string, { urls, programs, port }: Unaudited, directory: string): string[] {
+export function toFlags(audit: string, { urls, programs, opensKv, port }: Unaudited, directory: string): string[] {
   const accesses: Access[] = [
     ...audit.split("\n").filter((line) => line !== "").map((line): Access => JSON.parse(line)),
     ...urls.filter((url) => /^https?:/.test(url)).map((value) => ({ permission: "net", value })),
@@ -39,13 +42,14 @@ export function toFlags(audit: string, { urls, programs, port }: Unaudited, dire
   ];
   const kinds = Map.groupBy(accesses, ({ permission }) => permission);
   const ranked = [...kinds].sort(([one], [other]) => ORDER.indexOf(one) - ORDER.indexOf(other));
-  return ranked.flatMap(([permission, found]) => {
+  const flags = ranked.flatMap(([permission, found]) => {
     if (found.some(({ value }) => value === null)) return [`--allow-${permission}`];
     const texts = found.map(({ value }) => toValue(permission, value!, port, directory));
     const values = withoutInner(permission, [...new Set(texts.filter((text) => text !== undefined))].sort());
     if (permission === "import" && values.every((host) => IMPORT_HOSTS.has(host))) return [];
     return values.length === 0 ? [] : [quote(`--allow-${permission}=${values.join(",")}`)];
   });
+  return opensKv ? [KV_FLAG, ...flags] : flags;
 }
 
 /** The value of a flag; undefined for what the framework can do without. */

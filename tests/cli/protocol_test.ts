@@ -53,6 +53,17 @@ Deno.test("The documentation is announced where it is served", async () => {
   }
 });
 
+Deno.test("With WEBFW_LOG=json, where it listens is said in JSON, too", async () => {
+  await using project = await Project.create({ "main.js": APP });
+  await using webfw = await Webfw.start(ARGS, { cwd: project.path, env: { WEBFW_LOG: "json" } });
+  for (const message of ["Listening on http://127.0.0.1:4321", "Documentation on http://127.0.0.1:4321/docs"]) {
+    const [line] = await webfw.stderr.next(/^{.*}$/);
+    const { time, ...entry } = JSON.parse(line);
+    assertEquals(entry, { level: "info", message });
+    assertEquals(new Date(time).toISOString(), time);
+  }
+});
+
 Deno.test("An error of the application at its start or stop is shown with its stack, and the exit code is 1", async () => {
   for (const place of ["options.onListen", 'console.log("unwound")']) {
     await using project = await Project.create({

@@ -1,6 +1,6 @@
 // Only Linux lets several workers share a port.
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { frameworkImports } from "./framework.ts";
 import { until } from "./wait.ts";
 import { Project } from "./project.ts";
@@ -124,6 +124,15 @@ Deno.test("An uncaught error in a worker ends the program with exit code 1", { i
   await send(`${origin}/crash`, { method: "POST" }).catch(() => {});
   assertEquals(await webfw.end(), 1);
   assertStringIncludes(webfw.stderr.text, "crashed");
+});
+
+Deno.test("Without the permission that workers need, no thread serves", { ignore }, async () => {
+  await using folder = await project();
+  const run = ["run", "--allow-net=127.0.0.1", "--allow-env", "main.ts", "--port", "0", "--workers", "2"];
+  await using webfw = await Webfw.start(run, { cwd: folder.path });
+  assertEquals(await webfw.end(), 1);
+  assertMatch(webfw.stderr.text, /^error: Cannot load "main.ts": Requires read access to .*--allow-read/m);
+  assert(!webfw.stderr.text.includes("Listening on"));
 });
 
 Deno.test("An application that is not webfw's has several workers too", { ignore }, async () => {

@@ -33,6 +33,8 @@ export interface Unaudited {
   readonly urls: readonly string[];
   /** The programs that were started. */
   readonly programs: readonly string[];
+  /** Whether Deno KV was opened, which is behind a flag. */
+  readonly opensKv: boolean;
   /** The port that the application would listen on. */
   readonly port: string;
 }
@@ -59,6 +61,14 @@ export class PermissionsRunner extends Runner<RunnerOptions> {
         }
       },
     );
+    let opensKv = false;
+    const { openKv } = Deno;
+    Object.defineProperty(Deno, "openKv", {
+      value(path?: string) {
+        opensKv = true;
+        return openKv(path);
+      },
+    });
     const app = await this.loadApp();
     const problem = `Cannot start "${this.options.module}"`;
     if (!this.isWebfwApp(app)) return await this.fail(`${problem}: it is no App`);
@@ -73,7 +83,7 @@ export class PermissionsRunner extends Runner<RunnerOptions> {
       if (error instanceof Error && /^Cannot(?:Open|Start)Error$/.test(error.name)) await this.fail(error.message);
       await this.failWith(problem, error);
     }
-    const found: Unaudited = { urls, programs, port };
+    const found: Unaudited = { urls, programs, opensKv, port };
     this.write(`${JSON.stringify(found)}\n`);
     Deno.exit(0);
   }

@@ -26,6 +26,15 @@ interface WorkerStart {
   readonly host: MessagePort;
 }
 
+/** What a worker sends to the main thread. */
+type WorkerNews = "listening" | "ended" | "failed";
+
+/** What a worker has of its thread. */
+interface WorkerScope {
+  onmessage: (event: MessageEvent<WorkerStart>) => void;
+  postMessage(news: WorkerNews): void;
+}
+
 /** Where and how one thread serves. */
 interface ListenOptions extends Address {
   readonly onListen: (address: Address) => void;
@@ -38,7 +47,22 @@ interface ListenOptions extends Address {
  */
 export class ServeRunner extends Runner<ServeOptions> {
   run(): Promise<void> {
-    return "WorkerGlobalScope" in globalThis ? this.#runInWorker() : this.#runInMainThread();
+    return this.#isWorker ? this.#runInWorker() : this.#runInMainThread();
+  }
+
+  /** In a worker, Deno.exit() would end this thread alone. */
+  protected override exit(): Promise<never> {
+    if (!this.#isWorker) return super.exit();
+    this.#scope.postMessage("failed");
+    return new Promise(() => {});
+  }
+
+  get #isWorker(): boolean {
+    return "WorkerGlobalScope" in globalThis;
+  }
+
+  get #scope(): WorkerScope {
+    return globalThis as unknown as WorkerScope;
   }
 
   async #runInMainThread(): Promise<void> {
@@ -86,16 +110,17 @@ export class ServeRunner extends Runner<ServeOptions> {
     // Metrics are told apart by the name. Here, `import.meta.url` is the data: URL of this program.
     // An uncaught error in a worker ends the whole process, with its stack on stderr.
     const worker = new Worker(import.meta.url, { type: "module", name: `webfw-${number}` });
-    worker.onmessage = ({ data }) => (data === "listening" ? listening : ended).resolve();
+    worker.onmessage = ({ data }: MessageEvent<WorkerNews>) => {
+      // It has printed why.
+      if (data === "failed") Deno.exit(1);
+      (data === "listening" ? listening : ended).resolve();
+    };
     worker.postMessage(start, [start.host]);
     return { listening: listening.promise, ended: ended.promise };
   }
 
   async #runInWorker(): Promise<void> {
-    const scope = globalThis as unknown as {
-      onmessage: (event: MessageEvent<WorkerStart>) => void;
-      postMessage(message: "listening" | "ended"): void;
-    };
+    const scope = this.#scope;
     const { address, host } = await new Promise<WorkerStart>((resolve) => {
       scope.onmessage = ({ data }) => resolve(data);
     });
@@ -183,15 +208,21 @@ export class ServeRunner extends Runner<ServeOptions> {
 
   #announce(app: RunnableApp, { hostname, port }: Address): void {
     const origin = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
-    console.error(`Listening on ${origin}`);
+    this.#print(`Listening on ${origin}`);
     const isDefaultHost = this.options.hostname === null && this.#variable("WEBFW_HOST") === undefined;
     // A platform that sets PORT connects from outside, and would only report that nobody answers.
     if (isDefaultHost && this.options.port === null && this.#variable("PORT") !== undefined) {
-      console.error("Only this machine can connect: set WEBFW_HOST=0.0.0.0 to be reached from others");
+      this.#print("Only this machine can connect: set WEBFW_HOST=0.0.0.0 to be reached from others");
     }
     if (this.isWebfwApp(app) && typeof app.docsUrl === "string") {
-      console.error(`Documentation on ${origin}${app.docsUrl}`);
+      this.#print(`Documentation on ${origin}${app.docsUrl}`);
     }
+  }
+
+  /** Prints a line, in the form of the log's entries. */
+  #print(message: string): void {
+    const isJson = this.#variable("WEBFW_LOG") === "json";
+    console.error(isJson ? JSON.stringify({ time: new Date(), level: "info", message }) : message);
   }
 
   /** Why the address cannot be listened on; `null` if it can, so that something else has failed. */

@@ -152,6 +152,7 @@ Deno.test("webfw env --permissions prints the flags that import and start asked 
   const values = new Map(flags.map((flag) => flag.split(/=(.*)/s) as [string, string]));
   assertEquals(values.get("--allow-net"), `127.0.0.1:1,127.0.0.1:${port}`);
   assertEquals(values.get("--allow-run"), "true");
+  assertEquals(flags[0], "--unstable-kv");
   assertEquals(values.get("--allow-write")?.split(/(?<!,),(?!,)/).filter((path) => !path.startsWith("/")), ["data"]);
   for (const path of ["in.txt", "data"]) assert(values.get("--allow-read")?.split(",").includes(path), stdout);
   for (const name of ["DATABASE", "OTHER", "PORT", "WEBFW_LOG"]) {
@@ -180,7 +181,12 @@ function shellWords(line: string): string[] {
 }
 
 Deno.test("Audited accesses become flags: hosts with ports, paths below the folder, quoted for a shell", () => {
-  const found = { urls: ["https://api.example/x", "data:,x"], programs: ["git", "/bin/a b"], port: "8000" };
+  const found = {
+    urls: ["https://api.example/x", "data:,x"],
+    programs: ["git", "/bin/a b"],
+    opensKv: false,
+    port: "8000",
+  };
   const audit = [
     ["net", "0.0.0.0:0"],
     ["net", "ws://[::1]:2/"],
