@@ -326,14 +326,16 @@ export class CronJob {
     const { app, state } = this.#context;
     const handler = this.#cron.handler as CronHandler<unknown>;
     const { controller: { signal }, running: { scheduled } } = run;
-    const handle = () => {
-      return handler({
+    const handle = async () => {
+      const returned = await handler({
         scheduled: new Date(scheduled),
         signal,
         log: makeLog(loggerOf(app, { cron: this.#cron.name, scheduled: textOf(scheduled) })),
         app,
         state: state as Readonly<unknown>,
       });
+      // Whoever writes `return` for `throw` hides no failure.
+      if (returned instanceof Error) throw returned;
     };
     try {
       await (tracing ? this.#inSpan(tracing, scheduled, handle) : handle());
@@ -343,10 +345,10 @@ export class CronJob {
     }
   }
 
-  #inSpan(tracing: Tracing, scheduled: number, handle: () => unknown): Promise<unknown> {
+  #inSpan(tracing: Tracing, scheduled: number, handle: () => Promise<void>): Promise<void> {
     const { name } = this.#cron;
     const attributes = { "webfw.cron.name": name, "webfw.cron.scheduled": textOf(scheduled) };
-    return tracing.run(`cron ${name}`, { attributes, isRoot: true }, async () => await handle());
+    return tracing.run(`cron ${name}`, { attributes, isRoot: true }, handle);
   }
 
   #settle(run: OwnRun, how: { readonly failed: boolean; readonly error?: unknown }): void {

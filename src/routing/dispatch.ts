@@ -432,6 +432,8 @@ function handlerEndpoint(
       const input = runOnce && { ...args };
       if (supply) supply(args, values);
       let result = input ? await runOnce(request, args, input, values) : await handler(request, args as never);
+      // Whoever writes `return` for `throw` sends no success.
+      if (result instanceof Error) throw result;
       if (context.headWork) await context.headWork;
       if (reduce && !(result instanceof Response)) {
         const reduced = reduce(result);

@@ -43,6 +43,7 @@ export function idempotentAnswer(
       caller: () => by ? toCaller(by(request, args), name) : callerOf(request, values, binder),
       answer: async () => {
         const result = await handler(request, args as never);
+        if (result instanceof Error) throw result;
         if (context.headWork) await context.headWork;
         if (isStream(result)) {
           throw new RouteError(

@@ -9,7 +9,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { App, html, redirect, text } from "@webfw/core";
+import { App, html, HTTPError, redirect, text } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
@@ -70,6 +70,23 @@ Deno.test("The success status is 200 unless the route says another one", async (
   for (const [path, status] of [["default", 200], ["made", 201], ["accepted", 202], ["nothing", 202]] as const) {
     assertEquals((await client.get(`/${path}`)).status, status, path);
   }
+});
+
+Deno.test("An error that is returned is an error, as if it was thrown", async () => {
+  using log = new CapturedLog();
+  const app = new App();
+  app.get("/missing", async () => new HTTPError(404, "No such book"));
+  app.get("/model", { response: v.looseObject({}) }, async () => new HTTPError(409) as never);
+  app.get("/broken", async () => new Error("no database"));
+  app.post("/once", { idempotent: "1h" }, async () => new Error("no database"));
+  await using client = new TestClient(app);
+  assertEquals((await client.get("/missing").problem(404)).detail, "No such book");
+  await client.get("/model").problem(409);
+  await client.get("/broken").problem(500);
+  const headers = { "idempotency-key": "1" };
+  // What has failed is not kept.
+  for (let n = 0; n < 2; n++) await client.post("/once", { headers }).problem(500);
+  assertEquals(log.text.match(/Error: no database/g)?.length, 3);
 });
 
 Deno.test("undefined without a model is 204 without a body", async () => {

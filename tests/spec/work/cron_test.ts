@@ -247,6 +247,16 @@ Deno.test("a throw is logged and shown, not tried again", async () => {
   await nodes.stop();
 });
 
+Deno.test("an error that is returned is a failed run, as if it was thrown", async () => {
+  using log = new CapturedLog();
+  const nodes = new Nodes("2026-01-01T02:59:00Z", "0 3 * * *");
+  const node = await nodes.start(() => Promise.resolve(new Error("no disk")));
+  await nodes.clock.until("2026-01-01T03:01:00Z");
+  assertEquals((await node.report()).lastError?.error, "no disk");
+  assertMatch(log.text, /A cron failed cron=job/);
+  await nodes.stop();
+});
+
 Deno.test("`log` writes entries that say which time of which cron they are of", async () => {
   const nodes = new Nodes("2026-01-01T02:59:00Z", "0 3 * * *");
   await nodes.start(({ log }) => log.info("Counted", { sales: 3, cron: "other" }));
