@@ -523,8 +523,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   }
 
   /**
-   * Reports on all durable topics in the store and their consumers, also those of other
-   * applications that share it, on topics in memory that have consumers, and on the crons. It is
+   * Reports on all durable topics, declared or in the store, and their consumers, also those of other
+   * applications that share the store, on topics in memory that have consumers, and on the crons. It is
    * for operators and for `webfw topics`, and reads all messages.
    *
    * @param options In `after`, the id of the last message that a reader has seen. The report of its

@@ -4,7 +4,7 @@ import { type Cursor, LOG_START, type LogBounds, type LogRef, type ReadLimits, t
 import { checkId } from "./subscription.ts";
 
 /**
- * What the store holds of a durable topic.
+ * What the store holds of a durable topic. Nothing may have been published there yet.
  *
  * @category Topics
  */
@@ -92,12 +92,13 @@ type ReportConsumers = (store: TopicStore, log: LogRef) => Promise<readonly Cons
 const LIMITS: ReadLimits = { maxMessages: 1_000, maxBytes: 1024 * 1024 };
 
 /**
- * Reports on all topics of a store, sorted by name. It reads all their messages. A topic that
+ * Reports on all topics of a store, and on others that may have no messages yet, sorted by name. It reads all their messages. A topic that
  * cannot be read does not stop the report.
  *
  * @param store The store.
  * @param after The id that a reader has come to.
  * @param reportConsumers Reports on the consumers of a log; by default there are none.
+ * @param others The others. The store may have them, too.
  * @throws {SyntaxError} If the id is none.
  * @throws {TypeError} If the store cannot list its logs.
  */
@@ -105,10 +106,12 @@ export async function reportTopics(
   store: TopicStore,
   after: string | undefined,
   reportConsumers: ReportConsumers = async () => [],
+  others: readonly LogRef[] = [],
 ): Promise<TopicReport[]> {
   if (after !== undefined) checkId(after);
   if (store.list === undefined) throw new TypeError("Cannot list the topics: their store has no list()");
-  return await reportLogs(store, await store.list(), after, reportConsumers);
+  const logs = new Map([...others, ...await store.list()].map((log) => [log.name, log]));
+  return await reportLogs(store, [...logs.values()], after, reportConsumers);
 }
 
 /** Reports on some logs of a store, sorted by name. */

@@ -145,7 +145,8 @@ export class Topics {
   }
 
   /**
-   * What the store of durable topics holds, and topics in memory that have consumers.
+   * What the store of durable topics holds, what it will hold of those that are declared, and topics
+   * in memory that have consumers.
    *
    * @param after The id that a reader has come to.
    * @param reportConsumers Reports on the consumers of a log.
@@ -157,7 +158,9 @@ export class Topics {
     reportConsumers: (store: TopicStore, log: LogRef) => Promise<readonly ConsumerReport[]>,
   ): Promise<TopicReport[]> {
     const { reportLogs, reportTopics } = await import("./topic_report.ts");
-    const durable = await reportTopics(this.storeOf(true), after, reportConsumers);
+    const declared = this.declared.filter(({ options }) => options.isDurable)
+      .map(({ name, options: { policy } }) => ({ name, policy }));
+    const durable = await reportTopics(this.storeOf(true), after, reportConsumers, declared);
     const consumed = this.#consumers.filter(({ isDurable }) => !isDurable).map(({ log }) => log);
     // In memory there is something only if this process works.
     if (consumed.length === 0 || !this.#stores.has(false)) return durable;

@@ -38,14 +38,16 @@ Deno.test("webfw topics lists the store next to the module, from any folder", as
   const cwd = project.path;
   const listed = await Webfw.finish(["topics", "site/main.ts:app"], { cwd });
   assertEquals([listed.code, listed.stderr.split("\n").at(-1)], [0, "loaded"]);
-  const [header, orders, words, ...others] = listed.stdout.split("\n");
+  const [header, declared, orders, words, ...others] = listed.stdout.split("\n");
   assertEquals(header?.split(/ {2,}/), ["TOPIC", "MESSAGES", "SIZE", "OLDEST", "NEWEST", "RETENTION"]);
+  // Nothing was published there yet.
+  assertMatch(declared!, /^declared +0 +0 B +- +- /);
   assertMatch(orders!, /^orders +3 +21 B +\d+ s +\d+ s +2 d, 500 messages, 64 MiB$/);
   assertMatch(words!, /^"two words" +1 +6 B +\d+ s +\d+ s +1\.5 KiB$/);
   assertEquals(others, []);
 
   const behind = await Webfw.finish(["topics", "site/main.ts", "--after", ids[0]!], { cwd });
-  assertEquals(behind.stdout.split("\n").map((line) => line.split(/ {2,}/).at(-1)), ["BEHIND", "2", "-"]);
+  assertEquals(behind.stdout.split("\n").map((line) => line.split(/ {2,}/).at(-1)), ["BEHIND", "-", "2", "-"]);
 });
 
 Deno.test("webfw topics lists the crons of the application below the topics, with their last errors", async () => {
@@ -135,7 +137,7 @@ Deno.test("webfw topics lists the other topics where a later version has written
   const { code, stdout, stderr } = await Webfw.finish(["topics", "site/main.ts", "--after", ids[0]!], { cwd });
   const message = "Cannot read the store of topics: a later version of webfw has written it, use that one";
   assertEquals([code, stderr.split("\n").at(-1)], [1, `error: Topic orders: ${message}`]);
-  const [, orders, words] = stdout.split("\n");
+  const [, , orders, words] = stdout.split("\n");
   assertMatch(orders!, /^orders( +-){4} +2 d, 500 messages, 64 MiB +-$/);
   assertMatch(words!, /^"two words" +1 +6 B +\d+ s +\d+ s +1\.5 KiB +-$/);
 });
@@ -149,14 +151,14 @@ Deno.test("webfw topics gives a long name in full, and does not widen the rows o
   await app.topic(name, { durable: true, retention: { count: 5 } }).publish(1);
   await app.stop();
   const { stdout } = await Webfw.finish(["topics", "site/main.ts"], { cwd });
-  const [header, orders, , long] = stdout.split("\n");
+  const [header, , orders, , long] = stdout.split("\n");
   assertEquals([header!.indexOf("MESSAGES"), orders!.indexOf("3")], ['"two words"  '.length, '"two words"  '.length]);
   assertMatch(long!, new RegExp(`^${name}  1 +1 B `));
 });
 
 Deno.test("webfw topics shows a store without topics as a table without rows", async () => {
   await using project = await Project.create({
-    "main.ts": MAIN,
+    "main.ts": 'import { App } from "@webfw/core";\nexport const app = new App();\napp.topic("chat");\n',
     "deno.json": { imports: await frameworkImports() },
   });
   const cwd = project.path;
@@ -288,7 +290,7 @@ Deno.test("webfw topics shows consumers, redelivers what one has given up, and f
   const { project, ids } = await projectWithFailures();
   await using _project = project;
   const run = (...args: string[]) => Webfw.finish(["topics", "main.ts:app", ...args], { cwd: project.path });
-  const rows = async () => (await run()).stdout.split("\n").slice(3).map((line) => line.split(/ {2,}/));
+  const rows = async () => (await run()).stdout.split("\n").slice(4).map((line) => line.split(/ {2,}/));
   assertEquals(await rows(), [
     ["CONSUMER", "POSITION", "LAG", "IN HAND", "FAILED", "LOST", "LAST ERROR"],
     ["orders/mail", ids[1], "-", "0", "2", "0", "no\\u001b[2J server"],

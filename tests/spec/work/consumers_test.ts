@@ -544,6 +544,22 @@ Deno.test("retention `takes what is not handled yet`, which is `logged and count
   assertMatch(text, /WARN A consumer lost messages, which its topic no longer keeps topic=orders consumer=mail/);
 });
 
+Deno.test("`app.reportTopics()` shows a declared durable topic and its consumer before the first message", async () => {
+  const app = new App({ topics: ":memory:" });
+  const orders = app.topic<string>("orders", { durable: true, retention: { count: 5 } });
+  app.topic("other", { durable: true });
+  orders.consume("mail", () => {});
+  await running(app, async () => {
+    const { topics } = await app.reportTopics();
+    assertEquals(topics.map(({ name, messages }) => [name, messages]), [["orders", 0], ["other", 0]]);
+    const { consumers, retention, newest, head } = topics[0]!;
+    assertEquals(consumers.map(({ name, lag, inFlight }) => [name, lag, inFlight]), [["mail", 0, 0]]);
+    assertEquals([retention.count, newest, head], [5, undefined, await orders.head()]);
+    await orders.publish("tea");
+    assertEquals((await app.reportTopics()).topics.map(({ messages }) => messages), [1, 0]);
+  });
+});
+
 Deno.test("`app.reportTopics()` shows `position`, `lag`, `inFlight`, `failures`, `lost`, `lastError`", async () => {
   const app = new App();
   const orders = app.topic<number>("orders");
