@@ -3,6 +3,8 @@
  * looked at.
  */
 
+import { redactText } from "./redaction.ts";
+
 /** The most bytes of the text of an error that is kept for operators. */
 export const MAX_ERROR_BYTES = 1024;
 
@@ -10,7 +12,7 @@ const encoder = new TextEncoder();
 
 /** The text of a thrown value, cut off after so many bytes of UTF-8. */
 export function errorText(thrown: unknown, maxBytes: number = MAX_ERROR_BYTES): string {
-  return cutText(describe(thrown).toWellFormed(), maxBytes);
+  return cutText(redactText(describe(thrown)).toWellFormed(), maxBytes);
 }
 
 /** The beginning of a text that has at most so many bytes in UTF-8. */
@@ -22,9 +24,10 @@ function cutText(text: string, maxBytes: number): string {
 function describe(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return String(thrown.message) || String(thrown.name);
+    if (typeof thrown !== "object" || thrown === null) return String(thrown);
+    const { message } = thrown as { message?: unknown };
     // The text of a plain object would be "[object Object]".
-    const isObject = typeof thrown === "object" && thrown !== null;
-    return isObject ? Deno.inspect(thrown, { colors: false, depth: 1, breakLength: 500 }) : String(thrown);
+    return typeof message === "string" ? message : Deno.inspect(thrown, { colors: false, depth: 0 });
   } catch {
     return "a value that cannot be described";
   }

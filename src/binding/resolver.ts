@@ -242,7 +242,14 @@ function make(dependency: PreparedDependency, request: HttpRequest, args: Args):
   const result = dependency.resolve(request, args);
   return dependency.cleansUp
     ? open(dependency, result as AsyncGenerator<unknown, void, void>, request)
-    : result as Promise<unknown>;
+    : valueOf(result as Promise<unknown>);
+}
+
+/** Whoever writes `return` for `throw` in a guard lets nobody in. */
+async function valueOf(result: Promise<unknown>): Promise<unknown> {
+  const value = await result;
+  if (value instanceof Error) throw value;
+  return value;
 }
 
 async function open(
@@ -251,6 +258,7 @@ async function open(
   request: HttpRequest,
 ): Promise<unknown> {
   const { done, value } = await generator.next();
+  if (value instanceof Error) throw value;
   if (done) throw new TypeError(`Cannot resolve the dependency "${name}": it ended without yielding a value`);
   // next() rather than return(), because it also runs a cleanup that is not in a finally block.
   contextOf(request).addCleanup(async () => {

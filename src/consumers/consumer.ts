@@ -7,7 +7,7 @@ import { toId, type TopicMessage } from "../topics/message.ts";
 import type { Cursor, LogBounds, LogRef, TopicStore } from "../topics/store.ts";
 import { type Clock, elapsedSince, type Moment, momentOf } from "./clock.ts";
 import { type DeadLetterTopic, Failures } from "./failures.ts";
-import { type GivenUp, Hand, type Held } from "./hand.ts";
+import { Hand, type Held } from "./hand.ts";
 import { countGaps, LogWindow, OtherIncarnation } from "./log_window.ts";
 import {
   consumerKey,
@@ -365,7 +365,6 @@ export class Consumer {
     await step.takeOver(hasEnded, (range) => this.#window.readRange(range));
     const takenPage = await this.#movePages(step);
     this.#claim(step);
-    step.state.failed = this.#failures.claimTrim(step.state.failed);
     if (this.#lastError !== undefined) step.state.lastError = this.#lastError;
     const isRenewal = elapsedSince(this.#renewed, this.#clock) >= lease * RENEWAL_PART;
     if (step.finish(++this.#beat, isRenewal)) await this.#write(step, takenPage);
@@ -478,7 +477,6 @@ export class Consumer {
     if (version === null) return;
     this.#written = version;
     this.#isStale = false;
-    this.#failures.trim();
     this.#noteLost(step.state.lost - this.#state!.lost);
     this.#renewed = sent;
     this.#tail = undefined;
@@ -594,11 +592,11 @@ export class Consumer {
     if (state.incarnation === incarnation) return;
     // Where the log survives its process, the record is set back with it.
     const isKept = this.#setup.store.capabilities.durability !== "memory" && state.next <= highWatermark;
-    const { failed, lost, lastError } = state;
+    const { lost, lastError } = state;
     const former = [...(state.former ?? []), state.incarnation].slice(-MAX_FORMER);
     const next: ConsumerState = isKept
       ? { ...state, incarnation, former, open: "" }
-      : { ...newState(incarnation, lowWatermark), failed, lost: lost + 1, lastError };
+      : { ...newState(incarnation, lowWatermark), lost: lost + 1, lastError };
     this.#isStale = true;
     const version = await this.#setup.records.set(consumerKey(this.#consumer), encodeState(next), {
       expect: this.#version,
@@ -625,7 +623,7 @@ export class Consumer {
     }
   }
 
-  #giveUp(held: Held, error: unknown): Promise<GivenUp> {
+  #giveUp(held: Held, error: unknown): Promise<boolean> {
     if (error !== undefined) this.#noteError(error);
     return this.#failures.giveUp(held, this.#incarnation, error, this.#state?.lastError);
   }
@@ -678,5 +676,5 @@ function isSkipped(place: Cursor, { low, messages }: LogWindow): boolean {
 }
 
 function newState(incarnation: string, next: Cursor): ConsumerState {
-  return { incarnation, next, open: "", nodes: {}, ranges: [], late: [], pages: [], failed: 0, lost: 0 };
+  return { incarnation, next, open: "", nodes: {}, ranges: [], late: [], pages: [], lost: 0 };
 }

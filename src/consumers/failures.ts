@@ -5,8 +5,8 @@ import { describeError, log } from "../log.ts";
 import type { RecordStore } from "../records/store.ts";
 import { type DeadLetter, isDiscard } from "../topics/consume_options.ts";
 import { toId } from "../topics/message.ts";
-import type { GivenUp, Held } from "./hand.ts";
-import { changeState, type ConsumerName, failureKey } from "./record.ts";
+import type { Held } from "./hand.ts";
+import { type ConsumerName, failureKey } from "./record.ts";
 
 /** A message that was given up, as its record has it. */
 export interface Failure {
@@ -39,7 +39,7 @@ export interface FailuresOptions {
   readonly attempts: number;
 }
 
-/** How many failures are kept, and how many more there may be before the oldest are deleted. */
+/** How many failures are kept, and how many more a node keeps before it deletes the oldest. */
 const MAX_FAILURES = 10_000;
 const MAX_MORE_FAILURES = 1_000;
 /** How many errors are remembered of messages that could not be given up yet. */
@@ -57,8 +57,8 @@ export class Failures {
   /** By the ids of messages that could not be given up yet. */
   readonly #refused = new Map<string, Reason>();
   #trimming: Promise<void> | undefined;
-  /** How many failures the record counted when this node claimed to delete the oldest ones. */
-  #claimed: number | undefined;
+  /** How many failures this node may keep before it looks whether there are too many. */
+  #untilTrim = 1;
 
   constructor(options: FailuresOptions) {
     this.#options = options;
@@ -71,9 +71,12 @@ export class Failures {
    * @param incarnation That of the log.
    * @param error Why; undefined if that was said before, and it could not be given up.
    * @param lastError What is known where this process does not know the error.
+   * @returns Whether it is given up. If not, that must be tried again.
    */
-  async giveUp(held: Held, incarnation: string, error: unknown, lastError: string | undefined): Promise<GivenUp> {
+  async giveUp(held: Held, incarnation: string, error: unknown, lastError: string | undefined): Promise<boolean> {
     const id = toId(incarnation, held.at);
+    const hasMore = error !== undefined && !(isDiscard(error) && error.cause === undefined);
+    const description = hasMore ? describeError(error) : undefined;
     const known = this.#refused.get(id);
     const reason: Reason = error === undefined
       ? known ?? { error: lastError ?? "unknown", attempts: this.#options.attempts }
@@ -86,34 +89,15 @@ export class Failures {
         ...this.#fieldsOf(id),
         attempts: reason.attempts,
         dead_letter: isSent ? this.#options.deadLetter!.name : undefined,
-        error: error === undefined || isDiscard(error) ? reason.error : describeError(error),
+        error: description ?? reason.error,
       });
-      return isSent ? "sent" : "kept";
+      return true;
     } catch (cause) {
       if (this.#refused.size < MAX_REFUSED) this.#refused.set(id, reason);
-      const fields = { ...this.#fieldsOf(id), error: describeError(cause) };
+      const fields = { ...this.#fieldsOf(id), error: describeError(cause), failure: description };
       log("error", "A message could not be given up, and this is tried again", fields);
-      return "refused";
+      return false;
     }
-  }
-
-  /**
-   * How many failures the record is to count: fewer if this node is to delete the oldest ones, once
-   * the record is written.
-   */
-  claimTrim(count: number): number {
-    const isDue = count >= MAX_FAILURES + MAX_MORE_FAILURES && this.#trimming === undefined;
-    this.#claimed = isDue ? count : undefined;
-    return isDue ? MAX_FAILURES : count;
-  }
-
-  /** Deletes the oldest failures in the background, if the record that was written says so. */
-  trim(): void {
-    if (this.#claimed === undefined) return;
-    this.#trimming = this.#trim(this.#claimed).catch(() => {
-      // It is tried again when there are as many more.
-    }).finally(() => this.#trimming = undefined);
-    this.#claimed = undefined;
   }
 
   /** Waits until no failures are being deleted. */
@@ -147,6 +131,7 @@ export class Failures {
     const { consumer, records } = this.#options;
     const failure: Failure = { id, error, attempts, ...(key !== undefined && { key }) };
     await records.set(failureKey(consumer, id), JSON.stringify(failure), {});
+    this.#trim();
   }
 
   /** What entries of the log say of a message. */
@@ -155,18 +140,32 @@ export class Failures {
     return { topic, consumer: name, message_id: id };
   }
 
-  /** @param counted How many the record counted when it was claimed. */
-  async #trim(counted: number): Promise<void> {
+  /** Deletes the oldest failures in the background each time this node has kept so many. */
+  #trim(): void {
+    this.#untilTrim--;
+    this.#trimming ??= this.#deleteWhileDue().finally(() => this.#trimming = undefined);
+  }
+
+  async #deleteWhileDue(): Promise<void> {
+    while (this.#untilTrim <= 0) {
+      this.#untilTrim = MAX_MORE_FAILURES;
+      try {
+        await this.#deleteOldest();
+      } catch {
+        // It is tried again when there are as many more.
+      }
+    }
+  }
+
+  async #deleteOldest(): Promise<void> {
     const { consumer, records } = this.#options;
-    const { topic, name } = consumer;
     const ids: string[] = [];
     for await (const { key } of records.list(failureKey(consumer))) ids.push(key.at(-1)!);
     // Ids of one log sort as its messages.
     const oldest = ids.sort().slice(0, -MAX_FAILURES);
+    if (oldest.length === 0) return;
+    const { topic, name } = consumer;
+    log("warn", "The oldest failures of a consumer are deleted", { topic, consumer: name, failures: oldest.length });
     for (const id of oldest) await records.delete(failureKey(consumer, id), {});
-    log("warn", "The oldest failures of a consumer were deleted", { topic, consumer: name, deleted: oldest.length });
-    // Some were kept after the claim. There are fewer if a node ended while it did this.
-    const excess = MAX_FAILURES + Math.max(0, ids.length - counted) - Math.min(MAX_FAILURES, ids.length);
-    if (excess > 0) await changeState(records, consumer, (state) => ({ ...state, failed: state.failed - excess }));
   }
 }

@@ -8,10 +8,8 @@ import type { ReadMessage } from "./read_message.ts";
 export type Outcome =
   | {
     readonly isDone: true;
-    /**
-     * Why, if its handler has not resolved: it is kept for a later try, or it was not in the log.
-     */
-    readonly how?: "kept" | "lost";
+    /** Whether it was not in the log any more. */
+    readonly isLost?: boolean;
   }
   | {
     readonly isDone: false;
@@ -35,9 +33,6 @@ export interface Held {
   outcome: Outcome | undefined;
 }
 
-/** How a message was given up: kept for a later try, sent as a dead letter, or neither yet. */
-export type GivenUp = "kept" | "sent" | "refused";
-
 export interface HandOptions {
   readonly concurrency: number;
   readonly attempts: number;
@@ -50,8 +45,8 @@ export interface HandOptions {
   /** Whether no other node can have what is in hand. */
   readonly isHeld: () => boolean;
   readonly handle: (message: ReadMessage, attempt: number, signal: AbortSignal) => unknown;
-  /** Gives a message up. It never rejects. */
-  readonly giveUp: (held: Held, error: unknown) => Promise<GivenUp>;
+  /** Gives a message up. It never rejects; false says that it must be done again. */
+  readonly giveUp: (held: Held, error: unknown) => Promise<boolean>;
   /** A try has failed, and there will be another one. */
   readonly noteFailure: (held: Held, error: unknown) => void;
   /** Something in hand has an outcome. */
@@ -148,7 +143,7 @@ export class Hand {
       this.#held.set(held.at, held);
       this.#bytes += held.message?.bytes ?? 0;
       const { message, key, attempt } = held;
-      if (message === undefined) this.#settle(held, { isDone: true, how: "lost" });
+      if (message === undefined) this.#settle(held, { isDone: true, isLost: true });
       // It was claimed while the stop began, or while an earlier one of its key has failed.
       else if (this.#isQuiet || (key !== undefined && failed.has(key))) this.#release(held);
       else if (message.fault !== undefined) void this.#giveUp(held, message.fault);
@@ -268,13 +263,14 @@ export class Hand {
   /** Its key stays busy until this is done: those behind it wait. */
   async #giveUp(held: Held, error: unknown): Promise<void> {
     if (held.key !== undefined) this.#busyKeys.set(held.key, held);
-    const how = await this.#options.giveUp(held, error);
+    const isDone = await this.#options.giveUp(held, error);
     if (!this.#isInHand(held)) this.#free(held);
-    else if (how === "refused") {
+    else if (isDone) this.#settle(held, { isDone });
+    else {
       // More tries than there are: the next time, it is given up and not handled.
       const attempt = Math.max(held.attempt, this.#options.attempts) + 1;
       this.#settle(held, { isDone: false, attempt, due: this.#dueAfter(this.#options.attempts) });
-    } else this.#settle(held, how === "kept" ? { isDone: true, how } : { isDone: true });
+    }
     this.pump();
   }
 

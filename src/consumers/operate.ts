@@ -6,12 +6,13 @@ import type { Cursor, LogRef, TopicStore } from "../topics/store.ts";
 import type { Failure } from "./failures.ts";
 import { before } from "./log_window.ts";
 import {
-  changeState,
   consumerKey,
   type ConsumerName,
   CONSUMERS,
+  type ConsumerState,
   decodeState,
   encodePage,
+  encodeState,
   failureKey,
   type Late,
   type LatePage,
@@ -27,6 +28,10 @@ export interface Redelivery {
   readonly gone: readonly string[];
 }
 
+/** How often a record is changed that others change, too, before that is given up. */
+const MAX_ATTEMPTS = 200;
+/** The longest pause in between, in milliseconds. */
+const MAX_PAUSE = 100;
 const MAX_BYTES = 1024 * 1024;
 /** How many messages are looked for by one read. */
 const READ_AT_ONCE = 256;
@@ -47,13 +52,13 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
       `Cannot redeliver failures of ${quote(path)}: the store cannot list its topics, give it list()`,
     );
   }
-  const { incarnation, former = [], failed } = decodeState((await records.get(consumerKey(consumer)))!.value);
   const failures: Failure[] = [];
   const versions = new Map<string, string>();
   for await (const { key, value, version } of records.list(failureKey(consumer))) {
     failures.push(JSON.parse(value));
     versions.set(key.at(-1)!, version);
   }
+  const { incarnation, former = [] } = decodeState((await records.get(consumerKey(consumer)))!.value);
   const late = new Map<Cursor, Late>();
   const lost: string[] = [];
   for (const { id, key } of failures) {
@@ -65,8 +70,7 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
   const log = (await store.list()).find(({ name }) => name === consumer.topic);
   const present = log ? await findPresent(store, log, [...late.keys()]) : new Set<Cursor>();
   const kept = [...late.values()].filter(({ at }) => present.has(at));
-  // It counts more than there are if a node ended while it deleted the oldest ones.
-  await addPages(records, consumer, kept, Math.max(failed, failures.length));
+  await addPages(records, consumer, kept);
   // One that has failed again meanwhile has another version, and stays.
   for (const [id, version] of versions) await records.delete(failureKey(consumer, id), { expect: version });
   const removed = failures.map(({ id }) => id).filter((id) => !present.has(toPosition(id).cursor));
@@ -123,12 +127,7 @@ async function findPresent(store: TopicStore, log: LogRef, cursors: readonly Cur
 }
 
 /** Gives late messages to a consumer. The pages are written before the record refers to them. */
-async function addPages(
-  records: RecordStore,
-  consumer: ConsumerName,
-  late: readonly Late[],
-  failures: number,
-): Promise<void> {
+async function addPages(records: RecordStore, consumer: ConsumerName, late: readonly Late[]): Promise<void> {
   const pages: LatePage[] = [];
   for (let index = 0; index < late.length; index += PAGE_SIZE) {
     const part = late.slice(index, index + PAGE_SIZE);
@@ -140,6 +139,24 @@ async function addPages(
     const known = new Set(state.pages.map(({ id }) => id));
     // It is refused after it was carried out, if its answer was lost.
     if (pages.some(({ id }) => known.has(id))) return undefined;
-    return { ...state, pages: [...state.pages, ...pages], failed: state.failed - failures };
+    return { ...state, pages: [...state.pages, ...pages] };
   });
+}
+
+async function changeState(
+  records: RecordStore,
+  consumer: ConsumerName,
+  change: (state: ConsumerState) => ConsumerState | undefined,
+): Promise<void> {
+  const key = consumerKey(consumer);
+  const problem = `Cannot redeliver failures of "${consumer.topic}/${consumer.name}"`;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const record = await records.get(key);
+    if (record === null) throw new Error(`${problem}: it was removed meanwhile`);
+    const changed = change(decodeState(record.value));
+    if (changed === undefined) return;
+    if (await records.set(key, encodeState(changed), { expect: record.version }) !== null) return;
+    await new Promise<void>((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE));
+  }
+  throw new Error(`${problem}: others change it all the time, try again`);
 }

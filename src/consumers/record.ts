@@ -3,7 +3,7 @@
  * set alone, so it is the only truth. All else that is written means nothing before the record
  * refers to it.
  */
-import type { RecordKey, RecordStore } from "../records/store.ts";
+import type { RecordKey } from "../records/store.ts";
 import type { Cursor } from "../topics/store.ts";
 
 /** Messages of the log from one position to another that a node holds. */
@@ -62,20 +62,10 @@ export interface ConsumerState {
   /** In order. */
   late: Late[];
   pages: LatePage[];
-  /**
-   * How many messages were given up and are kept for a later try. It is below 0 for a moment if some
-   * are redelivered before they were counted.
-   */
-  failed: number;
   /** How many were removed from the log before they were handled, as far as that is known. */
   lost: number;
   lastError?: string | undefined;
 }
-
-/** How often a record is changed that others change, too, before that is given up. */
-const MAX_ATTEMPTS = 200;
-/** The longest pause in between, in milliseconds. */
-const MAX_PAUSE = 100;
 
 /** The first parts of the keys. They differ, so that consumers can be listed without all else. */
 export const CONSUMERS = "consumers";
@@ -160,30 +150,6 @@ export function encodePage(late: readonly Late[]): string {
 
 export function decodePage(json: string): Late[] {
   return unpackLate(JSON.parse(json), [], "");
-}
-
-/**
- * Changes a record beside its nodes. It does nothing if there is none.
- *
- * @param change Gives undefined if there is nothing to change. It is called again if others have
- * changed the record meanwhile.
- * @throws {Error} If others change it all the time.
- */
-export async function changeState(
-  records: RecordStore,
-  consumer: ConsumerName,
-  change: (state: ConsumerState) => ConsumerState | undefined,
-): Promise<void> {
-  const key = consumerKey(consumer);
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const record = await records.get(key);
-    const changed = record && change(decodeState(record.value));
-    if (!changed) return;
-    if (await records.set(key, encodeState(changed), { expect: record.version }) !== null) return;
-    await new Promise<void>((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE));
-  }
-  const { topic, name } = consumer;
-  throw new Error(`Cannot change the consumer "${topic}/${name}": others change it all the time, try again`);
 }
 
 /** A copy whose parts can be changed. */

@@ -9,6 +9,7 @@ import {
   type ConsumerState,
   decodePage,
   decodeState,
+  failureKey,
   heldCount,
   isOpenRange,
   pageKey,
@@ -35,7 +36,7 @@ interface Source {
 }
 
 async function reportConsumer(name: string, state: ConsumerState, source: Source): Promise<ConsumerReport> {
-  const { incarnation, next, ranges, late, failed, lost, lastError } = state;
+  const { incarnation, next, ranges, late, lost, lastError } = state;
   const open = ranges.filter(isOpenRange);
   const waiting = await firstWaiting(name, state, source);
   const places = [next, ...open.map(({ from }) => from), ...waiting.map(before)];
@@ -51,10 +52,16 @@ async function reportConsumer(name: string, state: ConsumerState, source: Source
     position: toId(incarnation, places.sort()[0]!),
     lag: times.length === 0 ? 0 : Math.max(0, now - Math.min(...times)),
     inFlight: open.reduce((sum, range) => sum + heldCount(range), 0) + late.filter(({ node }) => node !== "").length,
-    failures: Math.max(0, failed),
+    failures: await countFailures(name, source),
     lost,
     lastError,
   };
+}
+
+async function countFailures(name: string, { records, log }: Source): Promise<number> {
+  let count = 0;
+  for await (const _failure of records.list(failureKey({ topic: log.name, name }))) count++;
+  return count;
 }
 
 /** The oldest message that waits by itself, in the record and on each page. */

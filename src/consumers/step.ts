@@ -98,8 +98,7 @@ export class Step {
       } else if (!entry) continue;
       else if (outcome.isDone) late.delete(held.at);
       else Object.assign(entry, { attempt: outcome.attempt, due: outcome.due, node: "" });
-      if (outcome.isDone && outcome.how === "kept") state.failed++;
-      if (outcome.isDone && outcome.how === "lost") state.lost++;
+      if (outcome.isDone && outcome.isLost) state.lost++;
     }
     for (const [range, done] of bits) range.done = done.join("");
     state.late = state.late.filter((entry) => entry.node !== node || late.get(entry.at) === entry);
@@ -276,7 +275,7 @@ export class Step {
     return this.#isChanged || tail !== undefined || this.acknowledged.length > 0 || this.dissolved.length > 0 ||
       this.claimedLate.length > 0 || state.next !== base.next || state.open !== base.open ||
       state.pages.length !== base.pages.length || state.incarnation !== base.incarnation ||
-      state.failed !== base.failed || (isHolding && isRenewal) ||
+      (isHolding && isRenewal) ||
       Object.keys(state.nodes).join() !== Object.keys(base.nodes).join();
   }
 

@@ -164,7 +164,11 @@ async function serve(
     if (await transport.opened) {
       // The span of the request ends with the handshake.
       const isExpected = (thrown: unknown) => thrown === transport.closed;
-      await (tracing ? tracing.run(route, { isExpected }, handle) : handle());
+      const run = async () => {
+        const returned = await handle();
+        if (returned instanceof Error) throw returned;
+      };
+      await (tracing ? tracing.run(route, { isExpected }, run) : run());
     }
     transport.close(1000, "");
   } catch (thrown) {

@@ -4,7 +4,7 @@ import { type Cursor, LOG_START, type LogBounds, type LogRef, type ReadLimits, t
 import { checkId } from "./subscription.ts";
 
 /**
- * What the store holds of a durable topic. Nothing may have been published there yet.
+ * What the store holds of a durable topic. It may be a topic to which nothing was published yet.
  *
  * @category Topics
  */
@@ -19,8 +19,11 @@ export interface TopicReport {
   readonly oldest: Date | undefined;
   /** When the newest of them was stored. */
   readonly newest: Date | undefined;
-  /** The id of the newest message; on an empty topic, the id to resume from. */
-  readonly head: string;
+  /**
+   * The id of the newest message; on an empty topic, the id to resume from. It is undefined if the
+   * store does not know the topic yet.
+   */
+  readonly head: string | undefined;
   /**
    * What is kept, in milliseconds, messages and bytes; `Infinity` for no bound. It is the
    * declaration of the process that was the last to publish its first message.
@@ -92,13 +95,13 @@ type ReportConsumers = (store: TopicStore, log: LogRef) => Promise<readonly Cons
 const LIMITS: ReadLimits = { maxMessages: 1_000, maxBytes: 1024 * 1024 };
 
 /**
- * Reports on all topics of a store, and on others that may have no messages yet, sorted by name. It reads all their messages. A topic that
- * cannot be read does not stop the report.
+ * Reports on all topics of a store, and on declared ones that it does not know yet, sorted by name.
+ * It reads all their messages. A topic that cannot be read does not stop the report.
  *
  * @param store The store.
  * @param after The id that a reader has come to.
  * @param reportConsumers Reports on the consumers of a log; by default there are none.
- * @param others The others. The store may have them, too.
+ * @param declared The declared ones. Nothing is made for them in the store.
  * @throws {SyntaxError} If the id is none.
  * @throws {TypeError} If the store cannot list its logs.
  */
@@ -106,12 +109,18 @@ export async function reportTopics(
   store: TopicStore,
   after: string | undefined,
   reportConsumers: ReportConsumers = async () => [],
-  others: readonly LogRef[] = [],
+  declared: readonly LogRef[] = [],
 ): Promise<TopicReport[]> {
   if (after !== undefined) checkId(after);
   if (store.list === undefined) throw new TypeError("Cannot list the topics: their store has no list()");
-  const logs = new Map([...others, ...await store.list()].map((log) => [log.name, log]));
-  return await reportLogs(store, [...logs.values()], after, reportConsumers);
+  const logs = await store.list();
+  const known = new Set(logs.map(({ name }) => name));
+  const reports = await reportLogs(store, logs, after, reportConsumers);
+  for (const log of declared.filter(({ name }) => !known.has(name))) {
+    // A consumer has a record before the first message.
+    reports.push({ ...emptyReport(log), consumers: await reportConsumers(store, log) });
+  }
+  return sortByName(reports);
 }
 
 /** Reports on some logs of a store, sorted by name. */
@@ -126,7 +135,18 @@ export async function reportLogs(
     const consumers = await reportConsumers(store, log);
     reports.push({ ...await reportTopic(store, log, after), consumers });
   }
-  return reports.sort((one, other) => one.name < other.name ? -1 : 1);
+  return sortByName(reports);
+}
+
+function sortByName(reports: readonly TopicReport[]): TopicReport[] {
+  return reports.toSorted((one, other) => one.name < other.name ? -1 : 1);
+}
+
+function emptyReport({ name, policy: { age, count, bytes } }: LogRef): Omit<TopicReport, "consumers"> {
+  return {
+    ...{ name, messages: 0, bytes: 0, oldest: undefined, newest: undefined, head: undefined },
+    ...{ retention: { age, count, bytes }, lag: undefined, failure: undefined },
+  };
 }
 
 async function reportTopic(

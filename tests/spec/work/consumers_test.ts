@@ -372,7 +372,7 @@ Deno.test("an error that a handler returns is a failed try, as if it was thrown"
   });
   await running(app, async () => {
     await orders.publish("tea");
-    const report = await reported(app, ({ failures }) => failures === 1);
+    const report = await reported(app, ({ failures, lag }) => failures === 1 && lag === 0);
     assertEquals([tries, report.lastError], [[1, 2, 3], "the mail server is away"]);
   });
 });
@@ -385,8 +385,8 @@ Deno.test("`without deadLetter it is logged and its id, error and attempts are k
   });
   const text = await running(app, async () => {
     await orders.publish(7);
-    const report = await reported(app, ({ failures }) => failures === 1);
-    assertEquals([report.lag, report.lastError], [0, "cannot handle 7"]);
+    const report = await reported(app, ({ failures, lag }) => failures === 1 && lag === 0);
+    assertEquals(report.lastError, "cannot handle 7");
   });
   assertMatch(
     text,
@@ -437,7 +437,7 @@ Deno.test("a handler may throw what is no error, and a dead letter may be refuse
   });
   const text = await running(app, async () => {
     for (const index of thrown.keys()) await orders.publish(index);
-    const report = await reported(app, ({ failures }) => failures === thrown.length);
+    const report = await reported(app, ({ failures, lag }) => failures === thrown.length && lag === 0);
     assertEquals(report.lastError, "a value that cannot be described");
   });
   assertMatch(text, /A dead letter was refused by its topic, and is kept instead/);
@@ -554,7 +554,7 @@ Deno.test("`app.reportTopics()` shows a declared durable topic and its consumer 
     assertEquals(topics.map(({ name, messages }) => [name, messages]), [["orders", 0], ["other", 0]]);
     const { consumers, retention, newest, head } = topics[0]!;
     assertEquals(consumers.map(({ name, lag, inFlight }) => [name, lag, inFlight]), [["mail", 0, 0]]);
-    assertEquals([retention.count, newest, head], [5, undefined, await orders.head()]);
+    assertEquals([retention.count, newest, head], [5, undefined, undefined]);
     await orders.publish("tea");
     assertEquals((await app.reportTopics()).topics.map(({ messages }) => messages), [1, 0]);
   });
