@@ -134,7 +134,7 @@ const DISCARD = Symbol.for("webfw.Discard");
 
 /**
  * Thrown by the handler of a consumer, it gives the message up at once: another try would fail,
- * too. One that is returned does the same.
+ * too. As with any error, `return` does the same as `throw`.
  *
  * @example A message that no try can help
  * ```ts

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, dependency, HTTPError, Router } from "@webfw/core";
+import { bearer } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
@@ -341,6 +342,29 @@ Deno.test("A dependency that ends without a value, or yields twice, is an error"
     assertEquals((await ask(app, path)).status, status);
     assertEquals(log.lines.length, 1);
   }
+});
+
+Deno.test("An error that a dependency returns is thrown: the handler does not run", async () => {
+  using log = new CapturedLog();
+  const app = new App();
+  const plain = async () => new HTTPError(403, "Not today");
+  const opened = async function* () {
+    yield new HTTPError(403, "Not today");
+  };
+  const user = bearer(async () => new HTTPError(403, "Not today") as unknown as { name: string });
+  const broken = async () => new Error("no database");
+  const ran: string[] = [];
+  for (const [name, value] of Object.entries({ plain, opened, user, broken })) {
+    app.get(`/${name}`, { deps: { value, other: async () => 1 } }, async () => ran.push(name));
+    app.get(`/only/${name}`, { deps: { value } }, async () => ran.push(name));
+  }
+  await using client = new TestClient(app, { headers: { authorization: "Bearer a" } });
+  for (const path of ["/plain", "/opened", "/user", "/only/plain", "/only/opened", "/only/user"]) {
+    assertEquals((await client.get(path).problem(403)).detail, "Not today");
+  }
+  await client.get("/broken").problem(500);
+  assertEquals(ran, []);
+  assertStringIncludes(log.text, "no database");
 });
 
 Deno.test("Every route that uses a dependency must have its path parameter", async () => {

@@ -2,7 +2,7 @@
 // 1007, shutdown 1001, handler failure 1011; a handler that returns, 1000.
 
 import { App, WebSocketClosedError } from "@webfw/core";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
 import { OPCODE, RawSocket } from "./support/raw_socket.ts";
@@ -22,17 +22,20 @@ Deno.test("a handler that returns closes with 1000, after all its messages", asy
   assertEquals(await client.closed, [1000, ""]);
 });
 
-Deno.test("a handler that fails closes with 1011: the cause is logged, and not sent", async () => {
+Deno.test("a handler that fails, or returns an error, closes with 1011: the cause is logged, and not sent", async () => {
   const app = new App();
   app.websocket("/rooms/{id}", async () => {
     throw new Error("The password is secret");
   });
+  app.websocket("/halls/{id}", async () => new Error("The password is secret") as never);
   await using serving = await Serving.start(app);
-  using log = new CapturedLog();
-  const client = await SocketClient.open(serving.origin, "/rooms/1");
-  assertEquals(await client.closed, [1011, ""]);
-  assertEquals(log.lines.length, 1);
-  assert(/A WebSocket failed route=.*\/rooms\/\{id\}.*The password is secret/.test(log.text), log.text);
+  for (const place of ["rooms", "halls"]) {
+    using log = new CapturedLog();
+    const client = await SocketClient.open(serving.origin, `/${place}/1`);
+    assertEquals(await client.closed, [1011, ""]);
+    assertEquals(log.lines.length, 1);
+    assertMatch(log.text, new RegExp(`A WebSocket failed route=.*/${place}/\\{id\\}.*The password is secret`));
+  }
 });
 
 const MISFITS: readonly (readonly [sent: unknown, code: number, reason: string])[] = [

@@ -284,14 +284,9 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return /^\s+at .*data:text\/javascript,/.test(line);
   }
 
-  /** Exits with code 1. */
-  protected exit(): Promise<never> {
-    Deno.exit(1);
-  }
-
   /** Exits with code 1; in a watcher, waits for an edit, or for the missing file to appear. */
   async #exitOrWait(missing?: string): Promise<never> {
-    if (!this.options.isWatched) return await this.exit();
+    if (!this.options.isWatched) Deno.exit(1);
     await this.watcherIsReady();
     console.error("Waiting for a change");
     return await new Promise(() => {

@@ -26,8 +26,8 @@ interface WorkerStart {
   readonly host: MessagePort;
 }
 
-/** What a worker sends to the main thread. */
-type WorkerNews = "listening" | "ended" | "failed";
+/** What a worker sends to the main thread. A number is the exit code that ends the program. */
+type WorkerNews = "listening" | "ended" | number;
 
 /** What a worker has of its thread. */
 interface WorkerScope {
@@ -47,22 +47,7 @@ interface ListenOptions extends Address {
  */
 export class ServeRunner extends Runner<ServeOptions> {
   run(): Promise<void> {
-    return this.#isWorker ? this.#runInWorker() : this.#runInMainThread();
-  }
-
-  /** In a worker, Deno.exit() would end this thread alone. */
-  protected override exit(): Promise<never> {
-    if (!this.#isWorker) return super.exit();
-    this.#scope.postMessage("failed");
-    return new Promise(() => {});
-  }
-
-  get #isWorker(): boolean {
-    return "WorkerGlobalScope" in globalThis;
-  }
-
-  get #scope(): WorkerScope {
-    return globalThis as unknown as WorkerScope;
+    return "WorkerGlobalScope" in globalThis ? this.#runInWorker() : this.#runInMainThread();
   }
 
   async #runInMainThread(): Promise<void> {
@@ -111,8 +96,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     // An uncaught error in a worker ends the whole process, with its stack on stderr.
     const worker = new Worker(import.meta.url, { type: "module", name: `webfw-${number}` });
     worker.onmessage = ({ data }: MessageEvent<WorkerNews>) => {
-      // It has printed why.
-      if (data === "failed") Deno.exit(1);
+      if (typeof data === "number") Deno.exit(data);
       (data === "listening" ? listening : ended).resolve();
     };
     worker.postMessage(start, [start.host]);
@@ -120,7 +104,15 @@ export class ServeRunner extends Runner<ServeOptions> {
   }
 
   async #runInWorker(): Promise<void> {
-    const scope = this.#scope;
+    const scope = globalThis as unknown as WorkerScope;
+    const { exit } = Deno;
+    Object.defineProperty(Deno, "exit", {
+      value(code?: number): never {
+        // In a worker, it would end this thread alone.
+        scope.postMessage(code ?? Deno.exitCode);
+        return exit(code);
+      },
+    });
     const { address, host } = await new Promise<WorkerStart>((resolve) => {
       scope.onmessage = ({ data }) => resolve(data);
     });
