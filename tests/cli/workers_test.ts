@@ -135,14 +135,18 @@ Deno.test("Without the permission that workers need, no thread serves", { ignore
   assert(!webfw.stderr.text.includes("Listening on"));
 });
 
-Deno.test("A worker that calls Deno.exit() ends the program with that code", { ignore }, async () => {
-  await using folder = await Project.create({
-    "main.ts": `if ("WorkerGlobalScope" in globalThis) Deno.exit(3);
+Deno.test(
+  "A worker that calls Deno.exit() while it is loaded ends the program with that code",
+  { ignore },
+  async () => {
+    await using folder = await Project.create({
+      "main.ts": `if ("WorkerGlobalScope" in globalThis) Deno.exit(3);
       export default { fetch: () => Promise.resolve(new Response("")) };`,
-  });
-  await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", "--workers", "2"], { cwd: folder.path });
-  assertEquals(await webfw.end(), 3);
-});
+    });
+    await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", "--workers", "2"], { cwd: folder.path });
+    assertEquals(await webfw.end(), 3);
+  },
+);
 
 Deno.test("An application that is not webfw's has several workers too", { ignore }, async () => {
   await using folder = await Project.create({

@@ -105,18 +105,19 @@ export class ServeRunner extends Runner<ServeOptions> {
 
   async #runInWorker(): Promise<void> {
     const scope = globalThis as unknown as WorkerScope;
-    const { exit } = Deno;
-    Object.defineProperty(Deno, "exit", {
-      value(code?: number): never {
-        // In a worker, it would end this thread alone.
-        scope.postMessage(code ?? Deno.exitCode);
-        return exit(code);
-      },
-    });
     const { address, host } = await new Promise<WorkerStart>((resolve) => {
       scope.onmessage = ({ data }) => resolve(data);
     });
+    const { exit } = Deno;
+    const replaceExit = (value: typeof exit) => Object.defineProperty(Deno, "exit", { value, configurable: true });
+    replaceExit((code) => {
+      // In a worker, it would end this thread alone.
+      scope.postMessage(code ?? Deno.exitCode);
+      return exit(code);
+    });
     const app = await this.loadApp();
+    // At a stop, each thread ends by itself.
+    replaceExit(exit);
     await this.#serve(app, { ...address, onListen: () => scope.postMessage("listening"), workers: { host } });
     scope.postMessage("ended");
   }
