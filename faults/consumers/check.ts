@@ -41,7 +41,7 @@ export function checkConsumer(history: ConsumerHistory): string[] {
       if (one.node === other.node) continue;
       faults.push(`message ${number} was held by ${one.node} and ${other.node} at once`);
     }
-    faults.push(...checkRepetitions(own, history));
+    faults.push(...checkRepetitions(own, runs, history));
   }
   if (plan.hasKeys) faults.push(...checkKeys(tasks, runs, troubles));
   return faults;
@@ -50,16 +50,25 @@ export function checkConsumer(history: ConsumerHistory): string[] {
 /**
  * What has come to its end is not repeated before a lease can have ended, nor by a node that has
  * stood still for longer than its lease. Otherwise its node may not have been able to say so.
+ *
+ * @param runs Those of one message.
+ * @param all Those of all messages.
  */
-function checkRepetitions(runs: readonly Run[], { plan: { lease }, troubles }: ConsumerHistory): string[] {
+function checkRepetitions(
+  runs: readonly Run[],
+  all: readonly Run[],
+  { plan: { lease }, troubles }: ConsumerHistory,
+): string[] {
   const faults: string[] = [];
   for (const [index, { number, node, attempt, end, kind }] of runs.entries()) {
     if (kind !== "done" && kind !== "failed") continue;
     for (const again of runs.slice(index + 1)) {
       if (again.begin < end || (kind === "failed" && again.attempt !== attempt)) continue;
       if (isTroubled(troubles, { node, from: end - lease, to: again.begin, lease })) continue;
-      const isStale = troubles.some(({ kind, node, from, to }) => {
-        return kind === "frozen" && node === again.node && to - from > lease && isDuring({ from, to }, again.begin);
+      const isStale = troubles.some((trouble) => {
+        const { kind, node, from, to } = trouble;
+        return kind === "frozen" && node === again.node && to - from > lease && isDuring(trouble, again.begin) &&
+          !isCaught(again, trouble, all);
       });
       if (again.begin > end + lease * SURE_PART && !isStale) continue;
       const what = kind === "done" ? "was handled by" : `failed in try ${attempt} on`;
@@ -67,6 +76,15 @@ function checkRepetitions(runs: readonly Run[], { plan: { lease }, troubles }: C
     }
   }
   return faults;
+}
+
+/**
+ * Whether a node was stopped between its look at the lease and the handler: nobody can prevent that.
+ * It happens to one handler, which the node aborts when it goes on.
+ */
+function isCaught(run: Run, trouble: Trouble, all: readonly Run[]): boolean {
+  const begun = all.filter(({ node, begin }) => node === run.node && isDuring(trouble, begin));
+  return run.kind === "aborted" && begun.every(({ begin }) => begin >= run.begin);
 }
 
 /** Each message was handled, or given up for a reason. */

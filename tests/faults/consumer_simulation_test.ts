@@ -65,6 +65,16 @@ Deno.test("In a history that is right nothing is found, also where a node was ki
   assertEquals(faultsOf({ lines: [...lines, woken], troubles: [{ kind: "frozen", node: "a", from: 5, to: 62 }] }), []);
 });
 
+Deno.test("A node may be stopped between its look at the lease and a handler, but not before two handlers", () => {
+  const tasks = [task(1), task(2, "two")];
+  const done = [...handled("a", 1, 0, 10), ...handled("a", 2, 0, 10)];
+  const troubles = [{ kind: "frozen", node: "b", from: -600, to: 702 }] as const;
+  const caught = handled("b", 1, 700, 703, "aborted");
+  assertEquals(faultsOf({ tasks, lines: [...done, ...caught], troubles }), []);
+  const lines = [...done, ...caught, ...handled("b", 2, 701, 703, "aborted")];
+  assertEquals(faultsOf({ tasks, lines, troubles }), ["message 2 was handled by a, and again by b"]);
+});
+
 Deno.test("The checker finds each broken promise of consumers", () => {
   const one = handled("a", 1, 0, 10);
   assertEquals(faultsOf({ lines: one }), ["message 2 was never handled, nor given up"]);
