@@ -74,6 +74,26 @@ browserTest("Somebody registers, makes a token that the API takes, signs out, an
   await page.getByText("You are signed in.").waitFor();
 });
 
+browserTest("Until the script of the page works, no form puts a password into the URL", async (browser) => {
+  await using service = await Accounts.start();
+  const page = await browser.newPage();
+  const held = Promise.withResolvers<void>();
+  await page.route("**/login.js", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.goto(`${service.serving.origin}/login`, { waitUntil: "commit" });
+  const form = page.getByRole("form", { name: "Sign in" });
+  await form.getByLabel("Email").fill("ada@example.org");
+  await form.getByLabel("Password").fill(PASSWORD);
+  await form.getByLabel("Password").press("Enter");
+  assert(await form.getByRole("button").isDisabled());
+  held.resolve();
+  await form.getByRole("button").click();
+  await page.getByText("The address or the password is wrong").waitFor();
+  assertEquals(page.url(), `${service.serving.origin}/login`);
+});
+
 browserTest("A page of another site can neither sign somebody in nor use the session", async (browser) => {
   await using service = await Accounts.start();
   const { origin } = service.serving;

@@ -9,9 +9,11 @@ import { freePorts } from "../support/free_ports.ts";
 export const INSTALL_FOLDER: string = join(cacheFolder(), "webfw", "denokv");
 
 /** How long a start may take. Long, since it only bounds a failing test. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 /** The pause between two checks whether the server listens, in milliseconds. */
 const LOOK_MS = 10;
+/** After which silence a server is started again, in milliseconds. */
+const SILENCE_MS = 15_000;
 
 /**
  * Finds the program: the environment's `DENOKV`, the one on the path, or the one that was
@@ -90,20 +92,26 @@ export class Denokv implements AsyncDisposable {
     await this.#start(() => this.#port);
   }
 
-  /** Starts the server, and again if it ends: its port may have been taken. */
+  /** Starts the server, and again if it ends or stays silent: its port may have been taken. */
   async #start(choosePort: () => number): Promise<void> {
     const begin = performance.now();
     let status: Deno.CommandStatus | undefined;
+    let lastStart = begin;
     for (let hasEnded = true;; await new Promise((resolve) => setTimeout(resolve, LOOK_MS))) {
       if (hasEnded) {
         hasEnded = false;
         this.#port = choosePort();
+        lastStart = performance.now();
         this.#spawn().status.then((ended) => {
           hasEnded = true;
           status = ended;
         });
       }
       if (await this.#lets()) return;
+      if (performance.now() - lastStart > SILENCE_MS && !hasEnded) {
+        lastStart = performance.now();
+        this.#process?.kill("SIGKILL");
+      }
       if (performance.now() - begin > PATIENCE_MS) {
         const ending = status ? `, it ended with code ${status.code}` : "";
         throw new Error(`Cannot start denokv: it does not listen${ending}`);
@@ -125,8 +133,9 @@ export class Denokv implements AsyncDisposable {
   /** Whether the server of this token answers at the port. */
   async #lets(): Promise<boolean> {
     try {
+      const signal = AbortSignal.timeout(SILENCE_MS);
       const headers = { authorization: `Bearer ${this.token}`, "content-type": "application/json" };
-      const response = await fetch(this.url, { method: "POST", headers, body: '{"supportedVersions":[3]}' });
+      const response = await fetch(this.url, { method: "POST", headers, body: '{"supportedVersions":[3]}', signal });
       await response.body?.cancel();
       return response.ok;
     } catch {

@@ -127,9 +127,12 @@ test("`--retry orders/mail` redelivers failures, and the report shows them", asy
   }, { retry: { attempts: 2, backoff: 1 }, lease: "1s" });
   await app.start();
   await Promise.all(upTo(40).map((data) => orders.publish(data)));
-  await until(async () => (await reportOf(app))?.failures === 40);
-  const { name, lag, inFlight, lost, lastError } = (await reportOf(app))!;
-  assertEquals([name, lag, inFlight, lost, lastError], ["mail", 0, 0, 0, "no mail server"]);
+  await until(async () => {
+    const report = await reportOf(app);
+    return report?.failures === 40 && report.lag === 0;
+  });
+  const { name, inFlight, lost, lastError } = (await reportOf(app))!;
+  assertEquals([name, inFlight, lost, lastError], ["mail", 0, 0, "no mail server"]);
   isBroken = false;
   assertEquals(await operate(app, "retry", "orders/mail"), { redelivered: 40, gone: [] });
   await until(() => seen.length >= 40);

@@ -18,3 +18,6 @@ $("logout").onclick = async () => {
   await post("/logout", {});
   location.assign("/login");
 };
+
+// A click before this would be lost.
+for (const id of ["create", "logout"]) $(id).disabled = false;

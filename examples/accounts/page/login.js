@@ -11,6 +11,8 @@ for (const name of ["login", "register"]) {
     const faults = errors.map(({ path, message }) => `${path.at(-1)}: ${message}`);
     document.getElementById("problem").textContent = faults.join(", ") || detail;
   };
+  // Before this, the browser would send the form by itself, with the password in the URL.
+  form.querySelector("button").disabled = false;
 }
 
 /** The page that was asked for before signing in, of this origin only. */

@@ -107,6 +107,8 @@ function onSubmit(id: string, submit: (fields: FormData) => Promise<boolean>): v
       else state.textContent = "Not sent, try again";
     }
   };
+  // Before this, the browser would send the form by itself, and load the page again.
+  form.querySelector("button")!.disabled = false;
 }
 
 function byId(id: string): HTMLElement {

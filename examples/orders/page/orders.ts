@@ -91,13 +91,16 @@ function byId(id: string): HTMLElement {
   return document.getElementById(id)!;
 }
 
-byId("ordering").onsubmit = async (event) => {
+const ordering = byId("ordering") as HTMLFormElement;
+ordering.onsubmit = async (event) => {
   event.preventDefault();
-  const fields = new FormData(event.target as HTMLFormElement);
+  const fields = new FormData(ordering);
   receipt.textContent = "Sending";
   const order = { id: crypto.randomUUID(), item: `${fields.get("item")}`, quantity: Number(fields.get("quantity")) };
   receipt.textContent = await send(order);
 };
+// Before this, the browser would send the form by itself, and load the page again.
+ordering.querySelector("button")!.disabled = false;
 
 for await (const event of shop.events("/orders/events")) {
   if (event.gap) {
