@@ -523,9 +523,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   }
 
   /**
-   * Reports on all durable topics, declared or in the store, and their consumers, also those of other
-   * applications that share the store, on topics in memory that have consumers, and on the crons. It is
-   * for operators and for `webfw topics`, and reads all messages.
+   * Reports on all durable topics, declared or in the store, and their consumers, also those of
+   * other applications that share the store, on topics in memory that have consumers, and on the
+   * crons. It is for operators and for `webfw topics`, and reads all messages.
    *
    * @param options In `after`, the id of the last message that a reader has seen. The report of its
    * topic then says how far behind the reader is.

@@ -1,5 +1,5 @@
 /** The gauges of OpenTelemetry, which are measured when they are collected. */
-import { reportConsumers } from "./consumers/report.ts";
+import { readProgress } from "./consumers/report.ts";
 import { streamProgress } from "./http/after_response.ts";
 import type { GaugeResult, meter, ObservableGauge } from "./telemetry.ts";
 import type { Topics } from "./topics/topics.ts";
@@ -99,7 +99,7 @@ async function findLags(found: (lag: number, names: Readonly<Record<string, stri
     const declared = Map.groupBy(topics.consumers, ({ log }) => log);
     for (const [log, consumers] of declared) {
       const names = new Set(consumers.map(({ name }) => name));
-      for (const { name, lag } of await reportConsumers(topics.storeOf(consumers[0]!.isDurable), log)) {
+      for (const { name, lag } of await readProgress(topics.storeOf(consumers[0]!.isDurable), log)) {
         if (names.has(name)) found(lag, { ...OWN, [TOPIC]: log.name, [CONSUMER]: name });
       }
     }

@@ -18,15 +18,28 @@ import {
 
 const MAX_BYTES = 1024 * 1024;
 
+/** How a consumer gets on, but for its failures: all of them are read to count them. */
+export type ConsumerProgress = Omit<ConsumerReport, "failures">;
+
 /** The consumers of a log, sorted by name. */
 export async function reportConsumers(store: TopicStore, log: LogRef): Promise<ConsumerReport[]> {
+  const reports: ConsumerReport[] = [];
+  for (const { lost, lastError, ...progress } of await readProgress(store, log)) {
+    const failures = await countFailures(progress.name, store, log);
+    reports.push({ ...progress, failures, lost, lastError });
+  }
+  return reports;
+}
+
+/** The same without their failures. */
+export async function readProgress(store: TopicStore, log: LogRef): Promise<ConsumerProgress[]> {
   const records = await store.openRecords?.();
   if (records === undefined) return [];
-  const reports: ConsumerReport[] = [];
+  const found: ConsumerProgress[] = [];
   for await (const { key, value } of records.list([CONSUMERS, log.name])) {
-    reports.push(await reportConsumer(key.at(-1)!, decodeState(value), { store, records, log }));
+    found.push(await progressOf(key.at(-1)!, decodeState(value), { store, records, log }));
   }
-  return reports.sort((one, other) => one.name < other.name ? -1 : 1);
+  return found.sort((one, other) => one.name < other.name ? -1 : 1);
 }
 
 interface Source {
@@ -35,7 +48,7 @@ interface Source {
   readonly log: LogRef;
 }
 
-async function reportConsumer(name: string, state: ConsumerState, source: Source): Promise<ConsumerReport> {
+async function progressOf(name: string, state: ConsumerState, source: Source): Promise<ConsumerProgress> {
   const { incarnation, next, ranges, late, lost, lastError } = state;
   const open = ranges.filter(isOpenRange);
   const waiting = await firstWaiting(name, state, source);
@@ -52,13 +65,13 @@ async function reportConsumer(name: string, state: ConsumerState, source: Source
     position: toId(incarnation, places.sort()[0]!),
     lag: times.length === 0 ? 0 : Math.max(0, now - Math.min(...times)),
     inFlight: open.reduce((sum, range) => sum + heldCount(range), 0) + late.filter(({ node }) => node !== "").length,
-    failures: await countFailures(name, source),
     lost,
     lastError,
   };
 }
 
-async function countFailures(name: string, { records, log }: Source): Promise<number> {
+async function countFailures(name: string, store: TopicStore, log: LogRef): Promise<number> {
+  const records = await store.openRecords!();
   let count = 0;
   for await (const _failure of records.list(failureKey({ topic: log.name, name }))) count++;
   return count;

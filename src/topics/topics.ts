@@ -145,8 +145,8 @@ export class Topics {
   }
 
   /**
-   * What the store of durable topics holds, what it will hold of those that are declared, and topics
-   * in memory that have consumers.
+   * Reports on durable topics, declared or in their store, and on topics in memory that have
+   * consumers.
    *
    * @param after The id that a reader has come to.
    * @param reportConsumers Reports on the consumers of a log.

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Consumer } from "../../../src/consumers/consumer.ts";
 import { retryFailures } from "../../../src/consumers/operate.ts";
 import { consumerKey, pageKey } from "../../../src/consumers/record.ts";
-import { reportConsumers } from "../../../src/consumers/report.ts";
+import { readProgress, reportConsumers } from "../../../src/consumers/report.ts";
 import { Discard } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { LOG, NAME, never, rest, Switch, test } from "../support/consumer_setting.ts";
@@ -252,6 +252,27 @@ test(
     await other.stop();
   },
 );
+
+test("the gauge of lags reads no failures, which may be many", async (setting) => {
+  const node = await setting.node(() => {
+    throw new Discard("no");
+  });
+  await setting.publish(1, 2, 3);
+  await rest(5_000);
+  const { store } = setting;
+  const records = await setting.records();
+  const listed: string[] = [];
+  const list = records.list.bind(records);
+  records.list = (prefix) => {
+    listed.push(prefix[0]!);
+    return list(prefix);
+  };
+  store.openRecords = () => Promise.resolve(records);
+  assertEquals((await readProgress(store, LOG)).map(({ name, lag }) => [name, lag]), [["mail", 0]]);
+  assertEquals(listed, ["consumers"]);
+  assertEquals((await reportConsumers(store, LOG))[0]!.failures, 3);
+  await node.stop();
+});
 
 test("what was kept is counted, also where redelivering was cut short or done twice", async (setting) => {
   const { store } = setting;
