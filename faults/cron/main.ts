@@ -28,7 +28,13 @@ const EXPERIMENT: Experiment = {
     });
   },
   controls: [
-    control("a node that shares no records", "and again by", (index) => index === 1 ? "lonely" : undefined),
+    // All nodes live: what others run is run again by the broken one, some time later.
+    control(
+      "a node that shares no records",
+      "and again by",
+      (index) => index === 1 ? "lonely" : undefined,
+      async () => {},
+    ),
     control("nodes that take runs from others that live", "at once", () => "hasty"),
     control("nodes that begin nothing", "was not run", () => "idle"),
     control("nodes that look too seldom", "taken over too late", () => "slow"),
@@ -40,17 +46,27 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
   return await runExperiment(EXPERIMENT, args, signal);
 }
 
-/** Some nodes are broken, and one that runs something is killed. */
-function control(name: string, finds: string, flawOf: (index: number) => Flaw | undefined): Control {
+/** Some nodes are broken. */
+function control(
+  name: string,
+  finds: string,
+  flawOf: (index: number) => Flaw | undefined,
+  disturb: (stage: Stage) => Promise<void> = killRunning,
+): Control {
   return {
     ...{ name, finds, store: "file" },
     run: (context) =>
-      new Scene(context, flawOf).run(async ({ nodes, findRunning }) => {
+      new Scene(context, flawOf).run(async (stage) => {
         await rest(2 * MINUTE);
-        const node = await findRunning();
-        if (node !== undefined) await nodes.kill(node);
+        await disturb(stage);
       }),
   };
+}
+
+/** Kills a node that runs something. */
+async function killRunning({ nodes, findRunning }: Stage): Promise<void> {
+  const node = await findRunning();
+  if (node !== undefined) await nodes.kill(node);
 }
 
 /** What a run does to the nodes. */

@@ -20,8 +20,8 @@ const topics = new Topics({ openStore: () => openDurableStore(toLocation(place))
 
 /** How much sooner a hasty node takes over, and how much more seldom a slow one looks. */
 const [HASTY, SLOW] = [10, 20];
-/** How late a lonely node is, in milliseconds of crons. */
-const LATE = flaw === "lonely" ? 40_000 : 0;
+/** How late a lonely node is, in milliseconds of crons: the longest run of others is over then. */
+const LATE = flaw === "lonely" ? 100_000 : 0;
 
 /** The clock of the application, but faster. */
 const clock: CronClock = {
