@@ -109,7 +109,8 @@ function checkTimes(history: CronHistory, runs: readonly Run[]): string[] {
     const due = dueAt(scheduled, origin);
     if (due + MINUTE > to) return faults;
     const earlier = runs.filter((run) => run.scheduled < scheduled);
-    if (seen.has(scheduled) || isSkipped(due, earlier, precision)) continue;
+    const moments = [due, ...troubles.flatMap((trouble) => wrongDue(due, trouble))];
+    if (seen.has(scheduled) || moments.some((moment) => isSkipped(moment, earlier, precision))) continue;
     let free = 0;
     for (let time = due; time < due + MINUTE && free < SLACK; time += STEP) free = isFree(time) ? free + STEP : 0;
     if (free >= SLACK) faults.push(`${nameOf({ scheduled })} was not run`);
@@ -121,6 +122,13 @@ function isSkipped(due: number, runs: readonly Run[], precision: number): boolea
   return runs.some(({ begin, end }) => begin < due + precision && due < end + precision);
 }
 
+/** When a time is due by a clock that is wrong. The clock jumps at both ends of a trouble. */
+function wrongDue(due: number, { kind, from, to, ahead = 0 }: Trouble): number[] {
+  const back = to - Math.abs(ahead);
+  const isPassed = kind === "clock" && from <= due && due <= back + Math.max(ahead, 0);
+  return isPassed ? [Math.min(Math.max(due - ahead, from), back)] : [];
+}
+
 /** When others cannot run anything because of a run. */
 function spanOf({ node, begin, end, kind }: Run, troubles: readonly Trouble[]): Pick<Trouble, "from" | "to"> {
   const isSaid = hasEnded({ kind }) && !isTroubled(troubles, { node, from: end, to: end + SLACK, lease: LEASE });
@@ -130,7 +138,6 @@ function spanOf({ node, begin, end, kind }: Run, troubles: readonly Trouble[]): 
 /** When nothing may run because of a trouble: its node may just have taken a time. */
 function silenceOf({ kind, node, from, to }: Trouble): Pick<Trouble, "from" | "to">[] {
   if (node === undefined) return [{ from, to: to + SLACK }];
-  if (kind === "clock") return [];
   return [{ from: from - PRECISION, to: (kind === "cut off" ? to : from) + HANDOVER }];
 }
 

@@ -67,7 +67,7 @@ const SET_CLOCK: Disturbance = async ({ random, store, nodes, lease, clockRange,
   nodes.setClock(node, ahead);
   await rest(ms);
   nodes.setClock(node, 0);
-  if (isShared) nodes.troubles.push({ kind: "clock", from, to: wallNow() + Math.abs(ahead) });
+  if (isShared) nodes.troubles.push({ kind: "clock", from, to: wallNow() + Math.abs(ahead), ahead });
   return `set ${isShared ? "the clock" : "a node's clock"} by ${ahead} ms for ${ms} ms`;
 };
 

@@ -9,6 +9,8 @@ export interface Trouble {
   readonly from: number;
   /** When it was over; `Infinity` where a node has ended. */
   readonly to: number;
+  /** How far a clock was ahead, in milliseconds. */
+  readonly ahead?: number;
 }
 
 /** A handler, from its beginning to its end as its node knows it. */

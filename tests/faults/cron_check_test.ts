@@ -73,6 +73,15 @@ Deno.test("A time that does not run is found, also if a node stands still that d
   assertEquals(faultsOf(lines, { troubles: [{ kind: "store", from: 2 * MINUTE, to: 3 * MINUTE }] }), []);
 });
 
+Deno.test("A time that a wrong clock made due is skipped where another ran then, and only there", () => {
+  const from = MINUTE + 200;
+  const troubles = [{ kind: "clock", from, to: from + 400 + MINUTE, ahead: MINUTE } as const];
+  assertEquals(faultsOf([...ZERO, ...ran("a", 1, 5, 1_000), ...THREE], { troubles }), []);
+  assertEquals(faultsOf([...ZERO, ...ran("a", 1, 5, 100), ...THREE], { troubles }), ["the time 00:02 was not run"]);
+  const back = [{ kind: "clock", from: 2 * MINUTE - 300, to: 2 * MINUTE + 500, ahead: -400 } as const];
+  assertEquals(faultsOf([...ZERO, ...ONE, ...THREE], { troubles: back }), ["the time 00:02 was not run"]);
+});
+
 Deno.test("A time that runs before it is due, or when the next one is, is found", () => {
   assertEquals(faultsOf([...ZERO, ...ran("a", 1, -500, 5), ...TWO, ...THREE]), [
     "the time 00:01 was run too early by a",
