@@ -1,16 +1,18 @@
 // `deno task bench durable`: durable topics on a real denokv compared with bare commits of Deno KV,
-// TLS compared with plain HTTP, and the delay until another node gets a message. Figures never
-// decide the exit code; a missing message does.
+// NATS compared with denokv, TLS with plain HTTP, and the delay until another node gets a message.
+// Figures never decide the exit code; a missing message does.
 
 import { parseArgs } from "@std/cli/parse-args";
 import { App, type Topic } from "../../mod.ts";
 import { Denokv } from "../../tests/denokv/denokv.ts";
 import { readCount, refuseUnknown } from "../command.ts";
 import { note } from "../figure.ts";
-import { median, ratios } from "../http/statistics.ts";
+import { median } from "../http/statistics.ts";
+import { measureOnNats } from "./on_nats.ts";
 import { measureOverTls } from "./over_tls.ts";
+import { compareRates, type Contestant, isSingle } from "./rates.ts";
 
-const USAGE = `Compares durable topics with bare commits of Deno KV, on a denokv of this machine.
+const USAGE = `Compares durable topics with bare commits of Deno KV, on a denokv of this machine, and with NATS servers.
 
 Options:
   --rounds <n>      rounds (default 5), in which contestants take turns in random order
@@ -23,18 +25,6 @@ const DATA = { item: "Darjeeling, second flush", note: "x".repeat(140), price: 1
 const BYTES = new TextEncoder().encode(JSON.stringify(DATA));
 const NOTHING = new Uint8Array();
 const BASELINE = "bare commits, one after another";
-/**
- * The messages of one publisher in one turn. Turns are short, so that a slow phase of the machine
- * affects all contestants.
- */
-const TURN = 20;
-
-/** A publisher that is measured. */
-interface Contestant {
-  readonly name: string;
-  readonly publishers: number;
-  publish(): Promise<unknown>;
-}
 
 /** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
@@ -62,19 +52,11 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
   const isBaseline = ({ name }: Contestant) => name === BASELINE;
   // Single publishers come before the load of many. They are compared with the bare commits between
   // them.
-  for (const group of [all.filter(isSingle), all.filter((each) => isBaseline(each) || !isSingle(each))]) {
-    const measure = group.every(isSingle) ? "publish" : "publish at once";
-    const rates = await measureRates(group, rounds, messages, signal);
-    const bare = rates.get(BASELINE)!;
-    for (const [name, values] of rates) {
-      const [rate, ratio] = [median(values), ratios(values, bare)];
-      note({ measure, contestant: name, reference: BASELINE, value: rate, unit: "messages/s", ratio, rounds });
-      console.log(
-        `${name.padEnd(46)}${Math.round(rate).toLocaleString("en").padStart(9)} a second  ${ratio.median.toFixed(2)}`,
-      );
-    }
-    console.log();
-  }
+  const compare = (measure: string, contestants: Contestant[]) =>
+    compareRates({ measure, reference: BASELINE, contestants, rounds, messages }, signal);
+  await compare("publish", all.filter(isSingle));
+  await compare("publish at once", all.filter((each) => isBaseline(each) || !isSingle(each)));
+  await measureOnNats(topic!, DATA, rounds, messages, signal);
   // A tenth is enough: each publish takes as long as a write to the disk, and there are six kinds.
   await measureOverTls(server, rounds, Math.ceil(messages / 10), signal);
   console.log();
@@ -112,65 +94,6 @@ function contestants(kv: Deno.Kv, topic: Topic<unknown>): Contestant[] {
     { name: "publish, 64 publishers", publishers: 64, publish: () => topic.publish(DATA) },
     { name: "publish, 64 publishers, with ids", publishers: 64, publish: withId },
   ];
-}
-
-async function measureRates(
-  all: readonly Contestant[],
-  rounds: number,
-  messages: number,
-  signal: AbortSignal,
-): Promise<Map<string, number[]>> {
-  const rates = new Map<string, number[]>(all.map(({ name }) => [name, []]));
-  // The first round warms up and does not count.
-  for (let round = 0; round <= rounds; round++) {
-    const times = new Map<string, number>();
-    for (const { contestant, count } of shuffled(all.flatMap((contestant) => turnsOf(contestant, messages)))) {
-      signal.throwIfAborted();
-      const time = await timeOf(contestant, count);
-      times.set(contestant.name, (times.get(contestant.name) ?? 0) + time);
-    }
-    if (round === 0) continue;
-    for (const contestant of all) {
-      rates.get(contestant.name)!.push(countOf(contestant, messages) / times.get(contestant.name)! * 1000);
-    }
-  }
-  return rates;
-}
-
-function isSingle({ publishers }: Contestant): boolean {
-  return publishers === 1;
-}
-
-/** How many messages it publishes in a round. */
-function countOf(contestant: Contestant, messages: number): number {
-  return isSingle(contestant) ? messages : messages * 16;
-}
-
-/** The turns of a round: several for one publisher, one for many. */
-function turnsOf(contestant: Contestant, messages: number): { contestant: Contestant; count: number }[] {
-  const count = countOf(contestant, messages);
-  if (!isSingle(contestant)) return [{ contestant, count }];
-  const turns = Math.ceil(count / TURN);
-  return Array.from(
-    { length: turns },
-    (_, turn) => ({ contestant, count: turn < turns - 1 ? TURN : count - turn * TURN }),
-  );
-}
-
-/** The time to publish this many messages, in milliseconds. */
-async function timeOf({ publishers, publish }: Contestant, count: number): Promise<number> {
-  let begun = 0;
-  const begin = performance.now();
-  await Promise.all(Array.from({ length: publishers }, async () => {
-    while (begun++ < count) await publish();
-  }));
-  return performance.now() - begin;
-}
-
-/** The same in random order. */
-function shuffled<Item>(items: readonly Item[]): Item[] {
-  const drawn = items.map((item) => ({ item, place: Math.random() }));
-  return drawn.sort((a, b) => a.place - b.place).map(({ item }) => item);
 }
 
 /** The time from the call of publish until another node has the message. */
