@@ -45,6 +45,9 @@ const OPTIONS: OptionNames<SettingsOptions> = { env: true };
 /** While `webfw env` loads a module, this global is the list of the settings that it declares. */
 const DECLARED: unique symbol = Symbol.for("webfw.settings");
 
+/** The end of the fault of a variable that Deno's permissions hide. */
+const UNREADABLE = "may not be read";
+
 /** Faults of all variables are listed: unlike clients, the operator of a program may be trusted. */
 const ALL_ISSUES = { lang: undefined, message: undefined, abortEarly: false, abortPipeEarly: undefined } as const;
 
@@ -110,9 +113,7 @@ export function settings<Input, Output>(
     if (isDescribed && !variable.accepts(value)) given[name] = variable.madeUp();
   }
   const absent = ({ name, description }: Variable): string =>
-    env || mayRead(name)
-      ? `${name} is not set, expected: ${description.type}`
-      : `${name} may not be read, allow it by --allow-env=${name}`;
+    env || mayRead(name) ? `${name} is not set, expected: ${description.type}` : `${name} ${UNREADABLE}`;
   let faults: string[];
   try {
     const { issues, value } = ready["~run"]({ value: given }, ALL_ISSUES) as Dataset;
@@ -135,6 +136,9 @@ export function settings<Input, Output>(
   }
   if (!env && faults.some((fault) => fault.includes(" is not set, "))) {
     faults.push("set variables in the environment, or in a file that --env-file names");
+  }
+  if (faults.some((fault) => fault.endsWith(UNREADABLE))) {
+    faults.push(`allow all by --allow-env=${[...variables.keys()].join(",")}`);
   }
   const error = new CannotStartError(`Cannot read the settings: ${[...new Set(faults)].join("; ")}`);
   // Deno (2.9) puts another error in the place of one without frames that a module throws.

@@ -4,6 +4,7 @@ import type { Issue } from "../errors.ts";
 import { refuseDepth, tooLarge } from "../http/body_errors.ts";
 import { isJson, mediaTypeOf } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
+import { checkDefaults } from "../schema/default.ts";
 import { coerceForm, holdsJson, isRepeated } from "../schema/coerce_form.ts";
 import { type FormEntry, type FormSchema, FormTree, keepFileText } from "../schema/form.ts";
 import { type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
@@ -90,7 +91,9 @@ export class FormBody {
    */
   constructor({ schema }: FormSchema, route: string) {
     this.#schema = schema;
-    const { validate } = toValidator(coerceForm(schema, `the form of ${route}`));
+    const name = `the form of ${route}`;
+    const { validate } = toValidator(coerceForm(schema, name));
+    checkDefaults(schema, name);
     this.#validate = async (tree) => await validate(tree);
   }
 

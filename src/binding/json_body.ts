@@ -5,6 +5,7 @@ import { isJson, parseJson } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
+import { checkDefaults } from "../schema/default.ts";
 import { coerceJson, findOverflows } from "../schema/coerce_json.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 
@@ -20,7 +21,9 @@ export class JsonBody {
    * @throws {TypeError} If no JSON value can satisfy the schema.
    */
   constructor(schema: Schema, route: string) {
-    this.#validate = toValidator(coerceJson(schema, `the body of ${route}`)).validate;
+    const name = `the body of ${route}`;
+    this.#validate = toValidator(coerceJson(schema, name)).validate;
+    checkDefaults(schema, name);
   }
 
   /**

@@ -3,6 +3,7 @@ import { type InputSource, type Issue, RouteError, ValidationError } from "../er
 import { pickQuery, queryText, type QueryValue } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { INVALID, toValidator, type Validator } from "../schema/check.ts";
+import { checkDefaults } from "../schema/default.ts";
 import { coerceText, splitList } from "../schema/coerce_text.ts";
 import { boundIssues, toIssue } from "../schema/issues.ts";
 import type { Dataset, Schema, SchemaIssue } from "../schema/schema.ts";
@@ -183,6 +184,7 @@ function fieldsOf(owner: InputOwner, ownerIndex: number, path: PathNames, queryK
       throw new TypeError(`Cannot bind ${subject}: it holds one value, not a list`);
     }
     const validator = coerced && toValidator(coerced.schema);
+    if (schema) checkDefaults(schema, subject);
     fields.push({ source, name, index, validator, isList: coerced?.isList ?? false, owner: ownerIndex, group });
   };
   const { params = {}, query = {}, headers = {}, cookies = {} } = owner.options;

@@ -279,6 +279,11 @@ function jsonReply(value: unknown, status: number): Response {
     // Deno's fastest path needs a call without options.
     return status === 200 ? PlatformResponse.json(value) : PlatformResponse.json(value, { status });
   } catch {
+    if (WITHOUT_BODY.has(status)) {
+      throw new TypeError(
+        `Cannot reply with the result: the status ${status} has no body, return nothing or leave out the status`,
+      );
+    }
     // The result has a bigint, which stringify() writes, or no JSON form, which it reports.
     const init = { status, headers: { "content-type": "application/json" } };
     return new Response(stringify(value), init);

@@ -175,15 +175,21 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
   };
   return async (thrown, request) => {
     if (isThrownReply(thrown)) return placeErrorHeaders(contextOf(request), thrown.reply);
-    report(thrown, request);
     const context = contextOf(request);
-    const reply = placeErrorHeaders(context, await shape(toHTTPError(thrown), request));
+    const shaped = await shape(toHTTPError(thrown), request);
+    if (!isRefusal(shaped)) report(thrown, request);
+    const reply = placeErrorHeaders(context, shaped);
     if (context.tokenAdvice) {
       const { adviseOnToken } = await import("../http/challenge.ts");
       adviseOnToken(reply, context.tokenAdvice);
     }
     return reply;
   };
+}
+
+/** Whether a reply is the client's fault, as `onError` may say of any error. */
+function isRefusal({ status }: Response): boolean {
+  return status >= 400 && status < 500;
 }
 
 /** Logs an error that the client does not see, and records it on the span of the request. */

@@ -1,7 +1,7 @@
 // Section 4 of the contract: mistakes in the options of a route are errors at registration, which
 // name the route and the cure.
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, dependency, Form, HTTPError, Router, UploadFile } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
@@ -56,6 +56,36 @@ Deno.test("Entries instead of a schema are an error that says how to wrap them",
     [() => Form(entries), `Cannot declare a form: the argument ${wrap}`],
   ];
   for (const [declare, message] of table) assertEquals(refusalOf(declare), message);
+});
+
+Deno.test("A default that its own schema refuses is an error that names both", () => {
+  const app = new App();
+  const Page = v.pipe(v.number(), v.minValue(1));
+  assertEquals(
+    refusalOf(() => app.get("/a", { query: { page: v.optional(Page, 0) } }, handler)),
+    'Cannot bind the query "page" of GET /a: the default 0 does not fit ' +
+      "(Invalid value: Expected >=1 but received 0), change it or its schema",
+  );
+  const nested = v.object({ lines: v.array(v.object({ size: v.nullable(v.picklist(["s", "m"]), "xl" as "s") })) });
+  assertStringIncludes(refusalOf(() => app.post("/b", { body: nested }, handler)), 'the default "xl" does not fit');
+  assertStringIncludes(
+    refusalOf(() => app.post("/b", { form: Form(v.object({ size: v.nullish(Page, -1) })) }, handler)),
+    "Cannot bind the form of POST /b: the default -1 does not fit",
+  );
+  const shouting = v.pipe(v.string(), v.toUpperCase(), v.literal("A"));
+  const broken = v.check<number>(() => {
+    throw new Error("no database yet");
+  });
+  app.post("/c", {
+    query: {
+      date: v.optional(v.pipe(v.string(), v.isoDate()), () => "later"),
+      letter: v.optional(shouting, "a"),
+      tags: v.optional(v.array(v.string()), []),
+      none: v.nullish(v.number(), null),
+      checked: v.optional(v.pipe(v.number(), broken), 1),
+    },
+    body: v.optional(v.object({ count: v.optional(v.bigint(), 5n) }), {}),
+  }, handler);
 });
 
 Deno.test("A list of schemas instead of one is an error that names v.array()", () => {

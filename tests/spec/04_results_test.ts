@@ -100,6 +100,15 @@ Deno.test("undefined without a model is 204 without a body", async () => {
   }
 });
 
+Deno.test("A result with a status that has no body is an error that names the cure", async () => {
+  const app = new App();
+  app.delete("/", { status: 204 }, async () => ({ id: 1 }));
+  await using client = new TestClient(app);
+  using log = new CapturedLog();
+  await client.delete("/").problem(500);
+  assertStringIncludes(log.text, "Cannot reply with the result: the status 204 has no body, return nothing");
+});
+
 Deno.test("undefined with a model is a result that does not fit", async () => {
   const app = new App();
   app.get("/", { response: v.object({ a: v.optional(v.string()) }) }, async () => undefined as never);

@@ -100,6 +100,32 @@ Deno.test("An onError that fails is logged, and the reply is a 500 that says not
   }
 });
 
+Deno.test("A foreign error for which onError refuses the client is no failure, and is not logged", async () => {
+  class Missing extends Error {}
+  const app = new App();
+  app.onError(({ cause }, { path }) => {
+    if (!(cause instanceof Missing)) return undefined;
+    return Response.json({ gone: true }, { status: path === "/hidden" ? 200 : 404 });
+  });
+  const missing = async () => {
+    throw new Missing("no row");
+  };
+  app.get("/missing", missing);
+  app.get("/hidden", missing);
+  app.get("/broken", async () => {
+    throw new Error("the table is missing");
+  });
+  await using client = new TestClient(app);
+  using log = new CapturedLog();
+  assertEquals((await client.get("/missing")).status, 404);
+  assertEquals(log.text, "");
+  // An error that is told as a success is logged: nobody else would learn of it.
+  assertEquals((await client.get("/hidden")).status, 200);
+  assertStringIncludes(log.text, "no row");
+  assertEquals((await client.get("/broken")).status, 500);
+  assertStringIncludes(log.text, "the table is missing");
+});
+
 Deno.test("onError can be set once, and before the app serves", async () => {
   const app = new App();
   app.onError(() => {});

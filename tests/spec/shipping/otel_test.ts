@@ -106,6 +106,9 @@ async function user() { throw new HTTPError(401, "Sign in"); }
 app.get("/mine", { deps: { user } }, async () => "mine");
 async function rate() { throw new Error("no rate today"); }
 app.get("/price", { deps: { rate } }, async () => "mine");
+class Gone extends Error {}
+app.get("/gone", async () => { throw new Gone("no row"); });
+app.onError(({ cause }) => cause instanceof Gone ? Response.json({}, { status: 410 }) : undefined);
 `,
   async (base, collector) => {
     const response = await fetch(`${base}/broken`);
@@ -125,6 +128,10 @@ app.get("/price", { deps: { rate } }, async () => "mine");
     const mine = await collector.named("GET /mine");
     const user = await collector.named("dependency user");
     assertEquals([mine.status, mine.events, user.status, user.events], [0, [], 0, []]);
+
+    assertEquals(await get(`${base}/gone`), 410);
+    const gone = await collector.named("GET /gone");
+    assertEquals([gone.status, gone.events], [0, []]);
 
     assertEquals(await get(`${base}/price`), 500);
     for (const name of ["GET /price", "dependency rate"]) {

@@ -161,14 +161,15 @@ Deno.test("A variable that may not be read counts as not set, without a prompt",
   const source = `import { settings } from "${CORE}"; import * as v from "valibot";
 const optional = settings(v.object({ PORT: v.optional(v.number(), 8000), ALLOWED: v.number() }));
 console.log(JSON.stringify(optional));
-settings(v.object({ DATABASE: v.string() }));`;
-  const env = { PORT: "1", ALLOWED: "2", DATABASE: "s3cret" };
+settings(v.object({ DATABASE: v.string(), ALLOWED: v.string(), KEY: v.string(), LOG: v.optional(v.string()) }));`;
+  const env = { PORT: "1", ALLOWED: "2", DATABASE: "s3cret", LOG: "full" };
   await using child = await ChildProgram.start(source, { env, permissions: ["--allow-env=ALLOWED"] });
   const { code, stdout, stderr } = await child.end();
   assertEquals([code, stdout], [1, '{"PORT":8000,"ALLOWED":2}\n']);
   assertMatch(
     stderr,
-    /CannotStartError: Cannot read the settings: DATABASE may not be read, allow it by --allow-env=DATABASE\n/,
+    // Also those that need no value: without the permission, their values would be ignored.
+    /CannotStartError: Cannot read the settings: DATABASE may not be read; KEY may not be read; allow all by --allow-env=DATABASE,ALLOWED,KEY,LOG\n/,
   );
 });
 
