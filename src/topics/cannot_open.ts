@@ -80,7 +80,8 @@ export function permissionsReason(missing: readonly NeededPermission[]): string 
 export function clientMissing(name: string, cause?: unknown, flags: readonly string[] = []): CannotOpenError {
   const why = cause === undefined ? "" : ` (${innermostReason(cause)})`;
   const then = flags.length === 0 ? "" : `; then with ${flags.join(" ")}`;
-  return cannotOpen(name, `this Deno has no KV client, and npm's cannot be loaded${why}, ${CLIENT_CURES}${then}`);
+  const cures = `${CLIENT_CURES}${then}; for tests, set WEBFW_TOPICS=:memory:`;
+  return cannotOpen(name, `this Deno has no KV client, and npm's cannot be loaded${why}, ${cures}`);
 }
 
 /**

@@ -21,7 +21,9 @@ a deno.json with tasks, a Dockerfile, a workflow for GitHub, and a README.md tha
     for (const [path, text] of files) await write(join(folder, path), text);
     console.log(`Wrote ${files.length} files${operand === "" ? "" : ` to ${operand}`}. Next:\n`);
     if (operand !== "") console.log(`  cd ${/^[\w./-]+$/.test(operand) ? operand : JSON.stringify(operand)}`);
-    console.log("  deno task dev   # serves on http://127.0.0.1:8000\n  deno task test");
+    // A Deno that npx has downloaded is not on the path of the user.
+    const deno = /[\\/]_npx[\\/]/.test(Deno.execPath()) ? "npx -y deno@2" : "deno";
+    console.log(`  ${deno} task dev   # serves on http://127.0.0.1:8000\n  ${deno} task test`);
     return 0;
   },
 };

@@ -17,6 +17,9 @@ async function filesOf(folder: string, path = ""): Promise<Record<string, string
   return texts;
 }
 
+/** What a user whose Deno was started by npx has to write. */
+const DENO = Deno.execPath().includes("_npx") ? "npx -y deno@2" : "deno";
+
 Deno.test("webfw init [folder] asks nothing when given a folder, and writes the service", async () => {
   await using project = await Project.create({});
   const { code, stdout, stderr } = await Webfw.finish(["init", "new/shop"], { cwd: project.path });
@@ -25,8 +28,8 @@ Deno.test("webfw init [folder] asks nothing when given a folder, and writes the 
     `Wrote ${Object.keys(files).length} files to new/shop. Next:`,
     "",
     "  cd new/shop",
-    "  deno task dev   # serves on http://127.0.0.1:8000",
-    "  deno task test",
+    `  ${DENO} task dev   # serves on http://127.0.0.1:8000`,
+    `  ${DENO} task test`,
   ]);
   const { "deno.json": config, ...written } = await filesOf(join(project.path, "new/shop"));
   const { "deno.json": template, ...expected } = files;
@@ -50,7 +53,7 @@ Deno.test("webfw init takes the current folder, also a repository without files"
   await using project = await Project.create({ ".git/HEAD": "ref: refs/heads/main\n" });
   const { code, stdout } = await Webfw.finish(["init"], { cwd: project.path });
   assertEquals(code, 0);
-  assertMatch(stdout, /^Wrote \d+ files\. Next:\n\n {2}deno task dev /);
+  assertMatch(stdout, /^Wrote \d+ files\. Next:\n\n {2}(npx -y deno@2|deno) task dev /);
   assertEquals((await filesOf(project.path))["main.ts"], files["main.ts"]);
 });
 
