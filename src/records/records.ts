@@ -156,7 +156,9 @@ export class Records {
    * @param key The key.
    * @param value The value.
    * @param options The version that it must have, and how long it is kept.
-   * @returns The new version; null if the record did not have the version of `expect`.
+   * @returns The new version; null if the record did not have the version of `expect`. A store
+   * writes again when the connection breaks before its answer: then null can also mean that the
+   * first of these writes was stored. `get` shows it, if the value says whose it is.
    * @throws {TypeError} If the key is malformed, JSON would drop or change a part of the value, or
    * an option is unknown or wrong.
    * @throws {RangeError} If the key or the value is too large, `expiresIn` is out of range, or the
