@@ -9,7 +9,7 @@ import type { RecordEntry, Records } from "../records/records.ts";
 import { type Tracing, tracing } from "../telemetry.ts";
 import type { CronClock } from "./clock.ts";
 import type { CronHandler, DeclaredCron } from "./options.ts";
-import { type CronRecord, newRecord, type RunningCron } from "./record.ts";
+import { type CronRecord, MAX_AHEAD, newRecord, type RunningCron } from "./record.ts";
 import type { CronTimes } from "./times.ts";
 
 /** How long a node that has died holds a run, in milliseconds. */
@@ -28,8 +28,6 @@ const RETRY = 5_000;
 const LONGEST_SLEEP = 60_000;
 /** How far the clocks of this machine may differ before the store is asked for the time. */
 const TOLERANCE = 2_000;
-/** A place further ahead was written by a wrong clock. */
-const MAX_AHEAD = 3_600_000;
 /** How long a run that was stopped has until its lease is given back. */
 const LAST_WORDS = 1_000;
 

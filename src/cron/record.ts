@@ -32,6 +32,8 @@ export interface CronRecord {
 
 /** The space of the records. */
 export const CRON_SPACE = "cron";
+/** A place further ahead of now, in milliseconds, was written by a wrong clock. */
+export const MAX_AHEAD = 3_600_000;
 
 /** The record of a cron that begins. */
 export function newRecord(place: number): CronRecord {

@@ -2,7 +2,7 @@
 import type { Records } from "../records/records.ts";
 import type { TopicReport } from "../topics/topic_report.ts";
 import type { DeclaredCron } from "./options.ts";
-import type { CronRecord } from "./record.ts";
+import { type CronRecord, MAX_AHEAD } from "./record.ts";
 import { CronTimes } from "./times.ts";
 
 /**
@@ -60,12 +60,14 @@ export async function reportCrons(
 
 function toReport(cron: DeclaredCron, record: CronRecord | undefined, now: number): CronReport {
   const { name, schedule, timeZone } = cron;
-  const { run, last, lastError, runs = 0, failures = 0, skipped = 0 } = record ?? {};
+  const { place = now, run, last, lastError, runs = 0, failures = 0, skipped = 0 } = record ?? {};
+  // Another node, whose clock is ahead, may have run the next time already.
+  const after = place <= now + MAX_AHEAD ? Math.max(place, now) : now;
   return {
     name,
     schedule,
     timeZone,
-    next: new Date(new CronTimes(cron).next(now)),
+    next: new Date(new CronTimes(cron).next(after)),
     running: run && { scheduled: new Date(run.scheduled), began: new Date(run.began) },
     last: last &&
       { scheduled: new Date(last.scheduled), began: new Date(last.began), ended: new Date(last.ended) },

@@ -480,7 +480,8 @@ Deno.test("clocks of nodes that differ by some seconds are no reason to log", as
   await nodes.start();
   await nodes.clock.until("2026-01-01T03:00:10Z");
   nodes.clock.set("2026-01-01T02:59:50Z");
-  await nodes.start();
+  const node = await nodes.start();
+  assertEquals((await node.report()).next, new Date("2026-01-02T03:00:00Z"));
   await nodes.clock.until("2026-01-01T03:10:00Z");
   assertEquals([nodes.runs.length, log.text], [1, ""]);
   await nodes.stop();
