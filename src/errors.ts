@@ -112,7 +112,9 @@ export class HTTPError extends Error {
     checkOptions(options, HTTP_ERROR_OPTIONS, "make an HTTPError");
     if (!Number.isInteger(status) || status < 400 || status > 599) {
       throw new RangeError(
-        `Cannot make an HTTPError: the status must be from 400 to 599, got ${quote(status)}`,
+        `Cannot make an HTTPError: the status must be from 400 to 599, got ${
+          quote(status)
+        }; write new HTTPError(404, "No such book")`,
       );
     }
     const title = options.title ??

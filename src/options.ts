@@ -26,7 +26,9 @@ export function checkOptions<Options extends object>(
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     const kind = options === null ? "null" : Array.isArray(options) ? "a list" : typeof options;
     const what = prefix === "" ? "the options" : `"${prefix.replace(/\.$/, "")}"`;
-    throw new TypeError(`Cannot ${action}: ${what} must be an object, got ${kind}`);
+    throw new TypeError(
+      `Cannot ${action}: ${what} must be an object, got ${kind}; there are ${Object.keys(known).join(", ")}`,
+    );
   }
   for (const name in options) {
     if (Object.hasOwn(known, name)) continue;

@@ -438,6 +438,9 @@ export function isDependency(value: unknown): value is PreparedDependency {
 }
 
 function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
+  if (isDependency(resolve)) {
+    throw new TypeError(`Cannot declare the dependency: "${resolve.name}" is one already, use it as it is`);
+  }
   const cleansUp = isAsyncGeneratorFunction(resolve);
   if (!cleansUp && !isAsyncFunction(resolve)) {
     const cure = resolve instanceof GeneratorFunction

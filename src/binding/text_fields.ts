@@ -192,7 +192,7 @@ function fieldsOf(owner: InputOwner, ownerIndex: number, path: PathNames, queryK
     if (!path.own.has(name)) {
       throw new RouteError(
         "path",
-        `Cannot bind the path of ${owner.name}: it has no "{${name}}", add it, or declare the parameters of an include prefix under "query"`,
+        `Cannot bind the path of ${owner.name}: it has no "{${name}}", add it; if it is in the prefix of an include, declare "${name}" under "query"`,
       );
     }
   }

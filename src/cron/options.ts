@@ -128,7 +128,7 @@ export function readCron(
     throw new TypeError(
       `Cannot declare the cron: its name must be 1 to 64 letters, digits, spaces, hyphens and underscores, got ${
         quote(name)
-      }`,
+      }; write cron(name, schedule, handler)`,
     );
   }
   const action = `declare the cron "${name}"`;

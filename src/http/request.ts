@@ -6,6 +6,7 @@ import { quote } from "../options.ts";
 import type { Records } from "../records/records.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
+import { Aborter } from "./aborter.ts";
 import { AfterResponse, type Task } from "./after_response.ts";
 import { BodyReader } from "./body.ts";
 import type { TokenAdvice } from "./challenge.ts";
@@ -370,6 +371,14 @@ export class HttpRequest<State = Record<string, unknown>> {
     }
     this.#context.addTask(task);
   }
+
+  /**
+   * What JSON has of a request: its method and path. A handler that returns its request by mistake,
+   * or a log, tells nothing of the state and the headers.
+   */
+  toJSON(): { readonly method: string; readonly path: string } {
+    return { method: this.method, path: this.path };
+  }
 }
 
 /**
@@ -649,31 +658,6 @@ export class RequestContext implements Logger {
   /** Adds a cleanup for when the reply has gone; it runs after the tasks. */
   addCleanup(cleanup: Task): void {
     (this.afterResponse ??= new AfterResponse(this)).addCleanup(cleanup);
-  }
-}
-
-/** Aborts a request besides the platform. It makes a signal only for those who read it. */
-class Aborter {
-  #signal: AbortSignal | undefined;
-  #controller: AbortController | undefined;
-  #reason: unknown;
-  #isAborted = false;
-
-  /** The signal that is also aborted when the platform's is. */
-  signalWith(raw: Request): AbortSignal {
-    if (this.#signal) return this.#signal;
-    // The platform's signal costs a listener, and is useless after the abort.
-    if (this.#isAborted) return this.#signal = AbortSignal.abort(this.#reason);
-    this.#controller = new AbortController();
-    return this.#signal = AbortSignal.any([raw.signal, this.#controller.signal]);
-  }
-
-  /** Aborts the signal. The first reason counts. */
-  abort(reason: unknown): void {
-    if (this.#isAborted) return;
-    this.#isAborted = true;
-    this.#reason = reason;
-    this.#controller?.abort(reason);
   }
 }
 

@@ -91,9 +91,12 @@ export class MountRoute extends Route {
     const action = `mount at "${path}"`;
     const { strip = true } = readOptions(options, MOUNT_OPTIONS, action);
     if (typeof mounted !== "function") {
-      throw new TypeError(
-        `Cannot ${action}: the handler must be a function, got ${quote(mounted)}; write (request) => new Response(…)`,
-      );
+      const cure = typeof mounted === "string"
+        ? "for a folder, use app.files"
+        : hasFetch(mounted)
+        ? "give its fetch, as in other.fetch"
+        : "write (request) => new Response(…)";
+      throw new TypeError(`Cannot ${action}: the handler must be a function, got ${quote(mounted)}; ${cure}`);
     }
     if (typeof strip !== "boolean") {
       throw new TypeError(`Cannot ${action}: "strip" must be true or false, got ${quote(strip)}`);
@@ -126,6 +129,11 @@ export class MountRoute extends Route {
   override replacing(...given: Parameters<RouteRecord["replacing"]>): MountRoute {
     return new MountRoute(this.partsReplacing(...given), this.#mounted, this.#strips);
   }
+}
+
+/** Whether a value is an application, of which only `fetch` can be mounted. */
+function hasFetch(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "fetch" in value;
 }
 
 /** Makes the handler of a mount, which drops the first segments of the path. */

@@ -3,6 +3,7 @@
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, dependency, Form, HTTPError, Router, UploadFile } from "@webfw/core";
+import { bearer } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 
@@ -127,6 +128,23 @@ Deno.test("A file in a JSON body, and a generator that is not async, are errors 
   assertEquals(
     refusalOf(() => dependency(generator)),
     "Cannot declare the dependency: its function must be async, write async function* (request, args) { … }",
+  );
+});
+
+Deno.test("What comes from elsewhere names its cure: dependency() twice, a prefix in place of options", () => {
+  const user = bearer(async (token) => ({ token }));
+  assertEquals(
+    refusalOf(() => dependency(user as Untyped)),
+    'Cannot declare the dependency: "bearer" is one already, use it as it is',
+  );
+  assertEquals(
+    refusalOf(() => new App().include(new Router(), "/v1" as Untyped)).slice(0, 80),
+    "Cannot include the router: the options must be an object, got string; there are ",
+  );
+  assertEquals(
+    refusalOf(() => new App().cron("0 3 * * *", handler as Untyped, {} as Untyped)),
+    "Cannot declare the cron: its name must be 1 to 64 letters, digits, spaces, hyphens and underscores, " +
+      'got "0 3 * * *"; write cron(name, schedule, handler)',
   );
 });
 

@@ -372,3 +372,13 @@ Deno.test("locals are a request's own", async () => {
   assertEquals(await client.get("/").json<unknown>(), [["id", 1]]);
   assertEquals(await client.get("/").json<unknown>(), [["id", 2]]);
 });
+
+Deno.test("JSON of a request has its method and path: neither the state nor a header", async () => {
+  const app = new App<{ password: string }>();
+  app.lifespan(async function* () {
+    yield { password: "mellon" };
+  });
+  app.get("/books", async (request): Promise<unknown> => ({ request }));
+  await using client = new TestClient(app, { headers: { authorization: "Bearer f2a9" } });
+  assertEquals(await client.get("/books?page=2").json(), { request: { method: "GET", path: "/books" } });
+});

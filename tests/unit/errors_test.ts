@@ -37,7 +37,10 @@ Deno.test("An HTTPError of any copy of the package is recognized", () => {
 
 Deno.test("A message distinguishes a number from a text that looks like one", () => {
   const mistakes: [make: () => unknown, message: string][] = [
-    [() => new HTTPError("404" as unknown as number), 'the status must be from 400 to 599, got "404"'],
+    [
+      () => new HTTPError("404" as unknown as number),
+      'the status must be from 400 to 599, got "404"; write new HTTPError(404, "No such book")',
+    ],
     [() => new HTTPError(200), "the status must be from 400 to 599, got 200"],
     [() => new HTTPError({} as unknown as number), "the status must be from 400 to 599, got object"],
     [() => redirect("/", "303" as unknown as number), 'must be 301, 302, 303, 307 or 308, got "303"'],

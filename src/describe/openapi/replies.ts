@@ -329,7 +329,7 @@ const ERROR_REPLIES = {
   Problem: { description: "The request was refused, or failed.", model: Problem },
   ValidationProblem: {
     description:
-      "The input does not fit what is described here. The faults are listed; of a large body it is the first one.",
+      "The input does not fit what is described here. The faults are listed; for a large body, only the first one is.",
     model: ValidationProblem,
   },
 } as const;

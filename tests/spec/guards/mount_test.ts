@@ -226,8 +226,9 @@ Deno.test("A mount that is declared wrongly throws", () => {
   assertThrows(
     () => app.mount("/a", { fetch: seen } as never),
     TypeError,
-    "the handler must be a function, got object",
+    "the handler must be a function, got object; give its fetch, as in other.fetch",
   );
+  assertThrows(() => app.mount("/a", "dist" as never), TypeError, 'got "dist"; for a folder, use app.files');
   assertThrows(() => app.mount("/a", seen, { strip: 1 as never }), TypeError, '"strip" must be true or false, got 1');
   assertThrows(() => app.mount("/a", seen, { stripped: true } as never), TypeError, 'the option "stripped" is unknown');
   assertThrows(() => app.mount("a" as "/a", seen), RouteError, 'the path must start with "/"');
