@@ -28,6 +28,9 @@ const STEPS = [
 /** The recipes that the contract names. */
 const RECIPES = ["jsx", "graphql", "hono_middleware", "oidc_login", "proxy", "sentry", "i18n", "orm"];
 
+/** Pages with programs that tests of their own run. */
+const RUN_ELSEWHERE = ["deployment.md", "limits.md", "stores.md"];
+
 /** A fenced block: what is behind its fence, and its text. */
 interface Block {
   readonly page: string;
@@ -98,6 +101,13 @@ Deno.test("every program in the guide runs as a test: one that `deno test --doc`
   const isLeftOut = ({ page, info }: Block) => info.includes("ignore") || RECIPES.includes(basename(page, ".md"));
   const left = programs.filter((block) => isLeftOut(block) && !/^\/\/ [\w./-]+\.tsx?\n/.test(block.text));
   assertEquals(left, []);
+  // The page sends requests to such a program, or has a test of it, or a test names it.
+  const isRun = ({ page }: Block) =>
+    all.some((block) =>
+      block.page === page && (block.info.startsWith("console") || /^\/\/ \S+_test\.ts\n/.test(block.text))
+    );
+  const unrun = programs.filter((block) => isLeftOut(block) && !isRun(block)).map(({ page }) => page);
+  assertEquals([...new Set(unrun)], RUN_ELSEWHERE);
 });
 
 Deno.test("one screen before the first program runs", async () => {
