@@ -83,7 +83,8 @@ const CASES: readonly Case[] = [
       app.post("/", { form, limits: { multipart: 2 ** 26 } }, async (_request, { form }) => form.file.size);`,
     // More than what a form keeps in memory if it may write no files.
     requests: (origin) => [upload(origin, 2 ** 25 + 1)],
-    ignore: Deno.build.os === "windows",
+    // Elsewhere, the folder has another name.
+    ignore: Deno.build.os !== "linux",
   },
   {
     row: "keeps uploads by `save`",
