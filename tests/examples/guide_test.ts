@@ -4,6 +4,7 @@ import type { App } from "@webfw/core";
 import { pathToFileURL } from "node:url";
 import { prepareDeno } from "../../tools/deno.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
+import { ChildProgram } from "../spec/support/child_program.ts";
 import { Guide } from "./guide.ts";
 
 /** Runs Deno to its end, which must be a success. */
@@ -41,3 +42,17 @@ for (const below of [".", "recipes"]) {
     }
   });
 }
+
+Deno.test("programs in docs/ that name servers start without them, too", async () => {
+  await using guide = await Guide.open(".");
+  for (const [page, name] of [["limits", "redis.ts"], ["stores", "main.ts"]] as const) {
+    const step = guide.steps.find((step) => step.name.startsWith(page) && step.programs.has(name));
+    assert(step !== undefined, `${page} has no ${name}`);
+    const source = `import { app } from ${JSON.stringify(pathToFileURL(guide.fileOf(step, name)).href)};
+      app.get("/", async () => "served");
+      await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });`;
+    await using child = await ChildProgram.start(source, { env: { NATS_TOKEN: "none" } });
+    const response = await fetch(`http://127.0.0.1:${await child.port()}/`);
+    assertEquals([response.status, await response.json()], [200, "served"], page);
+  }
+});

@@ -149,12 +149,21 @@ const onListen = async ({ port }: { port: number }) => {
 };
 await app.run({ port: 0, onListen });
 `;
+    // Ends with the first entry of its log: nothing listens there.
+    const storing = (url: string) =>
+      `import { App } from "jsr:@webfw/core";
+const app = new App({ topics: { url: "${url}", token: "none" }, log: () => Deno.exit() });
+app.topic("orders", { durable: true });
+await app.run({ port: 0, onListen: () => {} });
+`;
     const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     const headers = JSON.stringify({ "content-type": "application/json" });
     await using project = await Project.create({
       "hello.ts": program('"/"'),
       "docs.ts": program('"/docs"'),
       "agent.ts": program(`"/mcp", { method: "POST", headers: ${headers}, body: ${JSON.stringify(ping)} }`),
+      "denokv.ts": storing("http://127.0.0.1:9/"),
+      "nats.ts": storing("nats://127.0.0.1:9"),
     });
     const fetchedBy = async (...args: string[]) => {
       const command = new Deno.Command(Deno.execPath(), {
@@ -168,12 +177,16 @@ await app.run({ port: 0, onListen });
       return output.split("\n").filter((line) => line.startsWith("Download "));
     };
     const late = (files: readonly string[]) =>
-      files.flatMap((file) => /\/(swagger-ui-dist|@modelcontextprotocol\/server)\/-\//.exec(file)?.[1] ?? []);
+      files.flatMap((file) =>
+        /\/(swagger-ui-dist|@modelcontextprotocol\/server|@deno\/kv|@nats-io\/nats-core)\/-\//.exec(file)?.[1] ?? []
+      );
 
     const files = await fetchedBy("run", "-A", "hello.ts");
     assertEquals([files.length > 20, files.length <= 120, late(files)], [true, true, []], files.join("\n"));
     assertEquals(late(await fetchedBy("run", "-A", "docs.ts")), ["swagger-ui-dist"]);
     assertEquals(late(await fetchedBy("run", "-A", "agent.ts")), ["@modelcontextprotocol/server"]);
+    assertEquals(late(await fetchedBy("run", "-A", "denokv.ts")), ["@deno/kv"]);
+    assertEquals(late(await fetchedBy("run", "-A", "nats.ts")), ["@nats-io/nats-core"]);
 
     await Deno.remove(join(project.path, "deno_dir"), { recursive: true });
     const cached = late(await fetchedBy("cache", "hello.ts", "docs.ts", "agent.ts"));

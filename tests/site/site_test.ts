@@ -12,6 +12,16 @@ const BUILT = join(ROOT, "site", "dist");
 /** Prose and tables, long programs, and the reference. */
 const PAGES = ["/", "/topics/", "/reference/auth/"];
 
+/** All pages that were built, by their paths. */
+async function builtPages(path = "/"): Promise<string[]> {
+  const pages: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(join(BUILT, path))) {
+    if (isDirectory) pages.push(...await builtPages(`${path}${name}/`));
+    else if (name === "index.html") pages.push(path);
+  }
+  return pages;
+}
+
 const building = new Deno.Command(Deno.execPath(), { args: ["task", "site"], cwd: ROOT, stderr: "piped" }).output();
 
 async function build(): Promise<void> {
@@ -33,7 +43,9 @@ browserTest('"as a static site … with search, dark mode and no broken link"', 
     for (const colorScheme of ["light", "dark"] as const) {
       await t.step(`${width} px, ${colorScheme}: no fault of accessibility, nothing beyond the screen`, async () => {
         const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-        for (const path of PAGES) {
+        // A narrow screen finds faults that only one page has.
+        const isEach = width === 390 && colorScheme === "dark";
+        for (const path of isEach ? await builtPages() : PAGES) {
           await page.goto(base + path);
           await page.locator(`html[data-theme="${colorScheme}"]`).waitFor();
           assertEquals(await violations(page), [], path);

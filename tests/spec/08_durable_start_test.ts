@@ -9,7 +9,7 @@ import { ChildProgram, CORE } from "./support/child_program.ts";
 
 const PROGRAM = `
   import { App } from "${CORE}";
-  const app = new App();
+  const app = new App({ readyUrl: "/ready" });
   app.get("/", async () => "served");
   const topic = app.topic("news", { durable: true });
   app.post("/", async () => (await topic.publish("once")).duplicate);
@@ -146,8 +146,10 @@ test("A store that is away keeps no application from starting, and the log says 
   for (const WEBFW_TOPICS of [`http://127.0.0.1:${port}/`, failing]) {
     const env = { WEBFW_TOPICS, DENO_KV_ACCESS_TOKEN: "a token of a test" };
     await using program = await ChildProgram.start(PROGRAM, { env });
-    const served = await fetch(`http://127.0.0.1:${await program.port()}/`);
-    assertEquals(await served.text(), '"served"');
+    const origin = `http://127.0.0.1:${await program.port()}`;
+    assertEquals(await (await fetch(`${origin}/`)).text(), '"served"');
+    // All processes share the store, and none would be ready.
+    assertEquals(await (await fetch(`${origin}/ready`)).text(), "ready");
     program.signal("SIGTERM");
     const { code, stderr } = await program.end();
     assertEquals(code, 0);

@@ -38,12 +38,19 @@ Deno.test(`the main entry point has at most ${MAX_NAMES} names`, async () => {
   assert(names.length <= MAX_NAMES, `there are ${names.length}`);
 });
 
-interface DocumentedSymbol {
-  readonly name: string;
-  readonly declarations: readonly { readonly jsDoc?: { readonly tags?: readonly { readonly kind: string }[] } }[];
+interface Documented {
+  readonly jsDoc?: { readonly doc?: string; readonly tags?: readonly { readonly kind: string }[] };
 }
 
-Deno.test("the reference has a category for each name that programs write", async () => {
+interface DocumentedSymbol {
+  readonly name: string;
+  readonly declarations: readonly (Documented & {
+    readonly def?: { readonly properties?: readonly (Documented & { readonly name: string })[] };
+  })[];
+}
+
+/** The symbols of the main entry point, as `deno doc` has them. */
+async function documented(): Promise<readonly DocumentedSymbol[]> {
   await using prepared = await prepareDeno(["doc", "--json", "mod.ts"], {
     cwd: ROOT,
     stdout: "piped",
@@ -54,8 +61,26 @@ Deno.test("the reference has a category for each name that programs write", asyn
   const [{ symbols }] = Object.values<{ symbols: readonly DocumentedSymbol[] }>(nodes) as [
     { symbols: readonly DocumentedSymbol[] },
   ];
+  return symbols;
+}
+
+function hasTag({ jsDoc }: Documented, tag: string): boolean {
+  return jsDoc?.tags?.some(({ kind }) => kind === tag) === true;
+}
+
+Deno.test("verbs are documented on `App` and `Router`, with an example", async () => {
+  const symbols = await documented();
+  const verbs = ["get", "post", "put", "patch", "delete", "route", "websocket", "mount", "files"];
+  for (const name of ["App", "Router"]) {
+    const properties = symbols.find((symbol) => symbol.name === name)!.declarations[0]!.def!.properties!;
+    const complete = properties.filter((each) => each.jsDoc?.doc && hasTag(each, "example")).map(({ name }) => name);
+    assertEquals(verbs.filter((verb) => !complete.includes(verb)), [], name);
+  }
+});
+
+Deno.test("the reference has a category for each name that programs write", async () => {
+  const symbols = await documented();
   assertEquals(symbols.map(({ name }) => name).sort(), (await exportsOf("mod.ts")).sort());
-  const hasCategory = ({ declarations }: DocumentedSymbol) =>
-    declarations.some(({ jsDoc }) => jsDoc?.tags?.some(({ kind }) => kind === "category"));
+  const hasCategory = ({ declarations }: DocumentedSymbol) => declarations.some((each) => hasTag(each, "category"));
   assertEquals(symbols.filter((symbol) => !hasCategory(symbol)).map(({ name }) => name), []);
 });

@@ -25,6 +25,12 @@ const STEPS = [
   "observability",
 ];
 
+/** The recipes that the contract names. */
+const RECIPES = ["jsx", "graphql", "hono_middleware", "oidc_login", "proxy", "sentry", "i18n", "orm"];
+
+/** Pages with programs that tests of their own run. */
+const RUN_ELSEWHERE = ["deployment.md", "limits.md", "stores.md"];
+
 /** A fenced block: what is behind its fence, and its text. */
 interface Block {
   readonly page: string;
@@ -61,18 +67,47 @@ Deno.test("then recipes: index.md has each one, and each is a complete program",
   const linked = Array.from(index.matchAll(/\]\(recipes\/(\w+)\.md\)/g), ([, name]) => name!);
   const recipes = await pages(join(DOCS, "recipes"));
   assertEquals(linked.toSorted(), recipes.map((page) => basename(page, ".md")));
+  assertEquals(RECIPES.filter((name) => !linked.includes(name)), []);
   for (const page of recipes) {
     const programs = (await blocks(page)).map(({ text }) => text);
     assert(programs.some((text) => /^\/\/ main\.tsx?\n/.test(text) && text.includes("export default app;")), page);
   }
 });
 
+Deno.test("coming from FastAPI, Hono and Express (tables), how it compares (features and the bench table)", async () => {
+  const index = await Deno.readTextFile(join(DOCS, "index.md"));
+  for (const name of ["coming_from_fastapi", "coming_from_hono", "coming_from_express", "comparison"]) {
+    assert(index.includes(`(${name}.md)`), name);
+    const page = await Deno.readTextFile(join(DOCS, `${name}.md`));
+    assert(page.match(/^\|.*\|$/gm)!.length > 20, name);
+  }
+  const figures = (await Deno.readTextFile(join(DOCS, "comparison.md"))).split("\n## Figures\n")[1]!;
+  assert(/measured on \d{4}-\d\d-\d\d/.test(figures) && /^\| .*\d\.\d\d/m.test(figures));
+});
+
+Deno.test("Deployment: Docker, systemd, Deno Deploy, `deno compile`, `--workers`, behind a proxy; permissions", async () => {
+  const page = await Deno.readTextFile(join(DOCS, "deployment.md"));
+  const headings = Array.from(page.matchAll(/^## (.+)$/gm), ([, heading]) => heading!);
+  const expected = ["Docker", "systemd", "Deno Deploy", "One executable", "Permissions", "Behind a proxy", "Workers"];
+  assertEquals(expected.filter((heading) => !headings.includes(heading)), []);
+  for (const name of ["deno compile", "--workers"]) assert(page.includes(name), name);
+});
+
 Deno.test("every program in the guide runs as a test: one that `deno test --doc` leaves out has a file name", async () => {
   const all = (await Promise.all((await pages()).map(blocks))).flat();
   const programs = all.filter(({ info }) => /^(?:tsx?|typescript)\b/.test(info));
   assert(programs.length > 60);
-  const left = programs.filter(({ info, text }) => info.includes("ignore") && !/^\/\/ [\w./-]+\.tsx?\n/.test(text));
+  // `deno test --doc` has the pages of docs/ itself.
+  const isLeftOut = ({ page, info }: Block) => info.includes("ignore") || RECIPES.includes(basename(page, ".md"));
+  const left = programs.filter((block) => isLeftOut(block) && !/^\/\/ [\w./-]+\.tsx?\n/.test(block.text));
   assertEquals(left, []);
+  // The page sends requests to such a program, or has a test of it, or a test names it.
+  const isRun = ({ page }: Block) =>
+    all.some((block) =>
+      block.page === page && (block.info.startsWith("console") || /^\/\/ \S+_test\.ts\n/.test(block.text))
+    );
+  const unrun = programs.filter((block) => isLeftOut(block) && !isRun(block)).map(({ page }) => page);
+  assertEquals([...new Set(unrun)], RUN_ELSEWHERE);
 });
 
 Deno.test("one screen before the first program runs", async () => {

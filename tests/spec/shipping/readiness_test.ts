@@ -4,6 +4,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, RouteError } from "@webfw/core";
 import { bearer } from "@webfw/core/auth";
+import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { ChildProgram, CORE } from "../support/child_program.ts";
 import { Http2Connection } from "../support/http2_connection.ts";
@@ -50,6 +51,27 @@ Deno.test("200 when lifespans and stores are open, else 503 (through app.fetch, 
   await app.stop();
   await closing.promise;
   assertEquals(seenWhileClosing, { status: 503, body: "stopping" });
+});
+
+Deno.test("200 when lifespans and stores are open, else 503: a store that opens is waited for", async () => {
+  const opened = Promise.withResolvers<void>();
+  class OpeningStore extends MemoryStore {
+    async open(): Promise<void> {
+      await opened.promise;
+    }
+  }
+  const app = new App({ readyUrl: "/ready", topics: new OpeningStore() });
+  app.topic("orders", { durable: true });
+  const started = app.start();
+  // Many turns, so that a start that does not wait would be over.
+  for (let count = 0; count < 10; count++) {
+    assertEquals(await ask(app), { status: 503, body: "starting" });
+    await ticks(1);
+  }
+  opened.resolve();
+  await started;
+  assertEquals(await ask(app), { status: 200, body: "ready" });
+  await app.stop();
 });
 
 Deno.test("A start that fails is 503 and in the log, and the next question tries again", async () => {

@@ -21,6 +21,8 @@ export interface ChildOptions {
   readonly isQuiet?: boolean;
   /** How many file descriptors it may have. */
   readonly descriptors?: number;
+  /** The folder of its file. Default: that of the system for temporary files. */
+  readonly folder?: string;
 }
 
 /**
@@ -50,8 +52,9 @@ export class ChildProgram implements AsyncDisposable {
 
   /** Starts a program from its source. */
   static async start(source: string, options: ChildOptions = {}): Promise<ChildProgram> {
-    const { command = ["run"], env = {}, permissions = ["-A"], isQuiet = true, descriptors } = options;
-    const file = await Deno.makeTempFile({ prefix: "webfw_spec_", suffix: ".ts" });
+    const { command = ["run"], env = {}, permissions = ["-A"], isQuiet = true, descriptors, folder } = options;
+    const dir = folder === undefined ? {} : { dir: folder };
+    const file = await Deno.makeTempFile({ ...dir, prefix: "webfw_spec_", suffix: ".ts" });
     await Deno.writeTextFile(file, source);
     const config = Deno.env.get("WEBFW_CONFIG") || fileURLToPath(new URL("../../../deno.json", import.meta.url));
     const [subcommand = "run", ...flags] = command;
