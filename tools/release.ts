@@ -21,7 +21,10 @@ export async function faultsOfRelease(tag: string, root: URL = ROOT): Promise<st
   if (imports["@webfw/core"] !== wanted) {
     faults.push(`packages/cli/deno.json: @webfw/core must be "${wanted}", got "${imports["@webfw/core"]}"`);
   }
-  if (!(await read("CHANGELOG.md")).includes(`\n## [${tag.slice(1)}] - `)) {
+  const headings = (await read("CHANGELOG.md")).split("\n").filter((line) =>
+    /^## \[.*\] - \d{4}-\d\d-\d\d$/.test(line)
+  );
+  if (!headings.some((line) => line.startsWith(`## [${tag.slice(1)}]`))) {
     faults.push(`CHANGELOG.md: there is no heading "## [${tag.slice(1)}] - " and the day`);
   }
   return faults;

@@ -25,6 +25,12 @@ Deno.test("a release has its version in both packages and in the changelog", asy
   assertEquals(await inRepository("0.2.0", "0.2.0", "# Changelog\n\n## [0.2.0] - 2026-11-23\n"), []);
 });
 
+Deno.test("a release has the day in the changelog", async () => {
+  assertEquals(await inRepository("0.2.0", "0.2.0", "# Changelog\n\n## [0.2.0] - Unreleased\n"), [
+    'CHANGELOG.md: there is no heading "## [0.2.0] - " and the day',
+  ]);
+});
+
 Deno.test("a release names each place that has another version", async () => {
   assertEquals(await inRepository("0.2.0", "0.1.0", "# Changelog\n\n## [0.1.0] - 2026-11-23\n"), [
     "packages/cli/deno.json: @webfw/cli has version 0.1.0, the tag is v0.2.0",
