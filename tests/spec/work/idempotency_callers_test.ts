@@ -37,9 +37,13 @@ function base64(text: string): string {
 }
 
 /** A token of a subject, which expires after some seconds. */
-async function tokenOf(sub: string | undefined, seconds: number): Promise<{ authorization: string }> {
+async function tokenOf(
+  sub: string | undefined,
+  seconds: number,
+  iss = "https://id.example",
+): Promise<{ authorization: string }> {
   const exp = Math.floor(Date.now() / 1000) + seconds;
-  const claims = { iss: "https://id.example", aud: "books", exp, ...(sub !== undefined && { sub }) };
+  const claims = { iss, aud: "books", exp, ...(sub !== undefined && { sub }) };
   const text = `${base64('{"alg":"HS256"}')}.${base64(JSON.stringify(claims))}`;
   const key = await crypto.subtle.importKey("raw", SECRET, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   const signature = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(text)));
@@ -101,6 +105,16 @@ Deno.test("issuer and `sub` of `jwt`: a renewed token of the same subject is the
       assertEquals(runs, [1, 1, 2, 3, 4]);
     });
   }
+});
+
+Deno.test("`issuer and sub of jwt`: the same subject of another issuer is another caller", async () => {
+  const issuers = ["https://id.example", "https://other.example"] as const;
+  const guardOf = (issuer: string) => jwt({ keys: SECRET, algorithms: ["HS256"], issuer, audience: "books" });
+  await counting({ user: anySecurity(guardOf(issuers[0]), guardOf(issuers[1])) }, async (ask) => {
+    const runs: number[] = [];
+    for (const issuer of [...issuers, ...issuers]) runs.push(await ask(await tokenOf("ada", 60, issuer)));
+    assertEquals(runs, [1, 2, 1, 2]);
+  });
 });
 
 Deno.test("of `anySecurity`, the guard that let the caller in; of `optional`, nobody where nothing was sent", async () => {
