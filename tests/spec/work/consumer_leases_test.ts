@@ -353,6 +353,29 @@ test(
   },
 );
 
+test(
+  "`retention also takes what is not handled yet`: also a message that waits for another try",
+  async (setting, log) => {
+    setting.log = { ...LOG, policy: { ...LOG.policy, age: 10_000 } };
+    const tries: number[] = [];
+    const handle = (_: unknown, { attempt }: { readonly attempt: number }) => {
+      tries.push(attempt);
+      throw new Error("no");
+    };
+    const first = await setting.node(handle, { backoff: 60_000 });
+    await setting.publish("one");
+    await rest(1_000);
+    // Another node does not have it in memory.
+    await first.stop();
+    const second = await setting.node(handle, { backoff: 60_000 });
+    await rest(120_000);
+    const { late, lost } = await setting.state();
+    assertEquals([tries, late, lost], [[1], [], 1]);
+    assertStringIncludes(log.text, "which its topic no longer keeps topic=orders consumer=mail lost=1");
+    await second.stop();
+  },
+);
+
 test("`lag` is `the age of the oldest message that is not handled`, wherever it is", async (setting) => {
   const lag = async () => {
     const [{ lag, position }] = await reportConsumers(setting.store, LOG) as [ConsumerReport];
