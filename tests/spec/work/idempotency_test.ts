@@ -67,6 +67,20 @@ Deno.test("the first request with a key runs, and afterwards comes its reply aga
   await app.stop();
 });
 
+Deno.test("its reply again: with `what the handler set`, and not what was set before it", async () => {
+  const app = new App();
+  let visits = 0;
+  const visit = dependency(async (request) => void request.replyHeaders.set(`x-visit-${++visits}`, "yes"));
+  app.post("/", { deps: { visit }, idempotent: "1h" }, async (request) => {
+    request.replyHeaders.set("x-made", "yes");
+  });
+  for (const expected of [["x-made", "x-visit-1"], ["x-made", "x-visit-2"]]) {
+    const { headers } = await send(app, "/", { key: "a" });
+    assertEquals([...headers.keys()].filter((name) => name.startsWith("x-")), expected);
+  }
+  await app.stop();
+});
+
 Deno.test("without a key, or without the option, each request runs", async () => {
   const { app, made } = shop();
   app.get("/", async () => 1);
