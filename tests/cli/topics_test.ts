@@ -270,6 +270,21 @@ Deno.test("A topic that webfw topics cannot show is an error of one line", async
   }
 });
 
+Deno.test("webfw topics --retry: a failure `whose message is no longer kept says so`", async () => {
+  const { project, ids } = await projectWithFailures();
+  await using _project = project;
+  const app = new App({ topics: join(project.path, ".webfw/topics.sqlite") });
+  // A message of a log that was lost.
+  const id = ids[0]!.replace(/^\w{8}/, "00000000");
+  await recordsOf(app.records, "consumers.failed").set(["orders", "mail", id], { id, error: "no", attempts: 1 });
+  await app.stop();
+  const { code, stdout, stderr } = await Webfw.finish(["topics", "main.ts", "--retry", "orders/mail"], {
+    cwd: project.path,
+  });
+  assertEquals([code, stderr.split("\n").at(-1)], [1, `error: Message ${id} is no longer kept`]);
+  assertMatch(stdout, /^2 messages are delivered again: /);
+});
+
 /** A project with a consumer that has given up two messages, and their ids. */
 async function projectWithFailures(): Promise<{ project: Project; ids: string[] }> {
   const project = await Project.create({ "main.ts": MAIN, "deno.json": { imports: await frameworkImports() } });

@@ -151,6 +151,20 @@ async function publishDuring(
 }
 
 test(
+  '"`replicas` is 3 where three servers or more are named": of logs and of records',
+  async (stores, cluster, prefix) => {
+    const [store] = stores;
+    await append(store!, LOG, [messageOf(1)]);
+    await (await store!.openRecords!()).set(["a"], "1", {});
+    await using admin = await Admin.open(cluster.url);
+    for (const stream of [`${prefix}_topic_orders`, `KV_${prefix}-records`]) {
+      const { config } = await admin.call<{ config: { num_replicas: number } }>(`STREAM.INFO.${stream}`);
+      assertEquals(config.num_replicas, 3, stream);
+    }
+  },
+);
+
+test(
   '"A server that is killed is ridden out; what was acknowledged is there", once and in order',
   async (stores, cluster) => {
     assertEquals(stores[0]!.capabilities.durability, "quorum");

@@ -8,6 +8,7 @@ import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { Relay } from "../support/relay.ts";
 import { makeCertificate } from "../support/certificate.ts";
+import { makeNatsAccount } from "../support/nats_accounts.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
 
 /** The message of an application that cannot start, without the addresses. */
@@ -181,6 +182,36 @@ test("an application starts with a token, and with a user and a password", async
     assertEquals((await topic.publish("once", { id: "a" })).duplicate, false);
     await app.stop();
   }
+});
+
+test("an application starts with credentials, and not with those of another account", async () => {
+  const { lines, credentials } = await makeNatsAccount();
+  await using server = await NatsServer.start(lines);
+  const app = new App({ topics: { url: server.url, credentials } });
+  const topic = app.topic("news", { durable: true });
+  await app.start();
+  assertEquals((await topic.publish("once", { id: "a" })).duplicate, false);
+  await app.stop();
+  const other = await makeNatsAccount();
+  assertMatch(await failure({ url: server.url, credentials: other.credentials }), /the server refuses the client/);
+});
+
+test("applications with another `prefix` share nothing on the same server", async () => {
+  await using server = await NatsServer.start();
+  const apps = [undefined, "shop"].map((prefix) => {
+    return new App({ topics: { url: server.url, ...(prefix !== undefined && { prefix }) } });
+  });
+  const topics = apps.map((app) => app.topic<string>("news", { durable: true, retention: { bytes: 1e6 } }));
+  for (const [index, topic] of topics.entries()) {
+    await topic.publish(`of ${index}`, { id: "a" });
+    await apps[index]!.records.set(["a"], index);
+  }
+  for (const [index, topic] of topics.entries()) {
+    assertEquals(await takeData(topic.subscribe({ from: "earliest" }), 1), [`of ${index}`]);
+    assertEquals((await apps[index]!.records.get(["a"]))?.value, index);
+    assertEquals((await apps[index]!.reportTopics()).topics.map(({ messages }) => messages), [1]);
+  }
+  await Promise.all(apps.map((app) => app.stop()));
 });
 
 const certificate = await makeCertificate();

@@ -119,6 +119,19 @@ export class Setting {
     return consumer;
   }
 
+  /** Notes from now on when the record of the consumer was written last. */
+  async noteWrites(): Promise<{ readonly last: number }> {
+    const records = await this.records();
+    const set = records.set.bind(records);
+    const writes = { last: 0 };
+    records.set = async (...given) => {
+      writes.last = this.time;
+      return await set(...given);
+    };
+    this.store.openRecords = () => Promise.resolve(records);
+    return writes;
+  }
+
   async state(): Promise<ConsumerState> {
     return decodeState((await (await this.records()).get(consumerKey(NAME)))!.value);
   }

@@ -3,8 +3,8 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Consumer } from "../../../src/consumers/consumer.ts";
-import { retryFailures } from "../../../src/consumers/operate.ts";
-import { consumerKey, pageKey } from "../../../src/consumers/record.ts";
+import { removeConsumer, retryFailures } from "../../../src/consumers/operate.ts";
+import { consumerKey, failureKey, pageKey } from "../../../src/consumers/record.ts";
 import { readProgress, reportConsumers } from "../../../src/consumers/report.ts";
 import { Discard } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
@@ -300,6 +300,25 @@ test("what was kept is counted, also where redelivering was cut short or done tw
   await rest(30_000);
   assert(await failures() > 0);
   await node.stop();
+});
+
+test("`--remove orders/mail` forgets a consumer: also what has failed, and what waits to be tried again", async (setting) => {
+  const node = await setting.node((data) => {
+    throw data === "wrong" ? new Discard("no") : new Error("no");
+  }, { backoff: 600_000, concurrency: 64 });
+  await setting.publish(...Array(1_500).fill("failing"), "wrong");
+  await rest(30_000);
+  const records = await setting.records();
+  const kept = async () => {
+    const prefixes = [[...consumerKey(NAME)], pageKey(NAME), failureKey(NAME)];
+    return await Promise.all(prefixes.map(async (prefix) => (await Array.fromAsync(records.list(prefix))).length));
+  };
+  const [record, pages, failures] = await kept();
+  assert(pages! > 0, `${pages}`);
+  assertEquals([record, failures], [1, 1]);
+  await node.stop();
+  await removeConsumer(setting.store, "orders/mail");
+  assertEquals(await kept(), [0, 0, 0]);
 });
 
 test("`--retry` does not forget what fails again while it works", async (setting) => {

@@ -311,15 +311,15 @@ Deno.test("in a dead letter `error` is `at most 1 KiB`, and data that does not f
   const app = new App();
   const orders = app.topic<string>("orders", { retention: { bytes: 64 * 1024 * 1024 } });
   const failed = app.topic<DeadLetter>("failed");
-  orders.consume("mail", { retry: { attempts: 1 }, deadLetter: "failed" }, () => {
-    throw new Error("é".repeat(600));
+  orders.consume("mail", { retry: { attempts: 1 }, deadLetter: "failed" }, ({ data }) => {
+    throw new Error(data === "short" ? "é".repeat(600) : "e".repeat(2_000));
   });
   await running(app, async () => {
     const short = await nextLetter(failed, () => orders.publish("short"));
     assertEquals([short.data, short.error], ["short", "é".repeat(512)]);
     // One message more than fits beside the rest, and as large as a message may be.
     const long = await nextLetter(failed, () => orders.publish("x".repeat(1024 * 1024 - 2)));
-    assertEquals([long.data, long.truncated, long.attempts], [null, true, 1]);
+    assertEquals([long.data, long.truncated, long.attempts, long.error.length], [null, true, 1, 1024]);
   });
 });
 

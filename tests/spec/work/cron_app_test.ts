@@ -5,6 +5,7 @@ import { App, type CronRun, RouteError } from "@webfw/core";
 import { openWorkerStore } from "../../../src/topics/worker_store.ts";
 import { BeforeMinute } from "../support/before_minute.ts";
 import { CapturedLog } from "../support/captured_log.ts";
+import { ChildProgram, CORE } from "../support/child_program.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 
 Deno.test("without a durable store it runs in this process, with the application and its state", async () => {
@@ -75,6 +76,34 @@ Deno.test("once for all workers of a process", async () => {
   await ran.promise;
   await Promise.all(apps.map((app) => app.stop()));
   assertEquals(runs, 1);
+});
+
+Deno.test("`on Deno Deploy the times come from Deno.cron`, and nowhere else", async () => {
+  const source = `
+    import { App } from "${CORE}";
+    const given = [];
+    Object.defineProperty(Deno, "cron", { value: (...cron) => given.push(cron) });
+    const app = new App({ topics: ":memory:" });
+    app.lifespan(async function* () {
+      console.log("started");
+      yield;
+    });
+    app.cron("nightly", "0 3 * * *", async () => {});
+    for (const [name, schedule, handler] of given) {
+      console.log(name, schedule);
+      await handler();
+    }
+    await app.stop();
+  `;
+  const table: [env: Record<string, string>, output: string][] = [
+    [{ DENO_DEPLOYMENT_ID: "x" }, "nightly 0 3 * * *\nstarted\n"],
+    [{}, ""],
+  ];
+  for (const [env, output] of table) {
+    await using program = await ChildProgram.start(source, { env });
+    const { code, stdout, stderr } = await program.end();
+    assertEquals([code, stdout, stderr], [0, output, ""]);
+  }
 });
 
 Deno.test("where a cron is declared, `start()` opens the store, and rejects with what is wrong", async () => {

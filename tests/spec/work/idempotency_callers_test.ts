@@ -2,9 +2,10 @@
 
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { anySecurity, App, type Dependency, dependency, RouteError, Router } from "@webfw/core";
-import { apiKey, basic, bearer, jwt, memorySessions, optional, session } from "@webfw/core/auth";
+import { apiKey, basic, bearer, jwt, memorySessions, optional, recordSessions, session } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
+import { CapturedLog } from "../support/captured_log.ts";
 import { Visitor } from "../support/visitor.ts";
 
 const SECRET = new TextEncoder().encode("a secret of 32 bytes or even more");
@@ -37,9 +38,13 @@ function base64(text: string): string {
 }
 
 /** A token of a subject, which expires after some seconds. */
-async function tokenOf(sub: string | undefined, seconds: number): Promise<{ authorization: string }> {
+async function tokenOf(
+  sub: string | undefined,
+  seconds: number,
+  iss = "https://id.example",
+): Promise<{ authorization: string }> {
   const exp = Math.floor(Date.now() / 1000) + seconds;
-  const claims = { iss: "https://id.example", aud: "books", exp, ...(sub !== undefined && { sub }) };
+  const claims = { iss, aud: "books", exp, ...(sub !== undefined && { sub }) };
   const text = `${base64('{"alg":"HS256"}')}.${base64(JSON.stringify(claims))}`;
   const key = await crypto.subtle.importKey("raw", SECRET, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   const signature = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(text)));
@@ -103,6 +108,17 @@ Deno.test("issuer and `sub` of `jwt`: a renewed token of the same subject is the
   }
 });
 
+Deno.test("`issuer and sub of jwt`: the same subject of another issuer is another caller", async () => {
+  using _log = new CapturedLog();
+  const issuers = ["https://id.example", "https://other.example"] as const;
+  const guardOf = (issuer: string) => jwt({ keys: SECRET, algorithms: ["HS256"], issuer, audience: "books" });
+  await counting({ user: anySecurity(guardOf(issuers[0]), guardOf(issuers[1])) }, async (ask) => {
+    const runs: number[] = [];
+    for (const issuer of [...issuers, ...issuers]) runs.push(await ask(await tokenOf("ada", 60, issuer)));
+    assertEquals(runs, [1, 2, 1, 2]);
+  });
+});
+
 Deno.test("of `anySecurity`, the guard that let the caller in; of `optional`, nobody where nothing was sent", async () => {
   const named = basic(async (name) => name);
   const token = bearer(async (token) => token === "wrong" ? null : token, { subject: (token) => token[0]! });
@@ -126,6 +142,20 @@ Deno.test("of `anySecurity`, the guard that let the caller in; of `optional`, no
   });
 });
 
+Deno.test("with several guards, a caller is what all of them say, and by which of them", async () => {
+  const keyOf = (scheme: string) => apiKey(async (key) => key, { in: "header", name: `x-${scheme}`, scheme });
+  await counting({ user: basic(async (name) => name), partner: keyOf("one") }, async (ask) => {
+    const runs: number[] = [];
+    for (const [name, key] of [["ada", "1"], ["ada", "2"], ["grace", "1"], ["ada", "1"]] as const) {
+      runs.push(await ask({ ...authorization(`Basic ${btoa(`${name}:x`)}`), "x-one": key }));
+    }
+    assertEquals(runs, [1, 2, 3, 1]);
+  });
+  await counting({ one: optional(keyOf("one")), two: optional(keyOf("two")) }, async (ask) => {
+    assertEquals([await ask({ "x-one": "1" }), await ask({ "x-two": "1" }), await ask({ "x-one": "1" })], [1, 2, 1]);
+  });
+});
+
 Deno.test("a guard of the program's own: the credentials that its scheme names", () => {
   const user = dependency(
     { security: { own: { type: "apiKey", in: "header", name: "x-own" } } },
@@ -139,7 +169,7 @@ Deno.test("a guard of the program's own: the credentials that its scheme names",
 for (
   const [where, options] of [["in a seal", { secret: "s".repeat(32) }], ["in a store", {
     store: memorySessions(),
-  }]] as const
+  }], ["in the records", { store: recordSessions() }]] as const
 ) {
   Deno.test(`a session's id, random, kept over \`set\` of the same sign-in: ${where}`, async () => {
     const visit = session(v.object({ n: v.number() }), options);

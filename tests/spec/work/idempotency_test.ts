@@ -3,6 +3,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, dependency, Events, Form, HTTPError, JsonLines, RouteError, Stream, UploadFile } from "@webfw/core";
+import { bearer } from "@webfw/core/auth";
 import * as v from "valibot";
 import { recordsOf } from "../../../src/records/records.ts";
 import { CapturedLog } from "../support/captured_log.ts";
@@ -66,6 +67,20 @@ Deno.test("the first request with a key runs, and afterwards comes its reply aga
   await app.stop();
 });
 
+Deno.test("its reply again: with `what the handler set`, and not what was set before it", async () => {
+  const app = new App();
+  let visits = 0;
+  const visit = dependency(async (request) => void request.replyHeaders.set(`x-visit-${++visits}`, "yes"));
+  app.post("/", { deps: { visit }, idempotent: "1h" }, async (request) => {
+    request.replyHeaders.set("x-made", "yes");
+  });
+  for (const expected of [["x-made", "x-visit-1"], ["x-made", "x-visit-2"]]) {
+    const { headers } = await send(app, "/", { key: "a" });
+    assertEquals([...headers.keys()].filter((name) => name.startsWith("x-")), expected);
+  }
+  await app.stop();
+});
+
 Deno.test("without a key, or without the option, each request runs", async () => {
   const { app, made } = shop();
   app.get("/", async () => 1);
@@ -112,6 +127,24 @@ Deno.test("guards and validation come first; what they refuse is not kept", asyn
   assertEquals(status, 422);
   assertEquals((await order(app, "a")).status, 201);
   assertEquals(made.length, 1);
+  await app.stop();
+});
+
+Deno.test("guards come first: what they refuse is not kept, and a kept reply is for whom they let in", async () => {
+  const app = new App();
+  let [isOpen, runs] = [false, 0];
+  const user = bearer(async (token) => isOpen && token);
+  app.post("/", { deps: { user }, idempotent: "1h" }, async () => ++runs);
+  const headers = { authorization: "Bearer x" };
+  for (
+    const [open, status, replayed] of [[false, 401, null], [true, 200, null], [true, 200, "true"], [false, 401, null]]
+  ) {
+    isOpen = open as boolean;
+    const response = await send(app, "/", { key: "a", headers });
+    assertEquals([response.status, response.headers.get("idempotency-replayed")], [status, replayed]);
+    await response.body?.cancel();
+  }
+  assertEquals(runs, 1);
   await app.stop();
 });
 
