@@ -582,7 +582,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     if (typeof handler !== "function" || handler.length > 2) {
       throw new TypeError(
         `Cannot set the error handler: it must be a function of two arguments, got ${
-          quote(handler)
+          typeof handler === "function" ? `one of ${(handler as ErrorHandler).length}` : quote(handler)
         }; write (error, request) => …`,
       );
     }

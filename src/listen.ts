@@ -79,7 +79,10 @@ export function openServer(options: ListenOptions, handler: Deno.ServeHandler): 
 /** Why the system refuses an address, and the cure; undefined for other errors. */
 function obstacleOf(error: unknown, what: "port" | "path"): string | undefined {
   if (error instanceof Deno.errors.AddrInUse) {
-    return `the ${what} is taken, stop the program that has it or choose another one`;
+    const choose = what === "port"
+      ? "choose another one by the option port or the variable PORT"
+      : "choose another one";
+    return `the ${what} is taken, stop the program that has it, or ${choose}`;
   }
   if (error instanceof Deno.errors.AddrNotAvailable) return "this machine has no such address, choose one that it has";
   if (error instanceof Deno.errors.PermissionDenied) return `the system forbids this ${what}, choose another one`;

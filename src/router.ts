@@ -62,7 +62,9 @@ export function includeRouter<State, Counted>(
   router: unknown,
   options: IncludeOptions<string, State, Counted>,
 ): void {
-  if (!(router instanceof Router)) throw new TypeError("Cannot include: the argument must be a Router");
+  if (!(router instanceof Router)) {
+    throw new TypeError("Cannot include: the first argument must be a Router, write include(router, { prefix })");
+  }
   checkOptions(options, INCLUDE_OPTIONS, "include the router");
   registry.include(registryOf(router), options.prefix ?? "", options);
 }

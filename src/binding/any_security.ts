@@ -161,6 +161,8 @@ function together(refusals: readonly Refusal[]): HTTPError {
     const challenge = new Headers(error.headers).get("www-authenticate");
     if (challenge !== null) headers.append("www-authenticate", challenge);
   }
-  const { detail } = (refusals.find(({ isSent }) => isSent) ?? strongest).error;
-  return new HTTPError(401, detail, { headers });
+  const sent = refusals.find(({ isSent }) => isSent);
+  // Whoever sent nothing learns of each way in.
+  const details = new Set(sent ? [sent.error.detail] : refusals.map(({ error }) => error.detail));
+  return new HTTPError(401, [...details].join(". Or: "), { headers });
 }

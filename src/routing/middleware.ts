@@ -10,6 +10,7 @@ import {
   withMutableHeaders,
 } from "../http/reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
+import { quote } from "../options.ts";
 import { describeError } from "../log.ts";
 import { tracing } from "../telemetry.ts";
 
@@ -66,9 +67,10 @@ export type ErrorBoundary = (
  */
 export function checkMiddleware(middleware: unknown): Middleware {
   if (!isAsyncFunction(middleware)) {
-    throw new TypeError(
-      "Cannot add the middleware: it must be an async function, write async (request, next) => …",
-    );
+    const cure = typeof middleware === "string"
+      ? "for the routes below a path, give it to a router with that prefix"
+      : "write async (request, next) => …";
+    throw new TypeError(`Cannot add the middleware: it must be an async function, got ${quote(middleware)}; ${cure}`);
   }
   checkArity(middleware, "add the middleware: it", "async (request, next) => …");
   return middleware as Middleware;

@@ -68,7 +68,7 @@ function coerceScalar(node: SchemaNode, name: string, takesNull = true): SchemaN
 }
 
 function refusal(type: string): string {
-  if (type === "date") return `text is no "date", ${NON_JSON.get(type)!.input}`;
+  if (type === "date") return `a text cannot be read as a date, ${NON_JSON.get(type)!.input}`;
   if (LISTS.has(type)) return "a list within a list cannot be written as text";
   return `a schema of kind "${type}" cannot be read from text`;
 }

@@ -119,7 +119,7 @@ export function isStandardSchema(value: unknown): boolean {
  */
 export function schemaFault(value: unknown, wanted = "a valibot schema"): string {
   const vendor = vendorOf(value);
-  if (vendor !== undefined && vendor !== "valibot") return `must be ${wanted}, got one of ${vendor}`;
+  if (vendor !== undefined && vendor !== "valibot") return `must be ${wanted}, got a schema of ${vendor}`;
   if (typeof value === "function" && value.name) {
     return `must be a valibot schema, got the function "${value.name}": call it`;
   }

@@ -88,7 +88,8 @@ Deno.test("A port that an App cannot have is an error of one line", async () => 
   for (const flags of [[], ["--reload"]]) {
     const args = ["run", "main.ts", "--port", String(port), ...flags];
     const { code, stderr, stdout } = await Webfw.finish(args, { cwd: project.path });
-    const reason = "the port is taken, stop the program that has it or choose another one";
+    const reason =
+      "the port is taken, stop the program that has it, or choose another one by the option port or the variable PORT";
     assertEquals(stderr.replace(/^Watcher .*\n/, ""), `error: Cannot listen on 127.0.0.1:${port}: ${reason}`);
     assertEquals([code, stdout], [1, "opened\nclosed"]);
   }

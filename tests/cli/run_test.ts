@@ -21,6 +21,20 @@ Deno.test("webfw run serves the application and says where, on stderr only", asy
   assertEquals(webfw.stdout.text, "");
 });
 
+Deno.test("for OpenTelemetry, the lines of a start and of requests are no errors of the program", async () => {
+  await using project = await Project.create({ "main.ts": REPLIES });
+  await using webfw = await Webfw.start(["run", "main.ts:app", "--port", "0"], {
+    cwd: project.path,
+    env: { OTEL_DENO: "true", OTEL_EXPORTER_OTLP_PROTOCOL: "console" },
+  });
+  assertEquals(await textOf(await webfw.origin()), "hello");
+  webfw.signal("SIGTERM");
+  assertEquals(await webfw.end(), 0);
+  const output = webfw.stdout.text + webfw.stderr.text;
+  assertStringIncludes(output, "SPAN");
+  assertNotMatch(output, /LOG \[/);
+});
+
 Deno.test("webfw run takes --host", async () => {
   await using project = await Project.create({ "main.ts": REPLIES });
   await using webfw = await Webfw.start([
@@ -214,7 +228,8 @@ Deno.test("A port in use is an error of one line, also in a watcher", async () =
   for (const flags of [[], ["--reload"]]) {
     const args = ["run", "main.ts", "--port", String(port), ...flags];
     const { code, stderr } = await Webfw.finish(args, { cwd: project.path });
-    const reason = "the port is taken, stop the program that has it or choose another one";
+    const reason =
+      "the port is taken, stop the program that has it, or choose another one by the option port or the variable PORT";
     assertEquals(stderr.replace(/^Watcher .*\n/, ""), `error: Cannot listen on 127.0.0.1:${port}: ${reason}`);
     assertEquals(code, 1);
   }

@@ -107,7 +107,7 @@ Deno.test("A port in use is an error of one line that names it, without calls of
   await using serving = await Serving.start(new App());
   const error = await assertRejects(() => new App().run({ port: serving.port, onListen: () => {} }), Error);
   const message =
-    `Cannot listen on 127.0.0.1:${serving.port}: the port is taken, stop the program that has it or choose another one`;
+    `Cannot listen on 127.0.0.1:${serving.port}: the port is taken, stop the program that has it, or choose another one by the option port or the variable PORT`;
   assertEquals([error.message, error.stack], [message, `AddrInUse: ${message}`]);
   await using child = await ChildProgram.start(`
     import { App } from "${CORE}";

@@ -183,20 +183,20 @@ Deno.test("A function that takes next as its third argument, as in Express, is a
     ],
     [
       () => new App().onError(four),
-      "Cannot set the error handler: it must be a function of two arguments, got function; write (error, request) => …",
+      "Cannot set the error handler: it must be a function of two arguments, got one of 4; write (error, request) => …",
     ],
   ];
   for (const [declare, message] of table) assertEquals(refusalOf(declare), message);
 });
 
 Deno.test("A schema of another library is an error that says which library it is of", () => {
-  const zod = "must be a valibot schema, got one of zod";
+  const zod = "must be a valibot schema, got a schema of zod";
   const table: [declare: () => unknown, message: string][] = [
     [() => new App().post("/a", { body: foreign }, handler), `Cannot register POST /a: "body" ${zod}`],
     [() => new App().get("/a", { response: foreign }, handler), `Cannot register GET /a: "response" ${zod}`],
     [
       () => new App().get("/a", { responses: { 404: foreign } }, handler),
-      'Cannot register GET /a: "404" must be a valibot schema or { schema, description, headers }, got one of zod',
+      'Cannot register GET /a: "404" must be a valibot schema or { schema, description, headers }, got a schema of zod',
     ],
     [() => new App().get("/a", { query: { q: foreign } }, handler), `Cannot declare GET /a: query "q" ${zod}`],
     [() => dependency({ headers: { q: foreign } }, handler), `Cannot declare handler: headers "q" ${zod}`],
@@ -206,7 +206,7 @@ Deno.test("A schema of another library is an error that says which library it is
     [() => Form(foreign), `Cannot declare a form: the argument ${zod}`],
     [
       () => new App().post("/a", { body: callable }, handler),
-      'Cannot register POST /a: "body" must be a valibot schema, got one of arktype',
+      'Cannot register POST /a: "body" must be a valibot schema, got a schema of arktype',
     ],
     [
       () => new App().post("/a", { body: v.minLength(1) as Untyped }, handler),

@@ -205,8 +205,21 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
 
   /** Writes all of a text to stdout. */
   protected write(text: string): void {
+    this.#writeTo(Deno.stdout, text);
+  }
+
+  /** Writes a line to stderr. OpenTelemetry would take one of the console for an error of the program. */
+  protected printLine(line: string): void {
+    try {
+      this.#writeTo(Deno.stderr, `${line}\n`);
+    } catch {
+      // Its reader has gone: the program serves on.
+    }
+  }
+
+  #writeTo(output: typeof Deno.stdout | typeof Deno.stderr, text: string): void {
     const bytes = new TextEncoder().encode(text);
-    for (let written = 0; written < bytes.length;) written += Deno.stdout.writeSync(bytes.subarray(written));
+    for (let written = 0; written < bytes.length;) written += output.writeSync(bytes.subarray(written));
   }
 
   /** Reports a failure in one line; then exits with code 1 or, in a watcher, waits for an edit. */

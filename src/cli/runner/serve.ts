@@ -152,7 +152,7 @@ export class ServeRunner extends Runner<ServeOptions> {
         const { pathname, search } = new URL(request.url);
         const ms = (performance.now() - start).toFixed(1);
         if (!this.options.isQuiet) {
-          console.error(`${new Date().toISOString()} INFO ${request.method} ${pathname}${search} ${status} ms=${ms}`);
+          this.printLine(`${new Date().toISOString()} INFO ${request.method} ${pathname}${search} ${status} ms=${ms}`);
         }
       }
     });
@@ -215,7 +215,7 @@ export class ServeRunner extends Runner<ServeOptions> {
   /** Prints a line, in the form of the log's entries. */
   #print(message: string): void {
     const isJson = this.#variable("WEBFW_LOG") === "json";
-    console.error(isJson ? JSON.stringify({ time: new Date(), level: "info", message }) : message);
+    this.printLine(isJson ? JSON.stringify({ time: new Date(), level: "info", message }) : message);
   }
 
   /** Why the address cannot be listened on; `null` if it can, so that something else has failed. */
@@ -225,7 +225,7 @@ export class ServeRunner extends Runner<ServeOptions> {
       return null;
     } catch (error) {
       if (error instanceof Deno.errors.AddrInUse) {
-        return "the port is taken, stop the program that has it or choose another one";
+        return "the port is taken, stop the program that has it, or choose another one by the option port or the variable PORT";
       }
       return error instanceof Error ? error.message : String(error);
     }

@@ -38,13 +38,13 @@ Deno.test("The value is that of the first that lets the caller in, and the other
   assertEquals(calls, ["user"]);
 });
 
-Deno.test("If none lets the caller in, 401 has the challenges of all, and the detail of what was sent", async () => {
+Deno.test("If none lets the caller in, 401 has the challenges of all, and the detail of what was sent, or of all", async () => {
   const app = answering(anySecurity(user, partner));
   const bearerMissing = 'Bearer realm="bearer"';
   const key = 'ApiKey realm="apiKey", in="header"';
   assertEquals(await send(app, {}), [
     401,
-    "Send a bearer token in the Authorization header",
+    "Send a bearer token in the Authorization header. Or: Send a key in the header x-key",
     `${bearerMissing}, ${key}`,
   ]);
   assertEquals(await send(app, { "x-key": "x" }), [401, "The key is not valid", `${bearerMissing}, ${key}`]);

@@ -49,6 +49,13 @@ Deno.test("it writes deno.json (tasks dev, test, check, spec; the lint line), ma
   assertEquals(names.filter((name) => !(name in files)), []);
 });
 
+Deno.test("what it writes has the format that its own task check asks for", async () => {
+  await using project = await Project.create(files);
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), { args: ["fmt", "--check"], cwd: project.path })
+    .output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+});
+
 Deno.test("webfw init takes the current folder, also a repository without files", async () => {
   await using project = await Project.create({ ".git/HEAD": "ref: refs/heads/main\n" });
   const { code, stdout } = await Webfw.finish(["init"], { cwd: project.path });

@@ -99,7 +99,7 @@ Deno.test("A taken port is one line that names it, and so is an address that can
   const cases: [env: Record<string, string>, line: string][] = [
     [
       { PORT: `${port}` },
-      `AddrInUse: Cannot listen on 127.0.0.1:${port}: the port is taken, stop the program that has it or choose another one`,
+      `AddrInUse: Cannot listen on 127.0.0.1:${port}: the port is taken, stop the program that has it, or choose another one by the option port or the variable PORT`,
     ],
     [
       { PORT: "0", WEBFW_HOST: "192.0.2.1" },
