@@ -31,7 +31,14 @@ import type { RegisterMount } from "./routing/mount.ts";
 import type { ExtraKeys, MethodsOption, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
-import { checkRunOptions, type RunOptions, type Servable, serve, stopWithDenoServe } from "./serve.ts";
+import {
+  checkRunOptions,
+  type RunOptions,
+  type Servable,
+  serve,
+  startWithDenoServe,
+  stopWithDenoServe,
+} from "./serve.ts";
 import { openDurableStore } from "./topics/durable_store.ts";
 import { isLocationSet } from "./topics/location.ts";
 import { MemoryStore } from "./topics/memory_store.ts";
@@ -195,6 +202,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#registry.reserve(this.#builtIns);
     this.#readiness = Readiness.at(urls.readyUrl, this.#registry, this.#servable, this.#lifecycle);
     if (this.#readiness) this.fetch = this.#readiness.before(this.fetch);
+    startWithDenoServe(this, this.#servable);
   }
 
   /**

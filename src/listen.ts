@@ -102,6 +102,12 @@ function parsePort(text: string): number {
   );
 }
 
+/** Where a server of the platform listens, for the log. */
+export function addressText(address: Deno.Addr): string {
+  if ("hostname" in address) return toUrl("http", address);
+  return "path" in address ? address.path : address.transport;
+}
+
 function toUrl(scheme: string, { hostname, port }: ListenAddress): string {
   return `${scheme}://${inUrl(hostname)}:${port}`;
 }

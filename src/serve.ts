@@ -7,7 +7,8 @@ import { type ConnectionInfo, LoggedConnection } from "./http/request.ts";
 import { pathStart } from "./http/query.ts";
 import { redactUrl } from "./redaction.ts";
 import type { ListenOptions } from "./http_server.ts";
-import { type ListenAddress, listenOptions, openServer } from "./listen.ts";
+import { reportFailedStart } from "./lifecycle.ts";
+import { addressText, type ListenAddress, listenOptions, openServer } from "./listen.ts";
 import { log } from "./log.ts";
 import { checkOptions, type OptionNames, quote } from "./options.ts";
 import type { Readiness } from "./readiness.ts";
@@ -238,12 +239,39 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
 }
 
+/** What `deno serve` serves already, and so needs no second listener. */
+const served = new WeakSet<Servable>();
+
 /**
- * Stops an application that `deno serve` serves. On SIGINT or SIGTERM, Deno closes its server and
- * waits for the replies, but an event stream never ends by itself.
+ * Starts an application when `deno serve` listens: Deno then calls the own property `onListen` of
+ * the default export. With `--parallel`, it does so in the first thread alone.
+ *
+ * @param exported The default export.
+ * @param app The same, as a server sees it.
  */
+export function startWithDenoServe(exported: object, app: Servable): void {
+  const onListen = (address: Deno.Addr): void => {
+    log("info", `Listening on ${addressText(address)}`);
+    if (isDeploy()) return;
+    stopAtSignals(app);
+    // The next request tries again.
+    app.start().catch(reportFailedStart);
+  };
+  Object.defineProperty(exported, "onListen", { value: onListen });
+}
+
+/** Stops an application that `deno serve` serves, where `onListen` is not called. */
 export function stopWithDenoServe(app: Servable): void {
-  if (!isDenoServe()) return;
+  if (isDenoServe()) stopAtSignals(app);
+}
+
+/**
+ * Stops an application on SIGINT or SIGTERM. Deno closes its server then and waits for the replies,
+ * but an event stream never ends by itself.
+ */
+function stopAtSignals(app: Servable): void {
+  if (served.has(app)) return;
+  served.add(app);
   new StopRequest().by.then(async () => {
     setEnding(app, true);
     const begin = performance.now();

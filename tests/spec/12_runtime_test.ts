@@ -111,6 +111,34 @@ export default app;
   });
 }
 
+Deno.test({
+  name: "deno serve: lifespans and consumers begin when it listens, and SIGTERM ends them, without permissions",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    const program = `${APP}
+import { SSE } from "${CORE}";
+const news = app.topic("news");
+app.get("/events", async () => SSE(news.subscribe()));
+news.consume("mail", { from: "earliest" }, async () => console.log("mailed"));
+app.lifespan(async function* () {
+  yield {};
+  console.log("unwound");
+});
+await news.publish("first");
+export default app;
+`;
+    const command = ["serve", "--host", "127.0.0.1", "--port", "0"];
+    await using child = await ChildProgram.start(program, { command, permissions: [] });
+    const port = await child.port();
+    await child.printed("mailed");
+    const events = await fetch(`http://127.0.0.1:${port}/events`);
+    child.signal("SIGTERM");
+    const { code, stdout, stderr } = await child.end();
+    await events.body?.cancel().catch(() => {});
+    assertEquals([code, stdout], [0, "mailed\nunwound\n"], stderr);
+  },
+});
+
 for (const format of ["text", "json"]) {
   Deno.test(`Log lines are one readable line or one JSON object, on stderr: ${format}`, async () => {
     await using child = await ChildProgram.start(RUNS, { env: { WEBFW_LOG: format } });
