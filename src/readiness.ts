@@ -71,7 +71,7 @@ export class Readiness implements ReservedPath {
     const { openState, stopping } = this.#progress;
     const isEnding = this.#app.background()?.isEnding === true || stopping.aborted;
     const isReady = !isEnding && openState !== undefined;
-    // Under `deno serve`, nothing else may start the application: it gets no request before this.
+    // Where no server of ours has started the application, or the start has failed, this tries it.
     if (!isReady && !isEnding) this.#app.start().catch(reportFailedStart);
     const headers = new Headers({ "content-type": "text/plain;charset=UTF-8", "cache-control": "no-store" });
     if (isEnding) headers.set("connection", "close");

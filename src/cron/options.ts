@@ -64,8 +64,8 @@ export interface DeclareCron<State> {
    * make the handler safe for that. A run that still goes on when the next time is due: the next is
    * skipped, and that is logged. An error is logged and reported, and the time is not tried again.
    *
-   * Crons begin when the application starts, which {@linkcode App.run} does, and under `deno serve`
-   * the first request. On Deno Deploy, the platform starts the application for them.
+   * Crons begin when the application starts: with {@linkcode App.run}, and when `deno serve`
+   * listens. On Deno Deploy, the platform starts the application for them.
    *
    * @param name The name, which identifies the cron on all nodes: 1 to 64 letters, digits, spaces,
    * hyphens and underscores. Applications that share a store need different names.
