@@ -18,13 +18,13 @@ import type { RouteInfo } from "./http/route_info.ts";
 import { Lifecycle, reportFailedStart } from "./lifecycle.ts";
 import type { Lifespan } from "./lifespan.ts";
 import { logFor, loggerOf, takeLogOf } from "./log.ts";
-import { checkOptions, quote } from "./options.ts";
+import { checkOptions } from "./options.ts";
 import type { Overridable } from "./override.ts";
 import type { Records } from "./records/records.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
 import { Dispatcher } from "./routing/dispatch.ts";
-import { errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
+import { checkErrorHandler, errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
 import { type AnyRoute, foldersOf, neededBy, Registry } from "./routing/registry.ts";
 import type { RegisterFiles } from "./routing/files.ts";
 import type { RegisterMount } from "./routing/mount.ts";
@@ -587,13 +587,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       throw new RouteError("frozen", "Cannot set the error handler: the application serves already");
     }
     if (this.#errorHandler) throw new RouteError("conflict", "Cannot set the error handler: there is one already");
-    if (typeof handler !== "function" || handler.length > 2) {
-      throw new TypeError(
-        `Cannot set the error handler: it must be a function of two arguments, got ${
-          typeof handler === "function" ? `one of ${(handler as ErrorHandler).length}` : quote(handler)
-        }; write (error, request) => …`,
-      );
-    }
+    checkErrorHandler(handler);
     if (shape !== undefined) checkErrorShape(shape);
     this.#errorHandler = handler;
     this.#documents.errors = shape ?? "undocumented";

@@ -21,6 +21,7 @@ import {
   type LatePage,
   pageKey,
 } from "./record.ts";
+import { newNodeName, Peers } from "./peers.ts";
 import { claimable, isElsewhere, isFull, isRisk, spaceIn, Step, type Tail } from "./step.ts";
 
 /** What a consumer needs. */
@@ -60,10 +61,6 @@ const MAX_PAUSE = 5_000;
 const SAFE_PART = 0.8;
 const RENEWAL_PART = 1 / 3;
 const LOOK_PART = 1 / 4;
-/** Who has not seen the record for longer counts the leases of the others anew. */
-const BLIND_PART = 1 / 2;
-/** How often at most: a store may always be slow. */
-const MAX_RENEWALS = 3;
 /** How long handlers have after their signals are aborted, and the last write of a stop. */
 const LAST_MS = 1_000;
 /** Why signals are aborted when the lease cannot be renewed. */
@@ -76,14 +73,6 @@ const SOON = 0.5;
 /** How many rounds of the loop may pass before others in this process have a turn. */
 const ROUNDS_OF_TURN = 100;
 
-/** When another node was seen to live. */
-interface Sighting {
-  readonly beat: number;
-  time: number;
-  /** How often its lease was counted anew since. */
-  renewals: number;
-}
-
 /** Claims messages, has them handled, and says so. */
 export class Consumer {
   readonly #setup: ConsumerSetup;
@@ -92,9 +81,7 @@ export class Consumer {
   readonly #hand: Hand;
   readonly #window: LogWindow;
   readonly #failures: Failures;
-  /** The name of this node, another one for each start. */
-  readonly #node = crypto.randomUUID().slice(0, 8);
-  readonly #sightings = new Map<string, Sighting>();
+  readonly #peers: Peers;
   readonly #opened = Promise.withResolvers<void>();
   #loop: Promise<void> | undefined;
   #unwatch: (() => void) | undefined;
@@ -102,6 +89,8 @@ export class Consumer {
   #cancelClose: (() => void) | undefined;
   #wake: () => void = () => {};
 
+  /** The name of this node, another one for each start. */
+  #node = "";
   #state: ConsumerState | undefined;
   #version: string | null = null;
   /**
@@ -138,6 +127,7 @@ export class Consumer {
     this.#clock = clock;
     this.#consumer = { topic: log.name, name };
     this.#window = new LogWindow({ store, log, keyOf: options.key });
+    this.#peers = new Peers(store, options.lease);
     this.#failures = new Failures({ consumer: this.#consumer, records, deadLetter, attempts: options.attempts });
     this.#hand = new Hand({
       ...options,
@@ -244,6 +234,7 @@ export class Consumer {
   }
 
   async #run(): Promise<void> {
+    this.#node = await newNodeName(this.#setup.store);
     for (let rounds = 1; !this.#isGone && !this.#isOver; rounds++) {
       // With a topic in memory nothing else ends a turn where handlers publish what they consume.
       if (rounds % ROUNDS_OF_TURN === 0) await new Promise<void>((resolve) => void this.#clock.after(0, resolve));
@@ -302,8 +293,7 @@ export class Consumer {
     if (this.#hand.size > 0 || this.#isOpenHere) {
       times.push(this.#isHeld ? this.#renewed.now + lease * RENEWAL_PART : -Infinity);
     }
-    for (const { time } of this.#sightings.values()) times.push(time + lease);
-    times.push(this.#whenToClaim(state));
+    times.push(this.#peers.nextEnd, this.#whenToClaim(state));
     return Math.max(this.#restUntil, Math.min(...times));
   }
 
@@ -346,8 +336,7 @@ export class Consumer {
     const { lease } = this.#setup.options;
     if (!this.#isHeld) this.#hand.cut(AWAY);
     const now = this.#clock.now();
-    const hasEnded = (node: string) => now - (this.#sightings.get(node)?.time ?? now) >= lease;
-    if (this.#isLookDue(now) || [...this.#sightings.keys()].some(hasEnded)) await this.#refresh();
+    if (this.#isLookDue(now) || this.#peers.nextEnd <= now) await this.#refresh();
     await this.#window.settled();
     this.#alignWindow();
     const isWanted = this.#room > this.#window.messages.length && !isElsewhere(this.#state!, this.#node);
@@ -362,7 +351,7 @@ export class Consumer {
       tail: this.#tail,
     });
     step.acknowledge();
-    await step.takeOver(hasEnded, (range) => this.#window.readRange(range));
+    await step.takeOver((node) => this.#peers.hasEnded(node, now), (range) => this.#window.readRange(range));
     const takenPage = await this.#movePages(step);
     this.#claim(step);
     if (this.#lastError !== undefined) step.state.lastError = this.#lastError;
@@ -520,6 +509,7 @@ export class Consumer {
       this.#accept(state, version);
       break;
     }
+    await this.#peers.ask();
     await this.#deleteStrays();
     this.#opened.resolve();
   }
@@ -568,18 +558,9 @@ export class Consumer {
     this.#state = state;
     this.#version = version;
     const now = this.#clock.now();
-    // The store was away, or this process stood still: the others may not have been able to renew.
-    const wasBlind = now - this.#seenAt > this.#setup.options.lease * BLIND_PART;
+    const others = Object.entries(state.nodes).filter(([node]) => node !== this.#node);
+    this.#peers.see(new Map(others), now, this.#seenAt);
     this.#seenAt = now;
-    for (const sighting of wasBlind ? this.#sightings.values() : []) {
-      if (sighting.renewals++ < MAX_RENEWALS) sighting.time = now;
-    }
-    for (const [node, beat] of Object.entries(state.nodes)) {
-      if (node !== this.#node && this.#sightings.get(node)?.beat !== beat) {
-        this.#sightings.set(node, { beat, time: now, renewals: 0 });
-      }
-    }
-    for (const node of this.#sightings.keys()) if (!(node in state.nodes)) this.#sightings.delete(node);
     this.#hasParked = this.#hasKeys && state.late.some(({ node, due }) => node === "" && due === 0);
     this.#alignWindow();
   }

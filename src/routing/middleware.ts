@@ -76,6 +76,19 @@ export function checkMiddleware(middleware: unknown): Middleware {
   return middleware as Middleware;
 }
 
+/**
+ * Checks the handler of errors.
+ *
+ * @throws {TypeError} If it is no function of at most two arguments.
+ */
+export function checkErrorHandler(handler: unknown): void {
+  if (typeof handler === "function" && handler.length <= 2) return;
+  const given = typeof handler === "function" ? `one of ${handler.length}` : quote(handler);
+  throw new TypeError(
+    `Cannot set the error handler: it must be a function of two arguments, got ${given}; write (error, request) => …`,
+  );
+}
+
 /** A step of a reply on its way from the handler to the server. */
 export type ReplyStep = (context: RequestContext, response: Response) => Response;
 

@@ -103,6 +103,14 @@ class DurableStore implements TopicStore {
     return await (await this.#load()).openRecords();
   }
 
+  async processName(): Promise<string | undefined> {
+    return await (await this.#load()).processName?.();
+  }
+
+  async hasEnded(processName: string): Promise<boolean> {
+    return await (await this.#load()).hasEnded?.(processName) ?? false;
+  }
+
   /** Closes the store. If it could not be loaded, there is nothing to close. */
   async close(): Promise<void> {
     const store = await this.#store?.catch(() => undefined);

@@ -245,6 +245,18 @@ export interface TopicStore {
    */
   openRecords?(): Promise<RecordStore>;
 
+  /**
+   * A name of this process, of which other processes can ask whether it has ended. Undefined if
+   * they cannot.
+   */
+  processName?(): Promise<string | undefined>;
+
+  /**
+   * Whether the process with a name has certainly ended, so that nobody has to wait for its lease.
+   * False if that is not known.
+   */
+  hasEnded?(processName: string): Promise<boolean>;
+
   /** Ends everything in progress. No method may be called afterwards. */
   close(): Promise<void>;
 }

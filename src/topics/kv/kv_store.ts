@@ -20,6 +20,7 @@ import { Connection, type ConnectionOptions } from "./connection.ts";
 import { Incarnations } from "./incarnation.ts";
 import { KvRecords } from "./kv_records.ts";
 import { KvLogReader, toLog } from "./log_reader.ts";
+import type { ProcessLock } from "./process_lock.ts";
 import { RetentionWorker } from "./retention_worker.ts";
 
 /**
@@ -35,6 +36,8 @@ export interface KvStoreOptions extends ConnectionOptions {
   readonly interval: number;
   /** The time in milliseconds since 1970, in place of that of the database. */
   readonly now?: () => number;
+  /** The locks of the processes that share a file. */
+  readonly processLock?: ProcessLock;
 }
 
 /** Keeps logs in a database. */
@@ -51,9 +54,10 @@ export class KvStore implements TopicStore {
   readonly #notifier: ChangeNotifier;
   readonly #retention: RetentionWorker;
   readonly #records: KvRecords;
+  readonly #processLock: ProcessLock | undefined;
 
   /** Opens nothing yet. */
-  constructor({ openWatching, interval, now, ...options }: KvStoreOptions) {
+  constructor({ openWatching, interval, now, processLock, ...options }: KvStoreOptions) {
     const connection = this.#connection = new Connection(options);
     const watching = this.#watching = openWatching &&
       new Connection({ ...options, open: openWatching, isLogged: false });
@@ -66,6 +70,7 @@ export class KvStore implements TopicStore {
     this.#notifier = new ChangeNotifier(connection, watching, incarnations, interval);
     this.#retention = new RetentionWorker(connection, incarnations, newReader(), TRIM_INTERVAL, time);
     this.#records = new KvRecords(connection, incarnations, time);
+    this.#processLock = processLock;
   }
 
   open(): Promise<void> {
@@ -109,8 +114,16 @@ export class KvStore implements TopicStore {
     return this.#records;
   }
 
+  async processName(): Promise<string | undefined> {
+    return await this.#processLock?.name();
+  }
+
+  async hasEnded(processName: string): Promise<boolean> {
+    return await this.#processLock?.hasEnded(processName) ?? false;
+  }
+
   async close(): Promise<void> {
-    await Promise.all([this.#notifier.close(), this.#retention.close()]);
+    await Promise.all([this.#notifier.close(), this.#retention.close(), this.#processLock?.close()]);
     // The lease is given back in one attempt: if the database is away, others wait for it.
     await Promise.all([this.#retention.release(), this.#connection.close(), this.#watching?.close()]);
     await this.#notifier.ended();

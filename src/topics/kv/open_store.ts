@@ -13,6 +13,7 @@ import { KvStore } from "./kv_store.ts";
 import { NetworkClient } from "./network_client.ts";
 import { ClientMissingError, PACKAGE } from "./npm_client.ts";
 import { hasOwnClient, IN_MEMORY, openFile, pathOf } from "./open_file.ts";
+import { ProcessLock } from "./process_lock.ts";
 
 const TOKEN = "DENO_KV_ACCESS_TOKEN";
 
@@ -34,8 +35,8 @@ export function openStore(location: KvLocation, now?: () => number): KvStore {
   if ("path" in location) {
     const path = pathOf(location);
     // A database in memory would be empty when it is opened again.
-    const timeout = path === IN_MEMORY ? { requestTimeout: LONGEST } : {};
-    return new KvStore({ name: path, interval: FILE_INTERVAL, ...time, open: () => openFile(location), ...timeout });
+    const ofFile = path === IN_MEMORY ? { requestTimeout: LONGEST } : { processLock: new ProcessLock(path) };
+    return new KvStore({ name: path, interval: FILE_INTERVAL, ...time, open: () => openFile(location), ...ofFile });
   }
   const isAttached = "isAttached" in location;
   const open = isAttached ? openAttached : (signal: AbortSignal) => openDatabase(location, signal);

@@ -92,6 +92,11 @@ export class ChildProgram implements AsyncDisposable {
     await this.#until(new RegExp(`^${line}\n`, "m"));
   }
 
+  /** Waits until its output matches. */
+  found(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#until(pattern);
+  }
+
   /** Sends a signal. */
   signal(signal: Deno.Signal): void {
     this.#child.kill(signal);

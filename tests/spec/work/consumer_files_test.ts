@@ -89,6 +89,33 @@ test("`under kill -9 of nodes`: what a node had is handled by another one", asyn
   await app.stop();
 });
 
+test("on a file, the next process goes on at once after kill -9, also with new messages", async (topics) => {
+  const seen: number[] = [];
+  // Nobody would wait for the end of this lease.
+  const options = { lease: "1h", concurrency: 1 } as const;
+  await using program = await ChildProgram.start(
+    `import { App } from "${CORE}";
+    const app = new App({ topics: ${JSON.stringify(topics)} });
+    const orders = app.topic("orders", { durable: true });
+    orders.consume("mail", ${JSON.stringify(options)}, () => {
+      console.log("begun");
+      return new Promise(() => {});
+    });
+    await app.start();
+    await orders.publish(7);
+    setInterval(() => {}, 1000);`,
+  );
+  await program.printed("begun");
+  program.signal("SIGKILL");
+  await program.end();
+  const { app, orders } = appOf(topics, (data) => seen.push(data), options);
+  await app.start();
+  await orders.publish(8);
+  await until(() => seen.length === 2);
+  assertEquals(seen.toSorted(), [7, 8]);
+  await app.stop();
+});
+
 test("`--retry orders/mail` redelivers failures; one whose message is no longer kept says so", async (topics) => {
   const seen: number[] = [];
   let isBroken = true;

@@ -1,0 +1,84 @@
+/** The other nodes of a consumer: which of them live, and which have ended. */
+import type { TopicStore } from "../topics/store.ts";
+
+/** Who has not seen the record for this part of a lease counts the leases of the others anew. */
+const BLIND_PART = 1 / 2;
+/** How often at most: a store may always be slow. */
+const MAX_RENEWALS = 3;
+/** What is between the name of a process and the rest of the name of its node. */
+const SEPARATOR = ".";
+
+/** What a store knows of processes. */
+type ProcessStore = Pick<TopicStore, "processName" | "hasEnded">;
+
+/** When another node was seen to live. */
+interface Sighting {
+  readonly beat: number;
+  time: number;
+  /** How often its lease was counted anew since. */
+  renewals: number;
+}
+
+/** Makes the name of a node, which begins with that of its process if the store has one. */
+export async function newNodeName(store: ProcessStore): Promise<string> {
+  const id = crypto.randomUUID();
+  const process = await store.processName?.().catch(() => undefined);
+  return process === undefined ? id.slice(0, 8) : process + SEPARATOR + id.slice(0, 4);
+}
+
+/** What one node knows of the others. Times are in milliseconds on its clock that nobody sets. */
+export class Peers {
+  readonly #store: ProcessStore;
+  readonly #lease: number;
+  readonly #sightings = new Map<string, Sighting>();
+  /** Those whose processes have ended. */
+  readonly #ended = new Set<string>();
+
+  constructor(store: ProcessStore, lease: number) {
+    this.#store = store;
+    this.#lease = lease;
+  }
+
+  /**
+   * Takes note of the record.
+   *
+   * @param nodes The beats of all other nodes that hold something.
+   * @param now When it was read.
+   * @param before When it was read before.
+   */
+  see(nodes: ReadonlyMap<string, number>, now: number, before: number): void {
+    // The store was away, or this process stood still: the others may not have been able to renew.
+    const wasBlind = now - before > this.#lease * BLIND_PART;
+    for (const sighting of wasBlind ? this.#sightings.values() : []) {
+      if (sighting.renewals++ < MAX_RENEWALS) sighting.time = now;
+    }
+    for (const [node, beat] of nodes) {
+      if (this.#sightings.get(node)?.beat !== beat) this.#sightings.set(node, { beat, time: now, renewals: 0 });
+    }
+    for (const node of this.#sightings.keys()) {
+      if (nodes.has(node)) continue;
+      this.#sightings.delete(node);
+      this.#ended.delete(node);
+    }
+  }
+
+  /** Asks the store which of them have ended: their leases need not be waited for. */
+  async ask(): Promise<void> {
+    for (const node of this.#sightings.keys()) {
+      const [process, rest] = node.split(SEPARATOR);
+      if (rest !== undefined && await this.#store.hasEnded?.(process!)) this.#ended.add(node);
+    }
+  }
+
+  /** Whether a node has ended: its process has, or its lease. */
+  hasEnded(node: string, now: number): boolean {
+    return this.#ended.has(node) || now - (this.#sightings.get(node)?.time ?? now) >= this.#lease;
+  }
+
+  /** When the next lease ends; `Infinity` if there is none. */
+  get nextEnd(): number {
+    let next = Infinity;
+    for (const { time } of this.#sightings.values()) next = Math.min(next, time + this.#lease);
+    return next;
+  }
+}
