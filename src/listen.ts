@@ -4,7 +4,7 @@
 import { CannotStartError } from "./errors.ts";
 import { HttpServer, type ListenOptions } from "./http_server.ts";
 import { log } from "./log.ts";
-import { readVariable } from "./runtime.ts";
+import { mayRead, readVariable } from "./runtime.ts";
 
 /**
  * Where a server listens.
@@ -66,7 +66,7 @@ export function openServer(options: ListenOptions, handler: Deno.ServeHandler): 
     const { path, hostname = "", port } = options;
     const address = path ?? `${inUrl(hostname)}:${port}`;
     const obstacle = path === undefined && error instanceof Deno.errors.NotCapable
-      ? `the program may not, allow it by --allow-net=${address}`
+      ? `the program may not, allow it by --allow-net=${address}${unreadHint()}`
       : obstacleOf(error, path === undefined ? "port" : "path");
     if (obstacle === undefined || !(error instanceof Error)) throw error;
     error.message = `Cannot listen on ${address}: ${obstacle}`;
@@ -74,6 +74,12 @@ export function openServer(options: ListenOptions, handler: Deno.ServeHandler): 
     error.stack = `${error.name}: ${error.message}`;
     throw error;
   }
+}
+
+/** What else may be missing: variables that cannot be read count as not set. */
+function unreadHint(): string {
+  const unread = ["PORT", "WEBFW_HOST"].filter((name) => !mayRead(name));
+  return unread.length === 0 ? "" : `, and by --allow-env=${unread.join()} where they name another address`;
 }
 
 /** Why the system refuses an address, and the cure; undefined for other errors. */

@@ -1,7 +1,7 @@
 // Section 9 of the contract, safety: a start removes the files that an earlier process left, and no
 // others.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
@@ -104,4 +104,25 @@ Deno.test({
     }
     assertEquals(namesIn(folder.path), ["webfw-upload-dead"]);
   },
+});
+
+Deno.test("Where files cannot be kept, the log names the folder and the cure, and the client gets a 500", async () => {
+  await using folder = await TemporaryFolder.make();
+  const program = `
+import { App, Form, UploadFile } from "${CORE}";
+import * as v from "npm:valibot@^1.5.0";
+const app = new App();
+app.post("/", { form: Form(v.object({ file: UploadFile })) }, async (_request, { form }) => form.file.size);
+await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
+`;
+  const missing = folder.within("missing");
+  await using child = await ChildProgram.start(program, { env: { TMPDIR: missing } });
+  const body = new FormData();
+  body.append("file", new File([new Uint8Array(2_000_000)], "large.bin"));
+  const reply = await fetch(`http://127.0.0.1:${await child.port()}`, { method: "POST", body });
+  assertEquals([reply.status, (await reply.json()).detail], [500, "Internal Server Error"]);
+  child.signal("SIGTERM");
+  const { stderr } = await child.end();
+  assertStringIncludes(stderr, `Cannot keep the files of a form in \\"${missing}\\": No such file or directory`);
+  assertStringIncludes(stderr, "; set TMPDIR to a folder with enough room");
 });

@@ -52,7 +52,7 @@ export class UploadStorage {
   /** Opens a file on disk; undefined without the permission. There is more memory then. */
   async openFile(): Promise<DiskFile | undefined> {
     if (this.#isOver) throw new Error("Cannot keep the files of a form: the request is over");
-    const opening = this.#makeFile();
+    const opening = this.#makeFile().catch(cannotKeep);
     this.#opening.add(opening);
     try {
       return await opening;
@@ -137,15 +137,25 @@ export class UploadWriter {
         `Cannot keep the files of a form: they take more than ${MEMORY_WITHOUT_DISK} bytes of memory, allow the program to read and write "${temporaryFolder()}"`,
       );
     }
-    for (const chunk of this.#chunks) await writeAll(this.#disk.file, chunk);
-    await writeAll(this.#disk.file, next);
+    for (const chunk of [...this.#chunks, next]) await writeAll(this.#disk.file, chunk);
     this.#chunks = [];
     this.#storage.reserve(-this.#inMemory);
   }
 }
 
 async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
-  for (let written = 0; written < bytes.length;) written += await file.write(bytes.subarray(written));
+  for (let written = 0; written < bytes.length;) {
+    written += await file.write(bytes.subarray(written)).catch(cannotKeep);
+  }
+}
+
+/** Says where files are kept, and how to choose another place: the disk may be full or read-only. */
+function cannotKeep(cause: unknown): never {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  throw new Error(
+    `Cannot keep the files of a form in "${temporaryFolder()}": ${reason}; set TMPDIR to a folder with enough room`,
+    { cause },
+  );
 }
 
 const inUse = new Set<UploadFolder>();

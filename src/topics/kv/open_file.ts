@@ -142,6 +142,10 @@ async function makeFolder(path: string): Promise<void> {
 function reasonOfFile(error: unknown): string {
   const reason = reasonOf(error);
   if (reason.includes("is not a database")) return "it is no database, name another file";
+  if (reason.includes("readonly database")) return "this user may not write it, change its owner or name another file";
+  if (error instanceof Deno.errors.PermissionDenied) {
+    return `${reason}; name a file in a folder that this user may write`;
+  }
   if (!reason.startsWith("unable to open database file")) return reason;
   return "it cannot be read and written, name a file in a folder that can";
 }

@@ -124,7 +124,7 @@ Deno.test("An address that the program may not listen on is one line that names 
     [code, stderr],
     [
       1,
-      "error: Uncaught (in promise) NotCapable: Cannot listen on 127.0.0.1:0: the program may not, allow it by --allow-net=127.0.0.1:0\n",
+      "error: Uncaught (in promise) NotCapable: Cannot listen on 127.0.0.1:0: the program may not, allow it by --allow-net=127.0.0.1:0, and by --allow-env=WEBFW_HOST where they name another address\n",
     ],
   );
 });

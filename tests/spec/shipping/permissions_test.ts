@@ -87,6 +87,16 @@ const CASES: readonly Case[] = [
     ignore: Deno.build.os !== "linux",
   },
   {
+    row: "keeps them in the folder of `TMPDIR` meanwhile",
+    named: (folder) => ({ "/srv/tmp": folder }),
+    program: (folder) =>
+      `app.post("/", { form: Form(v.object({ file: UploadFile })) }, async () => {
+        const names = Array.from(Deno.readDirSync("${folder}"), ({ name }) => name);
+        if (!names.some((name) => name.startsWith("webfw-upload-"))) throw new Error(names.join());
+      });`,
+    requests: (origin) => [upload(origin)],
+  },
+  {
     row: "keeps uploads by `save`",
     named: (folder) => ({ pictures: folder }),
     program: (folder) =>
@@ -133,7 +143,7 @@ for (const { row, named, program, requests, logs, ignore = false } of CASES) {
       await app.run({ port: ${port}, onListen: ({ port }) => console.log("port " + port) });`;
     await using child = await ChildProgram.start(source, {
       permissions: ["--no-prompt", ...flags.split(" ")],
-      env: { WEBFW_TOPICS: folder.within("topics.sqlite"), WEBFW_LOG: "json" },
+      env: { WEBFW_TOPICS: folder.within("topics.sqlite"), WEBFW_LOG: "json", TMPDIR: folder.path },
       folder: folder.path,
     });
     const origin = `http://127.0.0.1:${await child.port()}`;
