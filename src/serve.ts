@@ -9,7 +9,7 @@ import { redactUrl } from "./redaction.ts";
 import type { ListenOptions } from "./http_server.ts";
 import { reportFailedStart } from "./lifecycle.ts";
 import { addressText, type ListenAddress, listenOptions, openServer } from "./listen.ts";
-import { log } from "./log.ts";
+import { log, logFor } from "./log.ts";
 import { checkOptions, type OptionNames, quote } from "./options.ts";
 import type { Readiness } from "./readiness.ts";
 import { withSentTags } from "./sent_tags.ts";
@@ -239,8 +239,8 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
 }
 
-/** What `deno serve` serves already, and so needs no second listener. */
-const served = new WeakSet<Servable>();
+/** What `deno serve` serves already, and so needs no second listener, and who stops it. */
+const served = new WeakMap<Servable, Promise<Stopper>>();
 
 /**
  * Starts an application when `deno serve` listens: Deno then calls the own property `onListen` of
@@ -253,11 +253,14 @@ export function startWithDenoServe(exported: object, app: Servable): void {
   const onListen = (address: Deno.Addr): void => {
     log("info", `Listening on ${addressText(address)}`);
     if (isDeploy()) return;
-    stopAtSignals(app);
+    const requested = stopAtSignals(app);
+    const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
     // The next request tries again.
-    app.start().catch(reportFailedStart);
+    endOfStart(app.start(), requested, grace).catch(reportFailedStart);
   };
-  Object.defineProperty(exported, "onListen", { value: onListen });
+  // A program may have its own one.
+  const value = (address: Deno.Addr) => logFor(exported, () => onListen(address));
+  Object.defineProperty(exported, "onListen", { value, configurable: true, writable: true });
 }
 
 /** Stops an application that `deno serve` serves, where `onListen` is not called. */
@@ -269,10 +272,12 @@ export function stopWithDenoServe(app: Servable): void {
  * Stops an application on SIGINT or SIGTERM. Deno closes its server then and waits for the replies,
  * but an event stream never ends by itself.
  */
-function stopAtSignals(app: Servable): void {
-  if (served.has(app)) return;
-  served.add(app);
-  new StopRequest().by.then(async () => {
+function stopAtSignals(app: Servable): Promise<Stopper> {
+  const known = served.get(app);
+  if (known) return known;
+  const { by } = new StopRequest();
+  served.set(app, by);
+  by.then(async () => {
     setEnding(app, true);
     const begin = performance.now();
     const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
@@ -286,6 +291,7 @@ function stopAtSignals(app: Servable): void {
     // Deno (2.9) does not end the process: timers of the program would keep it.
     Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, begin + grace - performance.now())));
   });
+  return by;
 }
 
 /**

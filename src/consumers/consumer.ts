@@ -293,7 +293,7 @@ export class Consumer {
     if (this.#hand.size > 0 || this.#isOpenHere) {
       times.push(this.#isHeld ? this.#renewed.now + lease * RENEWAL_PART : -Infinity);
     }
-    times.push(this.#peers.nextEnd, this.#whenToClaim(state));
+    times.push(this.#peers.nextEnd, this.#peers.nextAsk, this.#whenToClaim(state));
     return Math.max(this.#restUntil, Math.min(...times));
   }
 
@@ -337,6 +337,7 @@ export class Consumer {
     if (!this.#isHeld) this.#hand.cut(AWAY);
     const now = this.#clock.now();
     if (this.#isLookDue(now) || this.#peers.nextEnd <= now) await this.#refresh();
+    await this.#peers.ask(now);
     await this.#window.settled();
     this.#alignWindow();
     const isWanted = this.#room > this.#window.messages.length && !isElsewhere(this.#state!, this.#node);
@@ -509,7 +510,6 @@ export class Consumer {
       this.#accept(state, version);
       break;
     }
-    await this.#peers.ask();
     await this.#deleteStrays();
     this.#opened.resolve();
   }

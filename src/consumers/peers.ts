@@ -5,6 +5,8 @@ import type { TopicStore } from "../topics/store.ts";
 const BLIND_PART = 1 / 2;
 /** How often at most: a store may always be slow. */
 const MAX_RENEWALS = 3;
+/** How often the store is asked whether others have ended, in milliseconds. */
+const ASK_PAUSE = 1_000;
 /** What is between the name of a process and the rest of the name of its node. */
 const SEPARATOR = ".";
 
@@ -22,7 +24,12 @@ interface Sighting {
 /** Makes the name of a node, which begins with that of its process if the store has one. */
 export async function newNodeName(store: ProcessStore): Promise<string> {
   const id = crypto.randomUUID();
-  const process = await store.processName?.().catch(() => undefined);
+  let process: string | undefined;
+  try {
+    process = await store.processName?.();
+  } catch {
+    // The lease says when it has ended.
+  }
   return process === undefined ? id.slice(0, 8) : process + SEPARATOR + id.slice(0, 4);
 }
 
@@ -33,6 +40,7 @@ export class Peers {
   readonly #sightings = new Map<string, Sighting>();
   /** Those whose processes have ended. */
   readonly #ended = new Set<string>();
+  #askedAt = -Infinity;
 
   constructor(store: ProcessStore, lease: number) {
     this.#store = store;
@@ -63,11 +71,20 @@ export class Peers {
   }
 
   /** Asks the store which of them have ended: their leases need not be waited for. */
-  async ask(): Promise<void> {
-    for (const node of this.#sightings.keys()) {
-      const [process, rest] = node.split(SEPARATOR);
-      if (rest !== undefined && await this.#store.hasEnded?.(process!)) this.#ended.add(node);
+  async ask(now: number): Promise<void> {
+    if (now < this.nextAsk) return;
+    this.#askedAt = now;
+    for (const node of [...this.#sightings.keys()]) {
+      const process = this.#processOf(node);
+      // Where the store cannot say, the lease counts.
+      if (process !== undefined && await this.#store.hasEnded!(process).catch(() => false)) this.#ended.add(node);
     }
+  }
+
+  /** The name of the process of a node, of which the store can be asked. */
+  #processOf(node: string): string | undefined {
+    const [process, rest] = node.split(SEPARATOR);
+    return rest === undefined || !this.#store.hasEnded ? undefined : process;
   }
 
   /** Whether a node has ended: its process has, or its lease. */
@@ -75,9 +92,15 @@ export class Peers {
     return this.#ended.has(node) || now - (this.#sightings.get(node)?.time ?? now) >= this.#lease;
   }
 
-  /** When the next lease ends; `Infinity` if there is none. */
+  /** When the store is to be asked next; `Infinity` if there is nobody to ask for. */
+  get nextAsk(): number {
+    const canAsk = [...this.#sightings.keys()].some((node) => this.#processOf(node) !== undefined);
+    return canAsk ? this.#askedAt + ASK_PAUSE : Infinity;
+  }
+
+  /** When the next of them ends by its lease, or has ended; `Infinity` if there is none. */
   get nextEnd(): number {
-    let next = Infinity;
+    let next = this.#ended.size > 0 ? -Infinity : Infinity;
     for (const { time } of this.#sightings.values()) next = Math.min(next, time + this.#lease);
     return next;
   }

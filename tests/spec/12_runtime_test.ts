@@ -1,6 +1,7 @@
 // Section 12 of the contract: the ways to start a program, each in its own process.
 
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { App } from "@webfw/core";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { exchange } from "./support/raw_connection.ts";
 
@@ -137,6 +138,44 @@ export default app;
     await events.body?.cancel().catch(() => {});
     assertEquals([code, stdout], [0, "mailed\nunwound\n"], stderr);
   },
+});
+
+Deno.test({
+  name: "deno serve: a start that never ends does not outlive SIGTERM, and its log is that of the application",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    const program = `
+import { App } from "${CORE}";
+const app = new App({ log: ({ level, message }) => console.log(level, message) });
+app.lifespan(async function* () {
+  console.log("begun");
+  await new Promise((resolve) => setTimeout(resolve, 1e6));
+  yield {};
+});
+export default app;
+`;
+    const command = ["serve", "--host", "127.0.0.1", "--port", "0"];
+    await using child = await ChildProgram.start(program, { command, permissions: [] });
+    const port = await child.port();
+    await child.printed("begun");
+    child.signal("SIGTERM");
+    const { code, stdout, stderr } = await child.end();
+    const lines = [
+      `info Listening on http://127.0.0.1:${port}`,
+      "begun",
+      "error The start did not end in the grace period",
+    ];
+    assertEquals([code, stdout], [1, lines.join("\n") + "\n"], stderr);
+  },
+});
+
+Deno.test("an application may have an onListen of its own", () => {
+  const onListen = () => {};
+  assertEquals(Object.assign(new App(), { onListen }).onListen, onListen);
+  class Own extends App {
+    onListen = onListen;
+  }
+  assertEquals(new Own().onListen, onListen);
 });
 
 for (const format of ["text", "json"]) {

@@ -13,6 +13,8 @@ const NEW = ".new";
 const NAME = /^[0-9a-f]{8}$/;
 /** Files of processes that have ended are kept for so long, in milliseconds, for others to ask. */
 const KEPT = 3_600_000;
+/** What the file of a process says once another one has seen that it has ended. */
+const ENDED = "ended";
 
 /** The lock of this process, and those of the others. */
 export class ProcessLock {
@@ -65,13 +67,18 @@ export class ProcessLock {
     }
   }
 
-  /** Removes the files of processes that ended long ago. */
+  /**
+   * Removes the files of processes that ended long ago. Their files have the time of their start,
+   * so the time counts anew from when the first one sees that they have ended.
+   */
   async #sweep(): Promise<void> {
     for await (const { name } of Deno.readDir(this.#folder)) {
       const path = this.#pathOf(name);
-      const { mtime } = await Deno.stat(path).catch(() => ({ mtime: null }));
+      const { mtime, size } = await Deno.stat(path).catch(() => ({ mtime: null, size: 0 }));
       if (mtime === null || Date.now() - mtime.getTime() < KEPT) continue;
-      if (await isFree(path).catch(() => false)) await Deno.remove(path).catch(() => {});
+      if (!await isFree(path).catch(() => false)) continue;
+      const isNoted = size > 0 || !NAME.test(name);
+      await (isNoted ? Deno.remove(path) : Deno.writeTextFile(path, ENDED, { create: false })).catch(() => {});
     }
   }
 

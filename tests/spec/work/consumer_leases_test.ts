@@ -61,6 +61,59 @@ test("`a look` is `at most a quarter` of the lease, whenever the others begin an
   for (const time of times) assert(time >= 10_000 && time <= 10_000 * 1.25 + 50, `${times}`);
 });
 
+test("where a store tells which processes have ended, others do not wait for the lease, also when busy", async (setting) => {
+  for (const isBusy of [false, true]) {
+    const names = ["dead", "live"];
+    const ended = new Set<string>();
+    let asked = 0;
+    setting.store = Object.assign(new MemoryStore(), {
+      processName: () => Promise.resolve(names.shift()),
+      hasEnded: (name: string) => Promise.resolve(asked++ >= 0 && ended.has(name)),
+    });
+    const connection = new Switch();
+    const dead = await setting.node(never, { connection, concurrency: 1 });
+    await setting.publish("one");
+    await rest(1_000);
+    const seen: unknown[] = [];
+    const alive = await setting.node((data) => seen.push(data));
+    await rest(1_000);
+    assertEquals(seen, []);
+    connection.isAway = true;
+    ended.add("dead");
+    asked = 0;
+    for (let ms = 0; ms < 1_500; ms += 20) {
+      if (isBusy) await setting.publish("more");
+      await rest(20);
+    }
+    assert(seen.includes("one"), `${seen.length}`);
+    assert(asked <= 3, `${asked}`);
+    dead.abort();
+    await Promise.all([dead.stop(), alive.stop()]);
+  }
+});
+
+test("a store that fails to tell who has ended holds up nobody: the lease counts", async (setting) => {
+  const fail = () => {
+    throw new Error("no");
+  };
+  let starts = 0;
+  setting.store = Object.assign(new MemoryStore(), {
+    processName: () => starts++ === 0 ? Promise.resolve("dead") : fail(),
+    hasEnded: async () => fail(),
+  });
+  const connection = new Switch();
+  const dead = await setting.node(never, { connection });
+  await setting.publish("one");
+  await rest(1_000);
+  const seen: unknown[] = [];
+  const alive = await setting.node((data) => seen.push(data));
+  connection.isAway = true;
+  await rest(13_000);
+  assertEquals(seen, ["one"]);
+  dead.abort();
+  await Promise.all([dead.stop(), alive.stop()]);
+});
+
 test("what is published after a node is gone that waited for it is handled within the lease and a look", async (setting) => {
   const connection = new Switch();
   const seen: [string, unknown, number][] = [];

@@ -70,14 +70,37 @@ Deno.test("files of processes that ended long ago are removed, and others are ke
   const name = (await live.name())!;
   const inFolder = (file: string) => join(`${path}.processes`, file);
   const old = new Date(Date.now() - 2 * 3_600_000);
+  const filesAfterStart = async () => {
+    for (const file of ["0000000a", name]) await Deno.utime(inFolder(file), old, old);
+    const lock = new ProcessLock(path);
+    const own = (await lock.name())!;
+    const files = (await Array.fromAsync(Deno.readDir(`${path}.processes`))).map((entry) => entry.name);
+    assert(await lock.hasEnded("0000000c"));
+    await lock.close();
+    return files.filter((file) => file !== own).sort();
+  };
   for (const file of ["0000000a", "0000000b.new", "0000000c"]) await Deno.writeTextFile(inFolder(file), "");
-  for (const file of ["0000000a", "0000000b.new", name]) await Deno.utime(inFolder(file), old, old);
-  const lock = new ProcessLock(path);
-  const own = (await lock.name())!;
-  const files = (await Array.fromAsync(Deno.readDir(`${path}.processes`))).map((entry) => entry.name);
-  assertEquals(files.sort(), ["0000000c", name, own].sort());
-  assert(await lock.hasEnded("0000000c"));
-  await Promise.all([lock.close(), live.close()]);
+  await Deno.utime(inFolder("0000000b.new"), old, old);
+  // How long ago a process ended is not known before somebody has seen that it has.
+  assertEquals(await filesAfterStart(), ["0000000a", "0000000c", name].sort());
+  assertEquals(await filesAfterStart(), ["0000000c", name].sort());
+  await live.close();
+});
+
+Deno.test("a process that was killed after days is known to have ended by whoever starts next", async () => {
+  await using folder = await TemporaryFolder.make();
+  const path = folder.within("a.sqlite");
+  await using program = await holder(path);
+  const name = (await program.found(/^name (\S+)\n/m))[1]!;
+  const old = new Date(Date.now() - 48 * 3_600_000);
+  await Deno.utime(join(`${path}.processes`, name), old, old);
+  program.signal("SIGKILL");
+  await program.end();
+  for (const lock of [new ProcessLock(path), new ProcessLock(path)]) {
+    await lock.name();
+    assert(await lock.hasEnded(name));
+    await lock.close();
+  }
 });
 
 Deno.test("without the permission for the folder, a process has no name, and is not asked", async () => {
