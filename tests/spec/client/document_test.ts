@@ -83,7 +83,10 @@ const WRONG: Readonly<Record<string, readonly [options: any, message: string]>> 
     { contact: { mail: "ada@shop.example" } },
     'the option "contact.mail" is unknown, the nearest is "contact.email"; there are name, url, email',
   ],
-  "a contact that is a text": [{ contact: "Ada" }, '"contact" must be an object, got string'],
+  "a contact that is a text": [
+    { contact: "Ada" },
+    '"contact" must be an object, got string; there are name, url, email',
+  ],
   "a license without name": [{ license: {} }, '"license.name" must be a text that is not empty, got undefined'],
   "a license with identifier and url": [
     { license: { name: "MIT", identifier: "MIT", url: "https://mit.example" } },
@@ -102,7 +105,10 @@ const WRONG: Readonly<Record<string, readonly [options: any, message: string]>> 
     '"externalDocs.url" must be a URL with its scheme, such as "https://shop.example/about", got undefined',
   ],
   "servers that are no list": [{ servers: { url: "/v1" } }, '"servers" must be a list of objects, got object'],
-  "a server that is a text": [{ servers: ["/v1"] }, '"servers[0]" must be an object, got string'],
+  "a server that is a text": [
+    { servers: ["/v1"] },
+    '"servers[0]" must be an object, got string; there are url, description, variables',
+  ],
   "a server of another scheme": [
     { servers: [{ url: "/v1" }, { url: "wss://shop.example" }] },
     '"servers[1].url" must be a URL of http or https, or a path, without query and fragment, got "wss://shop.example"',
