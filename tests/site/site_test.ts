@@ -43,12 +43,12 @@ browserTest('"as a static site … with search, dark mode and no broken link"', 
     for (const colorScheme of ["light", "dark"] as const) {
       await t.step(`${width} px, ${colorScheme}: no fault of accessibility, nothing beyond the screen`, async () => {
         const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-        // A narrow screen finds faults that only one page has.
+        // A narrow screen finds faults that only one page has. All have the same colors.
         const isEach = width === 390 && colorScheme === "dark";
         for (const path of isEach ? await builtPages() : PAGES) {
           await page.goto(base + path);
           await page.locator(`html[data-theme="${colorScheme}"]`).waitFor();
-          assertEquals(await violations(page), [], path);
+          assertEquals(await violations(page, PAGES.includes(path)), [], path);
           assertEquals(await page.evaluate("document.documentElement.scrollWidth"), width, path);
         }
         await page.close();
