@@ -161,8 +161,8 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
    * twice.
    *
    * It works from the start of the application, after its lifespans, until the application stops.
-   * While messages of a topic in memory are lost with the process, those of a durable topic wait for
-   * the next start. Messages that are older than the topic keeps are lost, handled or not.
+   * While messages of a topic in memory are lost with the process, those of a durable topic wait
+   * for the next start. Messages that are older than the topic keeps are lost, handled or not.
    *
    * @param name The name of the consumer, 1 to 64 characters without "/". It says which messages
    * are done: a consumer with another name begins anew.

@@ -208,7 +208,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     this.#writeTo(Deno.stdout, text);
   }
 
-  /** Writes a line to stderr. OpenTelemetry would take one of the console for an error of the program. */
+  /** Writes a line to stderr. OpenTelemetry would take one of the console for an error. */
   protected printLine(line: string): void {
     try {
       this.#writeTo(Deno.stderr, `${line}\n`);

@@ -149,7 +149,7 @@ async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Says where files are kept, and how to choose another place: the disk may be full or read-only. */
+/** Says where files are kept, and how to choose another place: the disk may be full. */
 function cannotKeep(cause: unknown): never {
   const reason = cause instanceof Error ? cause.message : String(cause);
   throw new Error(

@@ -36,6 +36,24 @@ function operate(app: App, action: "retry" | "remove", path: string): Promise<un
   return Reflect.get(app, Symbol.for("webfw.consumer"))(action, path);
 }
 
+/** Starts a process whose consumer has a message in hand, and never ends with it. */
+async function startBusy(topics: string, options: ConsumeOptions): Promise<ChildProgram> {
+  const program = await ChildProgram.start(
+    `import { App } from "${CORE}";
+    const app = new App({ topics: ${JSON.stringify(topics)} });
+    const orders = app.topic("orders", { durable: true });
+    orders.consume("mail", ${JSON.stringify(options)}, () => {
+      console.log("begun");
+      return new Promise(() => {});
+    });
+    await app.start();
+    await orders.publish(7);
+    setInterval(() => {}, 1000);`,
+  );
+  await program.printed("begun");
+  return program;
+}
+
 function test(title: string, body: (topics: string) => Promise<void>): void {
   Deno.test(title, async () => {
     using _log = new CapturedLog();
@@ -67,19 +85,7 @@ test("messages wait while no process runs, and are handled once by one of severa
 
 test("`under kill -9 of nodes`: what a node had is handled by another one", async (topics) => {
   const seen: number[] = [];
-  await using program = await ChildProgram.start(
-    `import { App } from "${CORE}";
-    const app = new App({ topics: ${JSON.stringify(topics)} });
-    const orders = app.topic("orders", { durable: true });
-    orders.consume("mail", { lease: "1s" }, () => {
-      console.log("begun");
-      return new Promise(() => {});
-    });
-    await app.start();
-    await orders.publish(7);
-    setInterval(() => {}, 1000);`,
-  );
-  await program.printed("begun");
+  await using program = await startBusy(topics, { lease: "1s" });
   program.signal("SIGKILL");
   const { app } = appOf(topics, (data, attempt) => seen.push(data, attempt), { lease: "1s" });
   await app.start();
@@ -93,19 +99,7 @@ test("on a file, the next process goes on at once after kill -9, also with new m
   const seen: number[] = [];
   // Nobody would wait for the end of this lease.
   const options = { lease: "1h", concurrency: 1 } as const;
-  await using program = await ChildProgram.start(
-    `import { App } from "${CORE}";
-    const app = new App({ topics: ${JSON.stringify(topics)} });
-    const orders = app.topic("orders", { durable: true });
-    orders.consume("mail", ${JSON.stringify(options)}, () => {
-      console.log("begun");
-      return new Promise(() => {});
-    });
-    await app.start();
-    await orders.publish(7);
-    setInterval(() => {}, 1000);`,
-  );
-  await program.printed("begun");
+  await using program = await startBusy(topics, options);
   program.signal("SIGKILL");
   await program.end();
   const { app, orders } = appOf(topics, (data) => seen.push(data), options);
