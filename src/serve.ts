@@ -239,7 +239,7 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
 }
 
-/** What `deno serve` serves already, and so needs no second listener, and who stops it. */
+/** Who asks applications of `deno serve` to stop. Each has one listener. */
 const served = new WeakMap<Servable, Promise<Stopper>>();
 
 /**

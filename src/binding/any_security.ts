@@ -162,7 +162,7 @@ function together(refusals: readonly Refusal[]): HTTPError {
     if (challenge !== null) headers.append("www-authenticate", challenge);
   }
   const sent = refusals.find(({ isSent }) => isSent);
-  // Whoever sent nothing learns of each way in.
+  // Who has sent no credentials is told each way in.
   const details = new Set(sent ? [sent.error.detail] : refusals.map(({ error }) => error.detail));
   return new HTTPError(401, [...details].join(". Or: "), { headers });
 }

@@ -91,12 +91,9 @@ export class MountRoute extends Route {
     const action = `mount at "${path}"`;
     const { strip = true } = readOptions(options, MOUNT_OPTIONS, action);
     if (typeof mounted !== "function") {
-      const cure = typeof mounted === "string"
-        ? "for a folder, use app.files"
-        : hasFetch(mounted)
-        ? "give its fetch, as in other.fetch"
-        : "write (request) => new Response(…)";
-      throw new TypeError(`Cannot ${action}: the handler must be a function, got ${quote(mounted)}; ${cure}`);
+      throw new TypeError(
+        `Cannot ${action}: the handler must be a function, got ${quote(mounted)}; ${cureFor(mounted)}`,
+      );
     }
     if (typeof strip !== "boolean") {
       throw new TypeError(`Cannot ${action}: "strip" must be true or false, got ${quote(strip)}`);
@@ -131,9 +128,11 @@ export class MountRoute extends Route {
   }
 }
 
-/** Whether a value is an application, of which only `fetch` can be mounted. */
-function hasFetch(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "fetch" in value;
+/** What to write in place of a value that is no function. */
+function cureFor(mounted: unknown): string {
+  if (typeof mounted === "string") return "for a folder, use app.files";
+  const isApplication = typeof mounted === "object" && mounted !== null && "fetch" in mounted;
+  return isApplication ? "give its fetch, as in other.fetch" : "write (request) => new Response(…)";
 }
 
 /** Makes the handler of a mount, which drops the first segments of the path. */

@@ -27,8 +27,8 @@ export class ProcessLock {
   }
 
   /**
-   * The name of this process, and locks it. Undefined where that is not possible: without the
-   * permission for the folder, or on a file system without locks.
+   * Locks a name for this process at the first call, and gives it. Undefined where that is not
+   * possible: without the permission for the folder, or on a file system without locks.
    */
   async name(): Promise<string | undefined> {
     return (await (this.#lock ??= this.#take().catch(() => undefined)))?.name;
