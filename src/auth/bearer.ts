@@ -1,4 +1,5 @@
 /** Bearer tokens (RFC 6750) that the application verifies. */
+import { subjectText } from "../binding/caller.ts";
 import type { Dependency, RequiredState } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
@@ -17,8 +18,9 @@ import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
  */
 export interface BearerOptions<Value> extends GuardOptions {
   /**
-   * Names whom a token belongs to, so that a renewed token is that of the same caller, for routes
-   * that are `idempotent`. By default each token is a caller of its own.
+   * Names the subject of a token, so that a renewed token is that of the same caller, for routes
+   * that are `idempotent`. By default each token is a caller of its own. A subject that is neither
+   * a string nor a number is a 500.
    *
    * @param value The value of the guard.
    */
@@ -77,7 +79,9 @@ export function bearer<Value, State = Record<string, unknown>>(
     security: readSecurity(declared, scheme),
     replies: [UNAUTHORIZED],
     isSent: hasAuthorization,
-    ...(subject && { callerOf: (_request, value) => String(subject(value as Value)) }),
+    ...(subject && {
+      callerOf: (_request, value) => subjectText(subject(value as Value), `"subject" of the guard "${scheme}"`),
+    }),
     resolve: async (request) => {
       const token = bearerToken(request, challenges);
       const value = await verify(token, request as HttpRequest<never>);

@@ -9,7 +9,6 @@ import {
   type NeededState,
   type PreparedDependency,
 } from "./dependency.ts";
-import { callerThrough } from "./caller.ts";
 import type { Mistake } from "../schema/schema.ts";
 import { InnerGuard, type Made, makeGuard, sharedDeps } from "./guard.ts";
 import { alternatives, type SecurityRequirement } from "./security.ts";
@@ -101,7 +100,7 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
   }
   const shared = new Map<PreparedDependency, string>();
   const inner = guards.map((guard) => new InnerGuard(guard, shared));
-  /** What the guard that let a request in is kept under. */
+  /** Where a request keeps the guard that admitted it. */
   const winners = {};
   const senders = guards.flatMap(({ isSent }) => isSent ?? []);
   return makeGuard({
@@ -113,10 +112,11 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
     inner: { guards, combine: (others) => anyGuard(others, count) },
     deps: sharedDeps(shared),
     isSent: senders.length < count ? undefined : (request) => senders.some((isSent) => isSent(request)),
-    callerOf: (request, value) => {
-      const winner = contextOf(request).kept.get(winners) as PreparedDependency;
-      const caller = callerThrough(winner, request, value);
-      return caller === undefined ? undefined : JSON.stringify([winner.name, caller]);
+    callerOf: async (request) => {
+      const { guard, made } = contextOf(request).kept.get(winners) as Winner;
+      const caller = await guard.callerOf(request, made);
+      // Two guards may have one name, and subjects of their own.
+      return caller === undefined ? undefined : JSON.stringify([inner.indexOf(guard), guard.dependency.name, caller]);
     },
     resolve: async (request, args) => {
       const made: Made = new Map();
@@ -125,7 +125,7 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
       for (const guard of inner) {
         try {
           const value = await guard.run(request, made, args);
-          contextOf(request).kept.set(winners, guard.dependency);
+          contextOf(request).kept.set(winners, { guard, made } satisfies Winner);
           return value;
         } catch (thrown) {
           // Only a refusal leads to the next guard; a fault must not be hidden.
@@ -139,6 +139,12 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
       throw redirection && isUnknown ? redirection : refusal;
     },
   });
+}
+
+/** The guard that admitted a request, and what the guards of this request have made. */
+interface Winner {
+  readonly guard: InnerGuard;
+  readonly made: Made;
 }
 
 /** The refusal of one guard. */

@@ -1,24 +1,54 @@
-/** Whom a guard has let in. */
+/** The caller that a guard has admitted: idempotency keys belong to callers. */
 import type { HttpRequest } from "../http/request.ts";
+import { quote } from "../options.ts";
 import type { PreparedDependency } from "./dependency.ts";
 
 /**
- * Names whom a guard has let in: as the guard says, or else by the credentials of its security
- * schemes. Undefined if the client has sent none.
+ * Names the caller that a guard has admitted: as the guard says, or else by the credentials of its
+ * security schemes, or else by the headers and cookies that it declares. Undefined if the client
+ * has sent none of them.
  *
- * @throws {TypeError} If they are no part of the request.
+ * @throws {TypeError} If no part of the request tells its callers apart.
  */
-export function callerThrough(guard: PreparedDependency, request: HttpRequest, value: unknown): string | undefined {
+export function callerThrough(
+  guard: PreparedDependency,
+  request: HttpRequest,
+  value: unknown,
+): string | undefined | Promise<string | undefined> {
   if (guard.callerOf) return guard.callerOf(request, value);
-  const found: string[] = [];
+  const found: (readonly [name: string, text: string])[] = [];
   for (const way of guard.security) {
-    for (const { scheme } of way.values()) {
+    for (const [name, { scheme }] of way) {
       if (scheme.type === "mutualTLS") throw unknownCaller(guard.name);
       const text = credentialsFor(scheme, request);
-      if (text) found.push(text);
+      if (text) found.push([name, text]);
     }
   }
+  // A proxy may have verified the caller, and sends the name in another header than the scheme's.
+  if (found.length === 0) found.push(...declaredInputs(guard, request));
   return found.length === 0 ? undefined : JSON.stringify(found);
+}
+
+function declaredInputs(
+  { options: { headers = {}, cookies = {} } }: PreparedDependency,
+  request: HttpRequest,
+): (readonly [name: string, text: string])[] {
+  const sent: (readonly [name: string, text: string | null | undefined])[] = [
+    ...Object.keys(headers).map((name) => [`header ${name}`, request.headers.get(name)] as const),
+    ...Object.keys(cookies).map((name) => [`cookie ${name}`, request.cookies[name]] as const),
+  ];
+  return sent.filter((input): input is readonly [string, string] => typeof input[1] === "string");
+}
+
+/**
+ * The text of a subject that a function of the program gave. 7 and "7" are two subjects.
+ *
+ * @param what The function, for messages.
+ * @throws {TypeError} If it is neither a string nor a number: all such callers would be one.
+ */
+export function subjectText(subject: unknown, what: string): string {
+  if (typeof subject === "string" || Number.isFinite(subject)) return JSON.stringify(subject);
+  throw new TypeError(`Cannot name the caller: ${what} must give a string or a number, got ${quote(subject)}`);
 }
 
 function unknownCaller(name: string): TypeError {

@@ -204,14 +204,17 @@ export interface PreparedDependency extends Dependency<unknown> {
   /** The guards that it runs itself; undefined if there are none. */
   readonly inner: InnerGuards | undefined;
   /**
-   * Names whom it lets in, given its value; undefined if it does not know. Without it, its callers
-   * are told apart by their credentials.
+   * Names the caller that it has admitted, given its value; undefined if it does not know. Without
+   * it, callers differ by their credentials.
    */
   readonly callerOf?: CallerOf | undefined;
 }
 
-/** Names the caller of a request that a guard has let in, by the value of the guard. */
-export type CallerOf = (request: HttpRequest, value: unknown) => string | undefined;
+/** Names the caller of a request that a guard has admitted, by the value of the guard. */
+export type CallerOf = (
+  request: HttpRequest,
+  value: unknown,
+) => string | undefined | Promise<string | undefined>;
 
 /** Guards inside of a guard. */
 export interface InnerGuards {

@@ -1,5 +1,6 @@
 /** Guards that the framework makes itself, in place of `dependency()`, and guards inside of them. */
 import type { HttpRequest } from "../http/request.ts";
+import { callerThrough } from "./caller.ts";
 import type { CallerOf, DeclaredReply, Dependency, InnerGuards, PreparedDependency, Start } from "./dependency.ts";
 import { resolveOne } from "./resolver.ts";
 import { ownerOf } from "./scope_guards.ts";
@@ -21,7 +22,7 @@ interface GuardParts<Value> {
   readonly starts?: readonly Start[];
   /** The guards that it runs itself. */
   readonly inner?: InnerGuards;
-  /** Names whom it lets in. */
+  /** Names the caller that it has admitted. */
   readonly callerOf?: CallerOf;
   /** Makes the value, or rejects; it never throws. */
   readonly resolve: (request: HttpRequest, args: Record<string, unknown>) => Promise<Value>;
@@ -118,6 +119,22 @@ export class InnerGuard {
     let value = made.get(this.dependency);
     if (!value) made.set(this.dependency, value = this.#make(request, made, shared));
     return value;
+  }
+
+  /**
+   * Names the caller that it has admitted, also by the guards that it needs: a role is no caller by
+   * itself. Undefined if none of them knows.
+   *
+   * @param made What such guards of this request have made.
+   */
+  async callerOf(request: HttpRequest, made: Made): Promise<string | undefined> {
+    const { dependency } = this;
+    const needs = [...this.#needs.values()].map((need) => need.callerOf(request, made));
+    const own = dependency.security.length === 0
+      ? undefined
+      : await callerThrough(dependency, request, await made.get(dependency));
+    const callers = [...await Promise.all(needs), own];
+    return callers.every((caller) => caller === undefined) ? undefined : JSON.stringify(callers);
   }
 
   async #make(request: HttpRequest, made: Made, shared: Readonly<Args>): Promise<unknown> {

@@ -1,4 +1,4 @@
-/** Whom a request comes from, as the guards of its route know it: keys belong to callers. */
+/** The caller of a request, as the guards of its route know it: keys belong to callers. */
 import { callerThrough } from "../binding/caller.ts";
 import type { PreparedDependency } from "../binding/dependency.ts";
 import type { Indices, Values } from "../binding/resolver.ts";
@@ -18,15 +18,15 @@ export interface RouteDependencies {
  * @param request The request.
  * @param values The values of the dependencies.
  * @param route The dependencies of the route.
- * @returns A text that differs between callers; `[]` if no guard knows one.
+ * @returns A string that differs between callers. Without guards, all are one caller.
  */
-export function callerOf(request: HttpRequest, values: Values, route: RouteDependencies): string {
-  const callers: string[][] = [];
+export async function callerOf(request: HttpRequest, values: Values, route: RouteDependencies): Promise<string> {
+  const callers: (readonly [guard: string, caller: string | null])[] = [];
   for (const dependency of route.dependencies) {
     if (dependency.security.length === 0) continue;
     const value = route.isSingle ? values : (values as readonly unknown[])[route.indices.get(dependency)!];
-    const caller = callerThrough(dependency, request, value);
-    if (caller !== undefined) callers.push([dependency.name, caller]);
+    // A guard that knows no caller is there, too: two guards may have one name.
+    callers.push([dependency.name, await callerThrough(dependency, request, value) ?? null]);
   }
   return JSON.stringify(callers);
 }

@@ -10,11 +10,10 @@ import { checkOptions, type OptionNames, quote } from "../options.ts";
  * dependencies.
  *
  * The first request with a key runs, after its guards and its input have been accepted. While it
- * runs, a repetition is refused with 409, and afterwards it gets the same reply, unless that was a
- * 5xx: then it runs again. A key that was used for other input is refused with 422. What is
- * compared is the validated input, so a default value that is new each time makes each request
- * another one. A body that the route does not declare is compared, too; read it by the methods of
- * the request.
+ * runs, a repetition is refused with 409, and afterwards it gets the same reply. A failure that may
+ * pass is not kept: a 5xx, 408, 409, 423, 425, 429, and any other with `Retry-After`. A key that
+ * was used for other input is refused with 422: the validated input is compared, so a default value
+ * that is new each time makes each request another one.
  *
  * The reply is read whole before it is sent, up to 1 MiB and for 30 seconds, and is kept where the
  * records of the application are, see {@linkcode Records}. Of a larger or slower one the status
@@ -65,9 +64,10 @@ export interface IdempotencyOptions<
    */
   required?: boolean;
   /**
-   * Names the caller, to whom keys belong. By default it is whom the guards of the route know: the
-   * issuer and the subject of `jwt`, the name of `basic`, the id of a session, and otherwise the
-   * credentials that the `security` of a guard names. A guard without `security` knows nobody.
+   * Names the caller: each has keys of its own, on each host. By default the guards of the route
+   * name it: by the issuer and the subject of `jwt`, the name of `basic`, the subject of a session
+   * or else its id, and otherwise by the credentials that the `security` of a guard names. A guard
+   * without `security` names no caller.
    *
    * @param request The request.
    * @param args The values of the dependencies.

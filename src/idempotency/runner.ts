@@ -35,7 +35,7 @@ export interface IdempotentRequest {
   /** Whether the body is a part of the input. If not, the handler may read it itself. */
   readonly isBodyDeclared: boolean;
   /** Names the caller. */
-  readonly caller: () => string;
+  readonly caller: () => string | Promise<string>;
   /** Runs the handler. It rejects with what the handler throws. */
   readonly answer: () => Promise<Response>;
   /** Makes the reply of an error. */
@@ -58,7 +58,7 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
     return await asked.answer();
   }
   const records = recordsOf(request.app.records, "idempotency");
-  const name = [hashOf(request.method, request.path, caller(), key)];
+  const name = [hashOf(request.method, request.url.host, request.path, await caller(), key)];
   const print = await fingerprintOf(request, input, isBodyDeclared);
   const kept: KeptRequest = { print, claim: crypto.randomUUID() };
   const context = contextOf(request);
@@ -200,14 +200,26 @@ class Claim {
   }
 }
 
-/** Runs the handler. What it does again after a failure, its reply says by a status from 500 on. */
+/** The failures of a client's request that may pass, beside those from 500 on. */
+const PASSING: ReadonlySet<number> = new Set([408, 409, 423, 425, 429]);
+
+/**
+ * Whether a reply says that the request failed now, and may succeed later. A success with
+ * `Retry-After`, such as a 202, is the effect itself.
+ */
+function saysTryAgain({ status, headers }: Response, further: Headers | undefined): boolean {
+  if (status < 400) return false;
+  return status >= 500 || PASSING.has(status) || headers.has("retry-after") || (further?.has("retry-after") ?? false);
+}
+
+/** Runs the handler, and keeps its reply unless that says to try again. */
 async function runFirst({ windowMs }: Idempotency, asked: IdempotentRequest, claim: Claim): Promise<Response> {
   const context = contextOf(asked.request);
   const before = new Headers(context.replyHeaders);
   let captured: CapturedReply;
   try {
     const response = await replyOf(asked);
-    if (response.status >= 500) {
+    if (saysTryAgain(response, context.replyHeaders)) {
       await quietly(context, () => claim.release());
       return response;
     }

@@ -1,10 +1,10 @@
 /** The answer of a route that runs once for each `Idempotency-Key`. */
+import { subjectText } from "../binding/caller.ts";
 import type { Values } from "../binding/resolver.ts";
 import { RouteError } from "../errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Idempotency } from "../idempotency/options.ts";
-import { quote } from "../options.ts";
 import type { ErrorBoundary } from "./middleware.ts";
 import type { Route } from "./route.ts";
 
@@ -40,7 +40,8 @@ export function idempotentAnswer(
       request,
       input,
       isBodyDeclared,
-      caller: () => by ? toCaller(by(request, args), name) : callerOf(request, values, binder),
+      caller: () =>
+        by ? subjectText(by(request, args), `"idempotent.by" of ${name}`) : callerOf(request, values, binder),
       answer: async () => {
         const result = await handler(request, args as never);
         if (result instanceof Error) throw result;
@@ -56,12 +57,6 @@ export function idempotentAnswer(
       toErrorReply,
     });
   };
-}
-
-/** A caller without a name would share the keys of all others without one. */
-function toCaller(by: unknown, route: string): string {
-  if (typeof by === "string" || Number.isFinite(by)) return JSON.stringify({ by });
-  throw new TypeError(`Cannot answer ${route}: "idempotent.by" must give a text or a number, got ${quote(by)}`);
 }
 
 /** Whether a result is a stream of values. It is not begun. */

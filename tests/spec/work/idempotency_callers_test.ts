@@ -1,6 +1,6 @@
 // Section 4 of the contract of work: "Keys belong to the caller".
 
-import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { anySecurity, App, type Dependency, dependency, RouteError, Router } from "@webfw/core";
 import { apiKey, basic, bearer, jwt, memorySessions, optional, recordSessions, session } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
@@ -67,6 +67,91 @@ Deno.test("the token of `bearer`, unless it has `subject: (value) => string`", a
     const runs: number[] = [];
     for (const token of tokens) runs.push(await ask(authorization(`Bearer ${token}`)));
     assertEquals(runs, [1, 1, 2]);
+  });
+});
+
+Deno.test("a `subject` that gives no string is a 500: callers without a name would share keys", async () => {
+  for (const subject of [undefined, null, NaN, {}, Promise.resolve("ada")]) {
+    using log = new CapturedLog();
+    const app = new App();
+    let runs = 0;
+    const user = bearer(async (token) => ({ token }), { subject: () => subject as never });
+    app.post("/", { deps: { user }, idempotent: "1h" }, async () => ++runs);
+    const ask = async (headers: Record<string, string>) => {
+      const response = await app.fetch(new Request("http://localhost/", { method: "POST", headers }));
+      await response.body?.cancel();
+      return response.status;
+    };
+    assertEquals(await ask({ ...authorization("Bearer ada"), "idempotency-key": "a" }), 500);
+    assertStringIncludes(log.text, "must give a string or a number, got");
+    assertEquals(await ask(authorization("Bearer ada")), 200);
+    assertEquals(runs, 1);
+    await app.stop();
+  }
+});
+
+Deno.test('7 and "7" are two subjects', () =>
+  counting({ user: bearer(async (token) => token, { subject: (token) => token === "n" ? 7 : "7" }) }, async (ask) => {
+    assertEquals([await ask(authorization("Bearer n")), await ask(authorization("Bearer s"))], [1, 2]);
+  }));
+
+Deno.test("a role is no caller by itself: the guards that it needs are, also within `anySecurity`", async () => {
+  const user = bearer(async (token) => ({ id: token.split("-")[0]! }), { subject: ({ id }) => id });
+  const clerk = dependency({ deps: { user } }, async (_request, { user }) => user);
+  const chief = dependency({ deps: { clerk } }, async (_request, { clerk }) => clerk);
+  const key = apiKey(async (key) => key, { in: "header", name: "x-key" });
+  for (const guard of [chief, anySecurity(chief, key), anySecurity(key, chief), optional(anySecurity(user, key))]) {
+    await counting({ guard }, async (ask) => {
+      const runs: number[] = [];
+      for (const token of ["ada-1", "grace-1", "ada-2"]) runs.push(await ask(authorization(`Bearer ${token}`)));
+      assertEquals(runs, [1, 2, 1]);
+    });
+  }
+  await counting({ guard: anySecurity(chief, key) }, async (ask) => {
+    assertEquals([await ask({ "x-key": "ada" }), await ask(authorization("Bearer ada"))], [1, 2]);
+  });
+});
+
+Deno.test("two guards of one name are two callers, though their subjects are equal", async () => {
+  const startsWith = (start: string) => async (token: string) => token.startsWith(start) && token.split("-");
+  const of = (start: string) => bearer(startsWith(start), { subject: ([, id]) => id! });
+  await counting({ guard: anySecurity(of("user"), of("partner")) }, async (ask) => {
+    const runs: number[] = [];
+    for (const token of ["user-7", "partner-7", "user-7"]) runs.push(await ask(authorization(`Bearer ${token}`)));
+    assertEquals(runs, [1, 2, 1]);
+  });
+  const keyIn = (name: string) => optional(apiKey(async (key) => key, { in: "header", name, scheme: "key" }));
+  await counting({ one: keyIn("x-one"), two: keyIn("x-two") }, async (ask) => {
+    assertEquals([await ask({ "x-one": "1" }), await ask({ "x-two": "1" }), await ask({ "x-one": "1" })], [1, 2, 1]);
+  });
+});
+
+Deno.test("the schemes of a guard of the program's own: equal credentials of two schemes are two callers", () => {
+  const user = dependency(
+    {
+      security: anySecurity(
+        { token: { type: "http", scheme: "bearer" } },
+        { key: { type: "apiKey", in: "header", name: "x-key" } },
+      ),
+    },
+    async () => "somebody",
+  );
+  return counting({ user }, async (ask) => {
+    assertEquals([await ask(authorization("Bearer 1")), await ask({ "x-key": "Bearer 1" })], [1, 2]);
+  });
+});
+
+Deno.test("a guard that reads another header than its scheme names: what it declares", async () => {
+  const user = dependency(
+    { security: { proxy: { type: "http", scheme: "custom" } }, headers: { "x-user": v.string() } },
+    async (_request, { headers }) => headers["x-user"],
+  );
+  await counting({ user }, async (ask) => {
+    assertEquals([await ask({ "x-user": "ada" }), await ask({ "x-user": "grace" }), await ask({ "x-user": "ada" })], [
+      1,
+      2,
+      1,
+    ]);
   });
 });
 

@@ -183,7 +183,7 @@ Deno.test("a 5xx is not kept, and what `onError` makes of an error is: its statu
   class SoldOut extends Error {}
   const app = new App();
   app.onError(async (error) => {
-    if (error.cause instanceof SoldOut) return new Response("sold out", { status: 409 });
+    if (error.cause instanceof SoldOut) return new Response("sold out", { status: 410 });
     return error.status === 404 ? new Response("gone for now", { status: 503 }) : undefined;
   });
   let runs = 0;
@@ -196,8 +196,8 @@ Deno.test("a 5xx is not kept, and what `onError` makes of an error is: its statu
     throw new HTTPError(404);
   });
   using _log = new CapturedLog();
-  assertEquals(await outcomeOf(await send(app, "/mapped")), [409, null, "sold out"]);
-  assertEquals(await outcomeOf(await send(app, "/mapped")), [409, "true", "sold out"]);
+  assertEquals(await outcomeOf(await send(app, "/mapped")), [410, null, "sold out"]);
+  assertEquals(await outcomeOf(await send(app, "/mapped")), [410, "true", "sold out"]);
   assertEquals(runs, 1);
   for (let round = 0; round < 2; round++) {
     assertEquals(await outcomeOf(await send(app, "/worse")), [503, null, "gone for now"]);

@@ -243,6 +243,87 @@ Deno.test("a refusal of the handler is kept, and a 5xx is not", async () => {
   await app.stop();
 });
 
+Deno.test("not kept: `a reply with Retry-After or 408, 409, 423, 425, 429`, which say to try again", async () => {
+  const app = new App();
+  const passing: readonly (readonly [status: number, seconds?: string])[] = [
+    [408],
+    [409],
+    [423],
+    [425],
+    [429],
+    [403, "60"],
+    [400, "Fri, 31 Dec 2027 23:59:59 GMT"],
+  ];
+  const left = [...passing];
+  app.post("/thrown", { idempotent: "1h" }, async () => {
+    const [status, seconds] = left.shift() ?? [];
+    if (status === undefined) return "paid";
+    throw new HTTPError(
+      status,
+      "The bank is busy",
+      seconds === undefined ? {} : { headers: { "retry-after": seconds } },
+    );
+  });
+  app.post("/returned", { idempotent: "1h" }, async (request) => {
+    const [status, seconds] = left.shift() ?? [];
+    if (status === undefined) return "paid";
+    if (seconds !== undefined) request.replyHeaders.set("retry-after", seconds);
+    return new Response("busy", { status });
+  });
+  for (const path of ["/thrown", "/returned"]) {
+    left.splice(0, left.length, ...passing);
+    for (const [status, seconds = null] of passing) {
+      const response = await send(app, path, { key: "a" });
+      assertEquals([response.status, response.headers.get("retry-after")], [status, seconds]);
+      await response.body?.cancel();
+    }
+    for (const replayed of [null, "true"]) {
+      const response = await send(app, path, { key: "a" });
+      assertEquals([await response.json(), response.headers.get("idempotency-replayed")], ["paid", replayed]);
+    }
+  }
+  await app.stop();
+});
+
+Deno.test("kept: other refusals, and a success with `Retry-After`, which says when to look for the result", async () => {
+  const app = new App();
+  let runs = 0;
+  app.post("/{status}", { params: { status: v.number() }, idempotent: "1h" }, async (request, { status }) => {
+    runs++;
+    if (status < 400) request.replyHeaders.set("retry-after", "5");
+    return new Response(null, { status });
+  });
+  for (const status of [202, 303, 400, 402, 403, 404, 410, 422]) {
+    const before = runs;
+    for (const replayed of [null, "true"]) {
+      const { headers, ...response } = await send(app, `/${status}`, { key: "a" });
+      assertEquals(headers.get("idempotency-replayed"), replayed, `${status}`);
+      assertEquals(headers.get("retry-after"), status < 400 ? "5" : null, `${response.status}`);
+    }
+    assertEquals(runs, before + 1);
+  }
+  await app.stop();
+});
+
+Deno.test("the host is part of the key: tenants that differ by it share no replies", async () => {
+  const app = new App({ hosts: ["*.shop.example"], trustProxy: 1 });
+  app.post("/orders", { idempotent: "1h" }, async (request) => request.url.hostname);
+  const ask = async (host: string, headers: Record<string, string> = {}) => {
+    const init = { method: "POST", headers: { "idempotency-key": "a", ...headers } };
+    const response = await app.fetch(new Request(`http://${host}/orders`, init));
+    return [await response.json(), response.headers.get("idempotency-replayed")];
+  };
+  for (const replayed of [null, "true"]) {
+    for (const name of ["ada.shop.example", "grace.shop.example"]) assertEquals(await ask(name), [name, replayed]);
+  }
+  // The host that the client has asked for, not the one behind the proxy.
+  assertEquals(await ask("ada.shop.example", { "x-forwarded-host": "grace.shop.example" }), [
+    "grace.shop.example",
+    "true",
+  ]);
+  await app.stop();
+});
+
 Deno.test("a reply is kept up to 1 MiB; of a larger one the status is kept, and a repetition is 409 that says so", async () => {
   const app = new App();
   let runs = 0;
@@ -355,7 +436,7 @@ Deno.test("`by` that gives no text and no number is an error: callers without a 
     );
     assertEquals(response.status, 500);
     await response.body?.cancel();
-    assertStringIncludes(captured.text, "must give a text or a number");
+    assertStringIncludes(captured.text, "must give a string or a number");
     await app.stop();
   }
 });
