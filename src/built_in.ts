@@ -16,6 +16,7 @@ import { stringify } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { hideQueryOf } from "./redaction.ts";
 import type { BuiltInRoute, Dispatcher } from "./routing/dispatch.ts";
+import { compilePass } from "./routing/pass.ts";
 import { parsePath } from "./routing/path.ts";
 import type { ReservedPath } from "./routing/registry.ts";
 import { Route } from "./routing/route.ts";
@@ -129,9 +130,10 @@ function toMcpApplication({ dispatcher, stateForCall, ...shown }: BuiltInParts):
 
 /** Resolves guards before an endpoint answers. Their refusals are the reply. */
 function behind(deps: DocsParts["deps"], handler: BuiltIn["handler"]): BuiltIn["handler"] {
-  const step = GuardLevel.of(undefined, { deps, counted: [] }).stepFor(NO_PATH, "the documentation page")!;
+  const steps = GuardLevel.of(undefined, { deps, counted: [] }).stepsFor(NO_PATH, "the documentation page");
+  const pass = compilePass(steps, false)!;
   return async (request) => {
-    await step.run(request, []);
+    await pass(request);
     return await handler(request);
   };
 }

@@ -8,6 +8,7 @@ import {
   fieldsOf,
   type GuardLevel,
   type GuardScope,
+  guardsOf,
   guardStep,
   levelsOf,
   ownersOf,
@@ -90,7 +91,8 @@ interface CompiledFields {
 /** The inputs of a route, whose checks take time to compile. */
 interface CompiledInputs {
   readonly pathNames: readonly string[];
-  readonly guards: CompiledFields;
+  /** Of each round of the route's own guards. */
+  readonly guards: readonly CompiledFields[];
   readonly others: CompiledFields;
   readonly body: Body | undefined;
 }
@@ -106,13 +108,15 @@ export function compileBinder(parts: BinderParts): Binder {
   const deps = toDependencies(options.deps);
   const handed = scopes.at(-1)!.deps;
   const levels = levelsOf(scopes);
-  const resolver = new Resolver(levels.findLast(isDefined)?.indices ?? NOTHING_MADE, handed, deps, counted);
+  const made = levels.findLast(isDefined)?.indices ?? NOTHING_MADE;
+  const resolver = new Resolver(made, scopes.flatMap(guardsOf), handed, deps, counted);
   const inputs = compileInputs({ options, path, name, handed, deps, resolver, previous: previous?.inputs });
   const { fields } = inputs.others;
   const { body } = inputs;
   const guards = guardsOfScopes(levels, path, name, isComplete);
-  if (!resolver.guards.isEmpty) {
-    guards.push({ place: scopes.length, step: guardStep(resolver.guards, inputs.guards.fields) });
+  if (resolver.guards.length > 0) {
+    const steps = resolver.guards.map((stage, round) => guardStep(stage, inputs.guards[round]!.fields));
+    guards.push({ place: scopes.length, steps });
   }
   const common = {
     dependencies: resolver.dependencies,
@@ -146,8 +150,8 @@ function guardsOfScopes(
   return levels.flatMap((level, place) => {
     const declares = place === levels.length - 1;
     if (!declares && !isComplete) return [];
-    const step = level?.stepFor(declares ? path : whole, name);
-    return step ? [{ place, step }] : [];
+    const steps = level?.stepsFor(declares ? path : whole, name) ?? [];
+    return steps.length > 0 ? [{ place, steps }] : [];
   });
 }
 
@@ -177,7 +181,9 @@ function compileInputs({ options, path, name, handed, deps, resolver, previous }
   return {
     pathNames: path.all,
     others: fieldsFor(resolver.others, before?.others, others),
-    guards: fieldsFor(resolver.guards, before?.guards, () => fieldsOf(resolver.guards, path, name)),
+    guards: resolver.guards.map((stage, round) =>
+      fieldsFor(stage, before?.guards[round], () => fieldsOf(stage, path, name))
+    ),
     body: previous ? previous.body : bodyOf(options, name),
   };
 }

@@ -91,9 +91,9 @@ export interface DependencyOptions<
    * {@linkcode anySecurity}. They appear in the document. The function must read the credentials
    * and refuse wrong ones.
    *
-   * This option makes the dependency a guard. Guards, and the dependencies that they need, run
-   * before any other input is validated and before the body is read. So a refused client learns
-   * nothing else.
+   * This option makes the dependency a guard, and each one that needs it. Guards, and the
+   * dependencies that they need, run before any other input is validated and before the body is
+   * read. So a refused client learns nothing else.
    */
   security?: SecurityRequirement;
 }
@@ -208,6 +208,8 @@ export interface PreparedDependency extends Dependency<unknown> {
    * it, callers differ by their credentials.
    */
   readonly callerOf?: CallerOf | undefined;
+  /** The dependency as the program declared it, if a test replaces it or what it needs. */
+  readonly declared?: PreparedDependency | undefined;
 }
 
 /** Names the caller of a request that a guard has admitted, by the value of the guard. */
@@ -275,12 +277,12 @@ const OPTIONS: OptionNames<AnyOptions> = {
  * Declares a dependency: a value that is made for a request before the handler runs. It is made
  * once for each request, and independent dependencies are made in parallel.
  *
- * A dependency that declares `security` is a guard, and so is one among the `deps` of an
- * application, a router or an include; with them, the dependencies that they need. Guards run
- * before any other input is validated and before the body is read: from the outermost scope
- * inwards, those of one scope in parallel, and those of the route last. Invalid input of guards is
- * a 422 that lists only the issues of their scope. Then all other input is validated together, and
- * then the other dependencies run.
+ * A guard is a dependency that declares `security`, that is among the `deps` of an application, a
+ * router or an include, or that needs a guard, such as a role. Guards, and the dependencies that
+ * they need, run before any other input is validated and before the body is read: from the outermost
+ * scope inwards, those of one scope in parallel, and those of the route last. Invalid input of
+ * guards is a 422 that lists only the issues of their scope, after the refusals of the guards that
+ * they need. Then all other input is validated together, and then the other dependencies run.
  *
  * An `async function*` yields the value, and cleans up after the last byte of the reply, even if
  * the request failed. Cleanups run in reverse order.

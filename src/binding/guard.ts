@@ -2,6 +2,7 @@
 import type { HttpRequest } from "../http/request.ts";
 import { callerThrough } from "./caller.ts";
 import type { CallerOf, DeclaredReply, Dependency, InnerGuards, PreparedDependency, Start } from "./dependency.ts";
+import { isGuard } from "./guard_order.ts";
 import { resolveOne } from "./resolver.ts";
 import { ownerOf } from "./scope_guards.ts";
 import { combineWays, type SecurityWay } from "./security.ts";
@@ -149,9 +150,4 @@ export class InnerGuard {
 /** The `deps` of a guard that has inner guards. */
 export function sharedDeps(shared: ReadonlyMap<PreparedDependency, string>): Record<string, PreparedDependency> {
   return Object.fromEntries(Array.from(shared, ([dependency, name]) => [name, dependency]));
-}
-
-/** Whether a dependency, or one that it needs, declares how clients authenticate. */
-function isGuard({ security, deps }: PreparedDependency): boolean {
-  return security.length > 0 || [...deps.values()].some(isGuard);
 }

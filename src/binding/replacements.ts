@@ -85,7 +85,18 @@ export class Replacements {
     const over = this.#over(replacement, (needed) => needed === dependency ? original() : this.of(needed));
     const { options, deps, resolve, cleansUp, starts } = over;
     const isSent = dependency.isSent && (() => true);
-    return { ...dependency, options, deps, resolve, cleansUp, starts, isSent, inner: undefined, callerOf: undefined };
+    return {
+      ...dependency,
+      options,
+      deps,
+      resolve,
+      cleansUp,
+      starts,
+      isSent,
+      inner: undefined,
+      callerOf: undefined,
+      declared: dependency,
+    };
   }
 
   /** The dependency over replaced ones; itself if it needs none of them. */
@@ -96,10 +107,11 @@ export class Replacements {
     const { inner } = dependency;
     if (inner) {
       const guards = inner.guards.map(of);
-      return guards.every((guard, index) => guard === inner.guards[index]) ? dependency : inner.combine(guards);
+      const isSame = guards.every((guard, index) => guard === inner.guards[index]);
+      return isSame ? dependency : { ...inner.combine(guards), declared: dependency };
     }
     const deps = new Map(Array.from(dependency.deps, ([name, needed]) => [name, of(needed)]));
     const isSame = deps.entries().every(([name, needed]) => needed === dependency.deps.get(name));
-    return isSame ? dependency : { ...dependency, deps };
+    return isSame ? dependency : { ...dependency, deps, declared: dependency };
   }
 }

@@ -4,6 +4,7 @@ import { isThrownReply } from "../http/reply.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { tracing } from "../telemetry.ts";
 import { type PreparedDependency, spanNameOf } from "./dependency.ts";
+import { guardsAmong, roundsOf } from "./guard_order.ts";
 import type { Args } from "./text_fields.ts";
 
 /**
@@ -104,13 +105,14 @@ export class Stage {
 }
 
 /**
- * The order of a route's own dependencies, in two stages, after those of its scopes. Guards are the
- * dependencies that declare `security`, and those that they need.
+ * The order of a route's own dependencies, in two stages, after those of its scopes: the guards with
+ * what they need, then the others.
  */
 export class Resolver {
   /** All dependencies, also those that the scopes have made before. */
   readonly dependencies: readonly PreparedDependency[];
-  readonly guards: Stage;
+  /** The guards with what they need, in the rounds in which they run. */
+  readonly guards: readonly Stage[];
   /** The dependencies that are not guards. */
   readonly others: Stage;
   /** Whether the request has one dependency, with those of the scopes. */
@@ -123,12 +125,14 @@ export class Resolver {
    * Prepares the order.
    *
    * @param made The dependencies that the scopes have made before.
+   * @param standing Those of them that stand on a scope.
    * @param handed Those of them that the handler gets, by name.
    * @param deps The dependencies of the route, by name.
    * @param counted Further guards of the route, which the handler does not get.
    */
   constructor(
     made: Indices,
+    standing: readonly PreparedDependency[],
     handed: ReadonlyMap<string, PreparedDependency>,
     deps: ReadonlyMap<string, PreparedDependency>,
     counted: readonly PreparedDependency[],
@@ -136,10 +140,11 @@ export class Resolver {
     const indices = withDependencies([...deps.values(), ...counted], made);
     this.dependencies = [...indices.keys()];
     const own = this.dependencies.slice(made.size);
-    const guards = guardsAmong(own, counted);
     this.indices = indices;
-    this.guards = new Stage(own.filter((dependency) => guards.has(dependency)), indices);
-    this.others = new Stage(own.filter((dependency) => !guards.has(dependency)), indices);
+    const guards = guardsAmong(own, [...standing, ...counted]);
+    const first = withNeeded(guards);
+    this.guards = stagesOf(own.filter((dependency) => first.has(dependency)), guards, indices);
+    this.others = new Stage(own.filter((dependency) => !first.has(dependency)), indices);
     this.isSingle = indices.size === 1;
     this.#handed = [...needsOf(handed, indices), ...needsOf(deps, indices)];
   }
@@ -186,20 +191,24 @@ function needsOf(deps: ReadonlyMap<string, PreparedDependency>, indices: Indices
   return Array.from(deps, ([name, dependency]) => [name, indices.get(dependency)!]);
 }
 
-/** The dependencies that declare `security`, further ones, and what these need. */
-function guardsAmong(
+/** The stages of guards and of what they need. */
+export function stagesOf(
   dependencies: readonly PreparedDependency[],
-  further: readonly PreparedDependency[],
-): ReadonlySet<PreparedDependency> {
-  const guards = new Set<PreparedDependency>();
-  const add = (dependency: PreparedDependency): void => {
-    if (guards.has(dependency)) return;
-    guards.add(dependency);
-    for (const needed of dependency.deps.values()) add(needed);
-  };
-  for (const dependency of dependencies) if (dependency.security.length > 0) add(dependency);
-  for (const dependency of further) add(dependency);
-  return guards;
+  guards: ReadonlySet<PreparedDependency>,
+  indices: Indices,
+): readonly Stage[] {
+  if (dependencies.length === 0) return [];
+  return roundsOf(dependencies, guards).map((round) => new Stage(round, indices));
+}
+
+/** Dependencies, and what they need. */
+function withNeeded(dependencies: Iterable<PreparedDependency>): ReadonlySet<PreparedDependency> {
+  const all = new Set(dependencies);
+  // A set is also iterated over what is added meanwhile.
+  for (const { deps } of all) {
+    for (const needed of deps.values()) all.add(needed);
+  }
+  return all;
 }
 
 /**

@@ -5,7 +5,8 @@
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { type PreparedDependency, toDependencies } from "./dependency.ts";
-import { type Indices, NOTHING_MADE, Stage, withDependencies } from "./resolver.ts";
+import { guardsAmong } from "./guard_order.ts";
+import { type Indices, NOTHING_MADE, type Stage, stagesOf, withDependencies } from "./resolver.ts";
 import {
   type Args,
   bindAnyText,
@@ -45,7 +46,8 @@ export interface GuardStep {
 export interface PlacedGuards {
   /** The index of the scope, the outermost is 0. The route itself comes after its scopes. */
   readonly place: number;
-  readonly step: GuardStep;
+  /** At least one, in their order. */
+  readonly steps: readonly GuardStep[];
 }
 
 /** The levels of outermost scopes. */
@@ -55,39 +57,46 @@ const outermost = new WeakMap<GuardScope, GuardLevel>();
 export class GuardLevel {
   /** All dependencies that this scope and the outer ones have made. */
   readonly indices: Indices;
-  readonly #stage: Stage;
-  readonly #steps = new Map<string, GuardStep>();
+  /** The dependencies that stand on this scope and on the outer ones. */
+  readonly #standing: readonly PreparedDependency[];
+  readonly #stages: readonly Stage[];
+  readonly #steps = new Map<string, readonly GuardStep[]>();
   readonly #inner = new WeakMap<GuardScope, GuardLevel>();
 
-  private constructor(made: Indices, scope: GuardScope) {
+  private constructor(outer: GuardLevel | undefined, scope: GuardScope) {
+    const made = outer?.indices ?? NOTHING_MADE;
     this.indices = withDependencies(guardsOf(scope), made);
-    this.#stage = new Stage([...this.indices.keys()].slice(made.size), this.indices);
+    this.#standing = [...outer ? outer.#standing : [], ...guardsOf(scope)];
+    const own = [...this.indices.keys()].slice(made.size);
+    this.#stages = stagesOf(own, guardsAmong(own, this.#standing), this.indices);
   }
 
   /** The level of a scope. All routes in the same scopes share it. */
   static of(outer: GuardLevel | undefined, scope: GuardScope): GuardLevel {
     const known = outer ? outer.#inner : outermost;
     let level = known.get(scope);
-    if (!level) known.set(scope, level = new GuardLevel(outer?.indices ?? NOTHING_MADE, scope));
+    if (!level) known.set(scope, level = new GuardLevel(outer, scope));
     return level;
   }
 
   /**
-   * The step that resolves these guards; undefined if the outer scopes have made all of them.
-   * Routes share it unless the guards read the path.
+   * The steps that resolve these guards; none if the outer scopes have made all of them. Routes
+   * share them unless the guards read the path.
    *
    * @param path The path of the route, with the names that the guards may have under `params`.
    * @param route The route, for messages.
    * @throws {RouteError} If the path has no such name.
    * @throws {TypeError} If no text can satisfy a schema.
    */
-  stepFor(path: PathNames, route: string): GuardStep | undefined {
-    if (this.#stage.isEmpty) return undefined;
-    const isBound = this.#stage.dependencies.some((dependency) => readsPath(dependency, path));
+  stepsFor(path: PathNames, route: string): readonly GuardStep[] {
+    const isBound = this.#stages.some(({ dependencies }) => dependencies.some((one) => readsPath(one, path)));
     const key = isBound ? [...path.all, "", ...path.own].join("/") : "";
-    let step = this.#steps.get(key);
-    if (!step) this.#steps.set(key, step = guardStep(this.#stage, fieldsOf(this.#stage, path, route)));
-    return step;
+    let steps = this.#steps.get(key);
+    if (!steps) {
+      steps = this.#stages.map((stage) => guardStep(stage, fieldsOf(stage, path, route)));
+      this.#steps.set(key, steps);
+    }
+    return steps;
   }
 }
 

@@ -48,8 +48,7 @@ function stepsOf({ name, scopes, binder, rateLimits }: GuardedRoute): GuardStep[
       after.push({ index: undefined, run: (request, values) => gate.checkValue(request, values[index]) });
     }
     const own = guards.find((guards) => guards.place === place);
-    if (own) steps.push(own.step);
-    steps.push(...after);
+    steps.push(...own?.steps ?? [], ...after);
   }
   return steps;
 }

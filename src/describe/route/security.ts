@@ -1,5 +1,6 @@
 /** What the guards of a route ask for, for agents and for the metadata of its authorization. */
 import type { PreparedDependency } from "../../binding/dependency.ts";
+import { guardsAmong } from "../../binding/guard_order.ts";
 import { dependenciesOf, guardsOf } from "../../binding/scope_guards.ts";
 import type { OAuth2SecurityScheme, OpenIdConnectSecurityScheme } from "../../binding/security.ts";
 import type { RouteRecord } from "../../routing/route.ts";
@@ -20,11 +21,12 @@ export function securityOf({ options, scopes, counted }: GuardedRoute): readonly
 
 /**
  * The guards of a route: those of its scopes, the outermost first, and then its own. What a guard
- * needs is not among them.
+ * needs is among them only if it is a guard itself.
  */
 export function guardLevelsOf({ options, scopes, counted }: GuardedRoute): readonly (readonly PreparedDependency[])[] {
-  const own = dependenciesOf([], options.deps, counted).filter(declaresSecurity);
-  return [...scopes.map(guardsOf), own];
+  const levels = scopes.map(guardsOf);
+  const own = guardsAmong(dependenciesOf([], options.deps, counted), [...levels.flat(), ...counted]);
+  return [...levels, [...own]];
 }
 
 function declaresSecurity({ security }: PreparedDependency): boolean {
