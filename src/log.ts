@@ -98,18 +98,20 @@ export function loggerOf(owner: object, common: LogFields = {}): Logger {
  *
  * @param owner The application.
  * @param take Gets each entry. What it throws is logged on stderr, with the entry.
- * @param answer Answers the application's requests.
+ * @param answer Answers the application's requests. It has two parameters, and so has the result:
+ * Deno passes no request to a handler that declares none.
  * @returns The same, which makes entries belong to the application.
  */
-export function takeLogOf<Args extends unknown[], Result>(
+export function takeLogOf<Asked, Info, Result>(
   owner: object,
   take: TakeEntry,
-  answer: (...args: Args) => Result,
-): (...args: Args) => Result {
+  answer: (request: Asked, info?: Info) => Result,
+): (request: Asked, info?: Info) => Result {
   owners ??= new (nodeAsyncHooks().AsyncLocalStorage)();
   takers.set(owner, take);
   // A request that the function makes would else come to it again, without end.
-  return (...args) => owners?.getStore() === TAKING ? answer(...args) : logFor(owner, () => answer(...args));
+  return (request, info) =>
+    owners?.getStore() === TAKING ? answer(request, info) : logFor(owner, () => answer(request, info));
 }
 
 /** Runs a function for an application: what it logs then, and later, belongs to the application. */

@@ -1,7 +1,7 @@
 // Section 2 of the contract: the members of an App, and what it does without a socket.
 
 import { assert, assertEquals, assertFalse, assertStrictEquals, assertThrows } from "@std/assert";
-import { App, RouteError, Router } from "@webfw/core";
+import { App, type AppOptions, RouteError, Router } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 
@@ -105,6 +105,28 @@ Deno.test("fetch is an own property, and can be called without its App and witho
   const { fetch } = app;
   const response = await fetch(new Request("http://localhost/x"));
   assertEquals(await response.json(), 1);
+});
+
+Deno.test("fetch has two parameters, and serves as a handler of Deno.serve, whatever the options", async () => {
+  const all: readonly AppOptions[] = [{}, { log: () => {} }, { readyUrl: "/ready" }, {
+    log: () => {},
+    readyUrl: "/ready",
+  }];
+  for (const options of all) {
+    const app = new App(options);
+    app.get("/", async (request) => request.url.pathname);
+    assertEquals(app.fetch.length, 2);
+    const bound = app.fetch.bind(app);
+    for (const serving of [{ handler: app.fetch }, { handler: bound }, app.fetch]) {
+      const listen = { port: 0, hostname: "127.0.0.1", onListen: () => {} };
+      await using server = typeof serving === "function"
+        ? Deno.serve(listen, serving)
+        : Deno.serve({ ...listen, ...serving });
+      const response = await fetch(`http://127.0.0.1:${server.addr.port}/`);
+      assertEquals([response.status, await response.json()], [200, "/"], JSON.stringify(Object.keys(options)));
+    }
+    await app.stop();
+  }
 });
 
 Deno.test("The path of an App's verb starts with a slash", () => {
