@@ -65,7 +65,7 @@ function credentialsFor(
   scheme: Exclude<Scheme, { readonly type: "mutualTLS" }>,
   request: HttpRequest,
 ): string | null | undefined {
-  if (scheme.type !== "apiKey") return request.headers.get("authorization");
-  if (scheme.in === "header") return request.headers.get(scheme.name);
+  if (scheme.type !== "apiKey") return request.raw.headers.get("authorization");
+  if (scheme.in === "header") return request.raw.headers.get(scheme.name);
   return scheme.in === "cookie" ? request.cookies[scheme.name] : request.query.get(scheme.name);
 }

@@ -257,7 +257,7 @@ function read(
       return field.isList && typeof value === "string" ? [value] : value;
     }
     case "header": {
-      const value = request.raw.headers.get(field.name) ?? undefined;
+      const value = request.headers.get(field.name) ?? undefined;
       return field.isList && value !== undefined ? splitList(value) : value;
     }
     default:

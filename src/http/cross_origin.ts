@@ -25,7 +25,7 @@ export function isSafe(method: string): boolean {
  * @throws {HTTPError} With 403, if it comes from a page of another origin.
  */
 export function refuseCrossOrigin(request: HttpRequest, origins: OriginList): void {
-  const { headers } = request;
+  const { headers } = request.raw;
   const site = headers.get("sec-fetch-site");
   if (site === "same-origin" || site === "none") return;
   const origin = headers.get("origin");

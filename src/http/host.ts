@@ -1,6 +1,7 @@
 /**
- * The Host header: its check, its parts, and the list of hosts that an application answers to. Deno
- * copies the header into the URL unchecked, so a slash in it would change where the path starts.
+ * The Host header and the target of a request: their check, their parts, and the list of hosts that
+ * an application answers to. Deno copies both into the URL unchecked, so a slash in the header would
+ * change where the path starts.
  */
 import { HTTPError } from "../errors.ts";
 import { quote } from "../options.ts";
@@ -12,48 +13,83 @@ const HOST = /^([\w.~!$&'()*+,;=%-]+|\[[\da-fA-F:.]+\])(?::(\d{0,5}))?$/;
 /** `127.0.0.1`, `[::1]` and the names that always lead to them (RFC 6761, section 6.3). */
 const LOOPBACK_NAME = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/;
 
-/** Refuses requests with a malformed Host header, and remembers the last good values. */
+/** The schemes of the targets that are served. Deno adds the transport where it is not TCP. */
+const SCHEME = /^https?(?:\+\w+)?:\/\//i;
+
+/** Fields of HTTP/1.1 that HTTP/2 forbids (RFC 9113, section 8.2.2). */
+const HTTP1_FIELDS = ["connection", "transfer-encoding"];
+
+/** Refuses requests with a malformed target or Host header, and remembers the last good origin. */
 export class HostCheck {
   /** The last good URL up to the first slash of its path. Most requests have the same host. */
   #origin = "";
-  /** The last good header. */
-  #header = "";
 
   /**
-   * Checks the host of a request. Reading the header costs some percent of a short reply, so it is
-   * read only if the URL is ambiguous: host `x/a` with path `/b` gives the same URL as host `x`
-   * with path `/a/b`.
+   * Checks the target and the host of a request. Reading the header costs some percent of a short
+   * reply, so this reads it only if the URL is ambiguous: host `x/a` with path `/b` gives the same
+   * URL as host `x` with path `/a/b`.
    *
    * @param raw The request.
+   * @param info The connection; undefined without a server.
    * @returns The index in the URL where the path starts.
    * @throws {HTTPError} With 400, also if the URL has no path.
    */
-  check(raw: Request): number {
+  check(raw: Request, info: object | undefined): number {
     const { url } = raw;
     const origin = this.#origin;
     // For the URLs that Deno's server makes, startsWith() takes three times as long.
     const isKnown = origin !== "" && url.slice(0, origin.length) === origin;
     const start = isKnown ? origin.length - 1 : this.#readOrigin(url);
-    if (url.indexOf("/", start + 1) < 0) return start;
-    const header = raw.headers.get("host");
-    // Clients without a host name send an empty header. Deno puts its own address into the URL
-    // then.
-    if (header === null || header === "" || header === this.#header) return start;
-    if (!HOST.test(header)) throw malformed();
-    this.#header = header;
+    if (url.indexOf("/", start + 1) >= 0) checkHostHeader(raw, info);
     return start;
   }
 
   #readOrigin(url: string): number {
+    if (!SCHEME.test(url)) throw new HTTPError(400, "The scheme of the request target must be http or https");
     const start = pathStart(url);
     if (pathEnd(url, start) < start) throw new HTTPError(400, "The request target has no path");
-    const host = url.slice(url.indexOf("://") + 3, start);
+    const host = hostOf(url);
     // Without a Host header, Deno writes the path of a Unix socket, which no URL can have as host.
     const isValid = url.startsWith("http+") ? HOST.test(host) : readAuthority(host) !== undefined;
     if (!isValid) throw malformed();
     this.#origin = url.slice(0, start + 1);
     return start;
   }
+}
+
+/** `host[:port]` of a URL. */
+export function hostOf(url: string): string {
+  return url.slice(url.indexOf("://") + 3, pathStart(url));
+}
+
+/**
+ * Checks the Host header of a request whose target is well-formed. A server's request has it in its
+ * URL, unless the target has another host: code that reads the header and code that reads the URL
+ * would then disagree.
+ *
+ * @param raw The request.
+ * @param info The connection. Without one, a program made the request, and its URL is no target.
+ * @throws {HTTPError} With 400, if the header is malformed, missing or not the host of the target.
+ */
+export function checkHostHeader(raw: Request, info: object | undefined): void {
+  const header = raw.headers.get("host");
+  if (header === null) {
+    // Requests of HTTP/2 may lack it, and Deno does not say which version a request has.
+    if (info === undefined || !HTTP1_FIELDS.some((name) => raw.headers.has(name))) return;
+    throw new HTTPError(400, "The request has no Host header");
+  }
+  // Clients without a host name send an empty header. Deno puts its own address into the URL then.
+  if (header === "" || header === hostOf(raw.url)) return;
+  if (!HOST.test(header)) throw malformed();
+  if (info === undefined || isSameAuthority(header, hostOf(raw.url), raw.url)) return;
+  throw new HTTPError(400, "The Host header is not the host of the request target");
+}
+
+/** Whether two authorities are the same but for case and the default port of the URL's scheme. */
+function isSameAuthority(one: string, other: string, url: string): boolean {
+  const [first, second] = [readAuthority(one), readAuthority(other)];
+  const port = /^https/i.test(url) ? "443" : "80";
+  return first !== undefined && first.name === second?.name && (first.port || port) === (second.port || port);
 }
 
 /** A host and its port, in the form in which they can be compared. */

@@ -33,6 +33,17 @@ export function queryText(url: string, pathEnd: number): string {
   return hash < 0 ? url.slice(pathEnd + 1) : url.slice(pathEnd + 1, hash);
 }
 
+/** Escapes of letters, digits, `-`, `.`, `_` and `~` (RFC 3986, section 2.3). */
+const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi;
+
+/**
+ * Resolves the escapes of characters that need none. The path means the same with them (RFC 3986,
+ * section 6.2.2.2), and code that compares it as text would miss it.
+ */
+export function resolveUnreserved(path: string): string {
+  return path.replace(UNRESERVED, decodeURIComponent);
+}
+
 function authorityStart(url: string): number {
   const isHttp = url.charCodeAt(4) === 58; // http:
   return isHttp ? 7 : url.indexOf("://") + 3;

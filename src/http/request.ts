@@ -13,8 +13,9 @@ import type { TokenAdvice } from "./challenge.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { idempotencyKeyOf } from "./idempotency_key.ts";
+import { checkHostHeader, hostOf } from "./host.ts";
 import { type Forwarded, peerAddress, type ProxyTrust } from "./proxy.ts";
-import { pathStart } from "./query.ts";
+import { pathStart, resolveUnreserved } from "./query.ts";
 import type { RouteInfo } from "./route_info.ts";
 
 let getContext: (request: HttpRequest<unknown>) => RequestContext;
@@ -88,9 +89,12 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.#url ??= parseUrl(this.#context.url);
   }
 
-  /** The path as the client sent it, not decoded. */
+  /**
+   * The path, not decoded, but for escapes that mean nothing: `/%61dmin` is `/admin`, as it is for
+   * the routes.
+   */
   get path(): string {
-    return this.raw.url.slice(pathStart(this.raw.url), this.#context.pathEnd);
+    return this.#context.path;
   }
 
   /** The route that serves the request; null if there is none. */
@@ -112,9 +116,13 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.url.searchParams;
   }
 
-  /** The headers. */
+  /**
+   * The headers.
+   *
+   * @throws {HTTPError} With 400, if the Host header is not the host of the request's target.
+   */
   get headers(): Headers {
-    return this.raw.headers;
+    return this.#context.headers;
   }
 
   /** The cookies by name. If a name was sent twice, the last one counts. */
@@ -526,6 +534,7 @@ export class RequestContext implements Logger {
   #aborter: Aborter | undefined;
   #forwarded: Forwarded | null | undefined;
   #kept: Map<object, unknown> | undefined;
+  #hasGoodHost = false;
 
   constructor(
     raw: Request,
@@ -588,13 +597,29 @@ export class RequestContext implements Logger {
     return this.#forwarded ?? undefined;
   }
 
+  /** The path, without escapes of characters that need none. */
+  get path(): string {
+    const path = this.raw.url.slice(pathStart(this.raw.url), this.pathEnd);
+    return path.includes("%") ? resolveUnreserved(path) : path;
+  }
+
+  /** The headers, for the program: it may read the host from them. */
+  get headers(): Headers {
+    if (!this.#hasGoodHost) checkHostHeader(this.raw, this.connection);
+    this.#hasGoodHost = true;
+    return this.raw.headers;
+  }
+
   /** The URL that the client asked for, as text. */
   get url(): string {
     const { url } = this.raw;
     // Deno writes `http+unix` for a Unix socket.
-    if (!this.forwarded && !url.startsWith("http+")) return url;
-    const scheme = this.forwarded?.scheme ?? (url.startsWith("https:") ? "https" : "http");
-    return `${scheme}://${this.host}${url.slice(pathStart(url))}`;
+    const isPlain = !this.forwarded && !url.startsWith("http+");
+    if (isPlain && !url.includes("%")) return url;
+    const start = pathStart(url);
+    const scheme = this.forwarded?.scheme ?? (/^https/i.test(url) ? "https" : "http");
+    const origin = isPlain ? url.slice(0, start) : `${scheme}://${this.host}`;
+    return origin + this.path + url.slice(this.pathEnd);
   }
 
   /** `host[:port]` that the client asked for. */
@@ -664,10 +689,6 @@ export class RequestContext implements Logger {
 /** The framework's side of a request. */
 export function contextOf<State>(request: HttpRequest<State>): RequestContext {
   return getContext(request);
-}
-
-function hostOf(url: string): string {
-  return url.slice(url.indexOf("://") + 3, pathStart(url));
 }
 
 function parseUrl(text: string): URL {

@@ -51,7 +51,7 @@ export interface IdempotentRequest {
  */
 export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest): Promise<Response> {
   const { request, input, isBodyDeclared, caller } = asked;
-  const key = idempotencyKeyOf(request.headers);
+  const key = idempotencyKeyOf(request.raw.headers);
   if (key === undefined) throw new HTTPError(400, "The Idempotency-Key is malformed: send 1 to 255 visible characters");
   if (key === null) {
     if (idempotency.isRequired) throw new HTTPError(400, "Send an Idempotency-Key, a new one for each new request");

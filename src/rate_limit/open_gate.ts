@@ -85,7 +85,7 @@ export class OpenGate {
     const { by } = this.#limiter;
     if (by) return this.#count(request, by(request));
     const { proxies } = contextOf(request);
-    proxies.warnOfUnknown(request.headers);
+    proxies.warnOfUnknown(request.raw.headers);
     const address = request.remoteAddress;
     return address === null ? undefined : this.#count(request, networkOf(address));
   }

@@ -66,7 +66,9 @@ export function nameSpan(method: string, path: string): Admit | undefined {
 export function admitHost(hosts: HostList | undefined): Admit | undefined {
   return hosts && ((request) => {
     const { host, peer } = contextOf(request);
-    if (hosts.admits(host) || isLocalRequest(request.headers, peer, host)) return;
+    // Reading the headers checks that the list holds for the Host header, too.
+    const { headers } = request;
+    if (hosts.admits(host) || isLocalRequest(headers, peer, host)) return;
     throw new HTTPError(421, 'This host is not served here: the option "hosts" of the App names those that are');
   });
 }
@@ -78,7 +80,7 @@ export function admitPreflight(
 ): Admit | undefined {
   return cors && ((request) => {
     if (request.method !== "OPTIONS") return;
-    return cors.preflight(request.headers, () => methodsOf(request));
+    return cors.preflight(request.raw.headers, () => methodsOf(request));
   });
 }
 

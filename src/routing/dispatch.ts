@@ -26,7 +26,7 @@ import { asksForWebSocket } from "../http/websocket/handshake.ts";
 import { FilesRoute } from "./files.ts";
 import { MountRoute } from "./mount.ts";
 import { OpenWebSockets, webSocketEndpoint, WebSocketRoute } from "./websocket_route.ts";
-import { pathEnd, pathStart } from "../http/query.ts";
+import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import {
   admission,
@@ -233,7 +233,7 @@ export class Dispatcher {
     let admit: Admit | undefined;
     // Another function for this would cost each request several nanoseconds.
     try {
-      const start = this.#host.check(raw);
+      const start = this.#host.check(raw, info);
       end = pathEnd(url, start);
       admit = this.#admitUnmatched;
       // Reading a header costs as much as finding a route, so it is read only if it matters.
@@ -331,7 +331,7 @@ export class Dispatcher {
       return undefined;
     }
     const { entry: { route, ...served }, values } = found;
-    const isFree = !route.isBelow(this.#parts.prefixes, url.slice(start, end));
+    const isFree = !route.isBelow(this.#parts.prefixes, resolveUnreserved(url.slice(start, end)));
     const endpoint: Endpoint = (request) => {
       FilesRoute.note(request, { refusal, isFree });
       return served.endpoint(request);

@@ -1,7 +1,6 @@
 /** Mounts: handlers of the platform's requests that get everything below a path. */
 import type { None } from "../binding/dependency.ts";
 import { type ConnectionInfo, contextOf, type HttpRequest } from "../http/request.ts";
-import { pathStart } from "../http/query.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { HTTPError } from "../errors.ts";
 import { type OptionNames, quote, readOptions } from "../options.ts";
@@ -178,20 +177,22 @@ const NO_METHOD = /^(?:TRACE|TRACK|CONNECT)$|[a-z]/;
  */
 function toPlatform(request: HttpRequest, dropped: number): Request {
   if (NO_METHOD.test(request.method)) throw new HTTPError(501, "The method cannot be served here");
-  const { raw, url: { origin } } = request;
-  const { pathEnd } = contextOf(request);
-  let start = pathStart(raw.url);
-  for (let left = dropped; left > 0 && start < pathEnd; left--) {
-    const next = raw.url.indexOf("/", start + 1);
-    start = next < 0 || next > pathEnd ? pathEnd : next;
+  const { raw, path, url: { origin } } = request;
+  let start = 0;
+  for (let left = dropped; left > 0 && start < path.length; left--) {
+    const next = path.indexOf("/", start + 1);
+    start = next < 0 ? path.length : next;
   }
-  const rest = raw.url.slice(start);
+  const { pathEnd, forwarded } = contextOf(request);
+  const rest = path.slice(start) + raw.url.slice(pathEnd);
   const hasBody = raw.method !== "GET" && raw.method !== "HEAD";
   const platform = new Request(origin + (rest.startsWith("/") ? rest : `/${rest}`), {
     method: raw.method,
     headers: raw.headers,
     body: hasBody && raw.body !== null ? request.stream() : null,
   });
+  // It has to be that of the URL, which has the host that a proxy names.
+  if (forwarded?.host !== undefined) platform.headers.set("host", forwarded.host);
   // Handlers that accept WebSockets would answer 101, and the connection is not theirs.
   platform.headers.delete("upgrade");
   // To read the signal of a server's request costs a listener, so only handlers that use it do.

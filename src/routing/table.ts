@@ -167,7 +167,7 @@ export class RouteTree<Entry> {
    */
   find(method: string, url: string, start = 0, end: number = url.length): Match<Entry> {
     // The platform's URL takes a backslash for a slash, so handlers would see another path.
-    if (contains("\\", url, start, end)) refuseDotSegments(decodePath(url.slice(start, end).replaceAll("\\", "/")));
+    if (contains("\\", url, start, end)) throw new HTTPError(400, "The path has a backslash, which must be %5C");
     if (contains("%", url, start, end)) {
       const path = decodePath(url.slice(start, end));
       refuseDotSegments(path);

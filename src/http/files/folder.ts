@@ -91,7 +91,7 @@ async function pageReply(folder: ServedFolder, asked: FolderRequest, root: strin
   const { request, refusal, isFree } = asked;
   if (folder.spa === undefined || !isFree || !isHTTPError(refusal) || refusal.status !== 404) throw refusal;
   const parts = folder.spa.split("/");
-  const page = asksForHtml(request.headers.get("accept")) ? await findFile(root, parts) : undefined;
+  const page = asksForHtml(request.raw.headers.get("accept")) ? await findFile(root, parts) : undefined;
   if (!page) throw new HTTPError(404, refusal.detail, { headers: { vary: "accept" } });
   // A path can be that of a file tomorrow.
   const reply = await fileReply({ ...folder, isImmutable: () => false }, page, root, parts, request);
@@ -116,7 +116,12 @@ async function fileReply(
   request: HttpRequest,
 ): Promise<Response> {
   const type = await typeOf(parts.at(-1)!);
-  const { encoding, found, hasOthers } = await preferredForm(file, root, parts, request.headers.get("accept-encoding"));
+  const { encoding, found, hasOthers } = await preferredForm(
+    file,
+    root,
+    parts,
+    request.raw.headers.get("accept-encoding"),
+  );
   const headers = new Headers({ "content-type": type, "x-content-type-options": "nosniff" });
   const isFixed = isImmutable(parts.join("/"));
   const whose = isGuarded ? "private, " : isFixed ? "public, " : "";

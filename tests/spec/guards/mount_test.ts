@@ -3,7 +3,7 @@
 // `path` itself included, with any method, behind the scope's middleware and guards; hidden; the
 // handler sees the path without the mount (`{ strip: false }` keeps it)."
 
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, dependency, HTTPError, RouteError, Router, stateType } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import type { MountInfo } from "@webfw/core/types";
@@ -170,6 +170,35 @@ Deno.test("No path leads a mounted handler out of its mount", async () => {
     const request = `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`;
     assertEquals((await exchange(serving.port, request)).status, 400, path);
   }
+});
+
+Deno.test("Routes, middleware and mounts see one path, however it is escaped", async () => {
+  const app = new App({ log: () => {} });
+  const paths: string[] = [];
+  app.middleware(async (request, next) => {
+    paths.push(request.path);
+    if (request.path.startsWith("/admin/") || request.url.pathname.startsWith("/admin/")) throw new HTTPError(403);
+    return await next(request);
+  });
+  app.mount("/", seen);
+  await using serving = await Serving.start(app);
+  const get = async (target: string) => {
+    const { status, body } = await exchange(
+      serving.port,
+      `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
+    return status === 200 ? body : status;
+  };
+  for (const target of ["/admin/a", "/%61dmin/a", "/adm%69n/%61", "/%61%64%6D%69%6e/a"]) {
+    assertEquals(await get(target), 403, target);
+  }
+  for (const target of ["/admin\\a", "\\admin\\a", "/a/..\\admin\\a", "/a\\..\\admin/a", "/a/%2e%2e/admin/a"]) {
+    // A middleware that answers the refusal sees it as any other.
+    assert([400, 403].includes(Number(await get(target))), target);
+  }
+  paths.length = 0;
+  assertEquals(await get("/%7Euser/a%2Fb%5Cc%20%2B?q=%61"), "GET http://x/~user/a%2Fb%5Cc%20%2B?q=%61");
+  assertEquals(paths, ["/~user/a%2Fb%5Cc%20%2B"]);
 });
 
 Deno.test("What a mounted handler throws is an error reply of the application, and so is a result that is no Response", async () => {

@@ -118,6 +118,17 @@ Deno.test("X-Forwarded-Host is taken only where `hosts` is set, and checked agai
   ]);
 });
 
+Deno.test("A mounted application sees the host of a trusted proxy in the URL and in the Host header", async () => {
+  const inner = new App();
+  inner.get("/a/b", async (request) => [request.url.host, request.headers.get("host")]);
+  const app = new App({ trustProxy: 1, hosts: ["shop.example"] });
+  app.mount("/inner", inner.fetch);
+  await using serving = await Serving.start(app);
+  const headers = { "x-forwarded-for": "203.0.113.7", "x-forwarded-host": "shop.example" };
+  const response = await fetch(`${serving.origin}/inner/a/b`, { headers });
+  assertEquals(await response.json(), ["shop.example", "shop.example"]);
+});
+
 Deno.test("`header` names the one family that the proxies write; the other is ignored", async () => {
   const forwarded = 'for=1.1.1.1, for="[2001:db8::7]:4711";proto=https;host=shop.example';
   const trust = { hops: 1, header: "forwarded" } as const;
