@@ -150,17 +150,13 @@ export class Cors {
    * Adds the CORS headers to a reply.
    *
    * @param raw The request.
-   * @param response The reply, whose headers may be immutable.
-   * @param isPlain Whether its headers are mutable, and only describe its body.
-   * @returns The reply, or a copy of it.
+   * @param response The reply, which belongs to the request alone.
+   * @param isPlain Whether its headers only describe its body.
    */
-  stamp(raw: Request, response: Response, isPlain = false): Response {
-    if (response.status === 101) return response;
+  stamp(raw: Request, response: Response, isPlain = false): void {
+    if (response.status === 101) return;
     const origin = raw.headers.get("origin");
-    if (isPlain) {
-      this.#write(response.headers, origin, NOTHING_SENT);
-      return response;
-    }
+    if (isPlain) return this.#write(response.headers, origin, NOTHING_SENT);
     const sent = { vary: null as string | null, exposed: "", hasCredentials: false };
     // One pass costs less than looking for each name.
     response.headers.forEach((value, name) => {
@@ -168,14 +164,7 @@ export class Cors {
       else if (name === "access-control-allow-credentials") sent.hasCredentials = true;
       else if (this.#exposed.has(name)) sent.exposed += sent.exposed === "" ? name : `, ${name}`;
     });
-    try {
-      this.#write(response.headers, origin, sent);
-      return response;
-    } catch {
-      const copy = new Response(response.body, response);
-      this.#write(copy.headers, origin, sent);
-      return copy;
-    }
+    this.#write(response.headers, origin, sent);
   }
 
   /** Adds the headers to those of a reply. */

@@ -6,7 +6,8 @@ import { HTTPError, isHTTPError } from "../errors.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { redactUrl } from "../redaction.ts";
 import { stringify } from "./json.ts";
-import type { HttpRequest, RateLimitHeaders, RequestContext } from "./request.ts";
+import { acceptReply, noteText, ownReply } from "./own_reply.ts";
+import { contextOf, type HttpRequest, type RateLimitHeaders, type RequestContext } from "./request.ts";
 import { EventStream } from "./sse/sse.ts";
 import type { Stopping } from "./stream_reply.ts";
 
@@ -39,10 +40,7 @@ export function toReply(
   stopping: Stopping,
 ): Response | Promise<Response> {
   if (typeof result === "object" && result !== null) {
-    if (result instanceof PlatformResponse) {
-      if (result.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
-      return result;
-    }
+    if (result instanceof PlatformResponse) return acceptReply(contextOf(request), result);
     if (result instanceof EventStream) {
       return import("./sse/reply.ts").then(({ eventReply }) => eventReply(result, request, status ?? 200, stopping));
     }
@@ -55,19 +53,6 @@ export function toReply(
   }
   if (result === undefined) return new PlatformResponse(null, { status: status ?? 204 });
   return jsonReply(result, status ?? 200);
-}
-
-/** The replies of `text` and `html`; undefined until somebody needs to know them. */
-let textReplies: WeakSet<Response> | undefined;
-
-/** Keeps in mind which replies `text` and `html` make from now on. */
-export function noteTextReplies(): void {
-  textReplies ??= new WeakSet();
-}
-
-/** Whether `text` or `html` has made a reply, see {@linkcode noteTextReplies}. */
-export function isTextReply(response: Response): boolean {
-  return textReplies?.has(response) ?? false;
 }
 
 /**
@@ -91,8 +76,8 @@ export function isTextReply(response: Response): boolean {
  * @category Requests and replies
  */
 export function text(body: string, init?: ResponseInit): Response {
-  if (init !== undefined || textReplies) return textual(body, TEXT, init);
-  return new PlatformResponse(body);
+  if (init !== undefined) return textual(body, TEXT, init);
+  return noteText(new PlatformResponse(body), body);
 }
 
 /**
@@ -155,34 +140,35 @@ export function problemReply(error: HTTPError): Response {
   // Applications take it from the URL of the request.
   if (typeof problem.instance === "string") problem.instance = redactUrl(problem.instance);
   const response = new Response(stringify(problem), init);
-  return error.headers ? withHeaders(response, new Headers(error.headers)) : response;
+  if (error.headers) setHeaders(response, new Headers(error.headers));
+  return response;
 }
 
 /** Sets headers of a reply. `set-cookie` is added, because a reply can have several. */
-export function withHeaders(response: Response, headers: Headers): Response {
-  const mutable = withMutableHeaders(response);
+function setHeaders(response: Response, headers: Headers): void {
   for (const [name, value] of headers) {
-    if (name === "set-cookie") mutable.headers.append(name, value);
-    else mutable.headers.set(name, value);
+    if (name === "set-cookie") response.headers.append(name, value);
+    else response.headers.set(name, value);
   }
-  return mutable;
 }
 
 /**
- * Adds what limits say to a reply with mutable headers. Through `replyHeaders` it would cost three
- * times as much.
+ * Adds the headers of limits to a reply of the request's own. Through `replyHeaders` it would cost
+ * three times as much.
  */
 export function placeRateLimit({ policy, rest }: RateLimitHeaders, { headers }: Response): void {
   headers.set("ratelimit-policy", policy);
   headers.set("ratelimit", rest);
 }
 
-/** Adds `request.replyHeaders` to a reply, those that are on no reply yet. */
+/** Adds `request.replyHeaders` to a reply or a copy of it, those that are on no reply yet. */
 export function placeHeaders(context: RequestContext, response: Response): Response {
   const { replyHeaders } = context;
   if (!replyHeaders) return response;
   takeOver(context);
-  return withHeaders(response, replyHeaders);
+  const reply = ownReply(context, response);
+  setHeaders(reply, replyHeaders);
+  return reply;
 }
 
 /**
@@ -193,8 +179,8 @@ const OF_SUCCESS =
   /^(?:content-(?!security-policy)|repr-digest$|digest$|etag$|last-modified$|accept-ranges$|location$|refresh$|expires$|age$|(?:[\w-]+-)?cache-control$|surrogate-control$|transfer-encoding$|trailer$)/;
 
 /**
- * Adds `request.replyHeaders` to an error reply, also those that were on the reply whose place it
- * takes. They replace nothing, and what belongs to a success is left out.
+ * Adds `request.replyHeaders` to an error reply of the request's own, also those that were on the
+ * reply whose place it takes. They replace nothing, and what belongs to a success is left out.
  */
 export function placeErrorHeaders(context: RequestContext, response: Response): Response {
   takeOver(context);
@@ -263,17 +249,6 @@ export function withoutBody(response: Response): Response {
   return new Response(null, response);
 }
 
-/** The reply, or a copy of it if its headers cannot be changed, like those of a fetched reply. */
-export function withMutableHeaders(response: Response): Response {
-  if (response.status === 101) return response;
-  try {
-    response.headers.delete("x-webfw-probe");
-    return response;
-  } catch {
-    return new Response(response.body, response);
-  }
-}
-
 function jsonReply(value: unknown, status: number): Response {
   try {
     // Deno's fastest path needs a call without options.
@@ -307,6 +282,5 @@ function textual(body: string, type: string, init: ResponseInit = {}): Response 
   const headers = new Headers(init.headers);
   if (!headers.has("content-type")) headers.set("content-type", type);
   const response = new Response(body, { status: init.status ?? 200, statusText: init.statusText ?? "", headers });
-  textReplies?.add(response);
-  return response;
+  return noteText(response, body);
 }

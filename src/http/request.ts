@@ -518,11 +518,11 @@ export class RequestContext implements Logger {
   headWork: Promise<unknown> | undefined;
   /** What limits say to the client, for each reply of the request. */
   rateLimit: RateLimitHeaders | undefined;
-  /** The reply whose headers are known to be mutable. */
-  mutableReply: Response | undefined;
+  /** The reply that belongs to this request alone, so that its headers may be changed. */
+  ownReply: Response | undefined;
   /** The reply whose body is known to have been made at once, and not as a stream. */
   bufferedReply: Response | undefined;
-  /** The reply whose headers are mutable, and known to describe only its body. */
+  /** The reply of the request's own whose headers are known to describe only its body. */
   plainReply: Response | undefined;
   /** Undefined until it is first read. */
   id: string | undefined;
@@ -559,7 +559,7 @@ export class RequestContext implements Logger {
     this.rateLimit = undefined;
     this.hasReplied = false;
     this.headWork = undefined;
-    this.mutableReply = undefined;
+    this.ownReply = undefined;
     this.bufferedReply = undefined;
     this.plainReply = undefined;
     this.id = undefined;
@@ -588,6 +588,14 @@ export class RequestContext implements Logger {
   /** The address of the other end of the connection, which may be a proxy. */
   get peer(): string | null {
     return peerAddress(this.connection?.remoteAddr);
+  }
+
+  /**
+   * Whether a server sends the reply. Its connections are objects of a class; a plain object comes
+   * from a program or a mount, which may do anything with the reply.
+   */
+  get isServed(): boolean {
+    return this.connection !== undefined && Object.getPrototypeOf(this.connection) !== Object.prototype;
   }
 
   /** What trusted proxies say about the request; undefined if it does not come from one. */

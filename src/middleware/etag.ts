@@ -1,6 +1,5 @@
 /** A middleware that gives replies a version, so that clients do not load them again. */
 import { contextOf } from "../http/request.ts";
-import { isTextReply, noteTextReplies } from "../http/reply.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**
@@ -34,7 +33,6 @@ import type { Middleware } from "../routing/middleware.ts";
  * @category Middleware
  */
 export function etag(): Middleware<unknown> {
-  noteTextReplies();
   return async (request, next) => {
     const response = await next(request);
     const { method, route } = request;
@@ -42,9 +40,9 @@ export function etag(): Middleware<unknown> {
     // The body of a route for HEAD is not that of a GET.
     if (route?.method === "HEAD") return response;
     const context = contextOf(request);
-    if (response !== context.bufferedReply && !isTextReply(response)) return response;
+    if (response !== context.bufferedReply) return response;
     if (/\bno-store\b/i.test(response.headers.get("cache-control") ?? "")) return response;
     const { taggedReply } = await import("../http/files/conditional.ts");
-    return context.bufferedReply = await taggedReply(response, request.headers);
+    return context.bufferedReply = context.ownReply = await taggedReply(response, request.headers);
   };
 }

@@ -15,7 +15,8 @@ import { BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
 import { HostCheck } from "../http/host.ts";
 import type { Cors } from "../http/cors.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
-import { placeHeaders, placeRateLimit, toReply, withMutableHeaders, withoutBody } from "../http/reply.ts";
+import { ownReply } from "../http/own_reply.ts";
+import { placeHeaders, placeRateLimit, toReply, withoutBody } from "../http/reply.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import { type Reduce, reducerTo } from "../http/replies/model.ts";
 import { replierOf } from "../http/replies/replier.ts";
@@ -38,14 +39,7 @@ import {
   nameSpan,
 } from "./admission.ts";
 import { idempotentAnswer } from "./idempotent_answer.ts";
-import {
-  compose,
-  type Endpoint,
-  ensureMutable,
-  type ErrorBoundary,
-  type Middleware,
-  type ReplyStep,
-} from "./middleware.ts";
+import { compose, type Endpoint, type ErrorBoundary, type Middleware, type ReplyStep } from "./middleware.ts";
 import { parsePath } from "./path.ts";
 import type { AnyRoute } from "./registry.ts";
 import type { Route, TokenAdviceOf } from "./route.ts";
@@ -257,9 +251,10 @@ export class Dispatcher {
     return isKept ? reply : reply.then(withoutBody);
   }
 
-  /** Adds the CORS headers to a reply that was made before the application served. */
+  /** Adds the CORS headers to a new reply that was made before the application served. */
   withCors(raw: Request, response: Response): Response {
-    return this.#parts.cors?.stamp(raw, response) ?? response;
+    this.#parts.cors?.stamp(raw, response);
+    return response;
   }
 
   /**
@@ -349,7 +344,10 @@ export class Dispatcher {
   #admit({ admit, endpoint, finalize }: Served, request: HttpRequest): Promise<Response> {
     try {
       const reply = admit?.(request);
-      if (reply) return Promise.resolve(finalize(contextOf(request), reply));
+      if (reply) {
+        const context = contextOf(request);
+        return Promise.resolve(finalize(context, context.ownReply = reply));
+      }
     } catch (refusal) {
       return this.#answerRefusal(refusal, request, finalize);
     }
@@ -371,7 +369,7 @@ export class Dispatcher {
       const context = contextOf(request);
       let response: Response;
       try {
-        response = ensureMutable(context, placeHeaders(context, await handler(request)));
+        response = placeHeaders(context, context.ownReply = await handler(request));
       } catch (thrown) {
         response = await toErrorReply(thrown, request);
       }
@@ -394,7 +392,7 @@ function endpointOf(route: Route, parts: DispatcherParts, finalize: ReplyStep): 
 
 /**
  * Binds the arguments of a route, runs its handler, reduces the result to the model, and makes the
- * reply. Without `finalize` it makes the reply ready for middlewares.
+ * reply. Without `finalize` the reply belongs to the request alone, so that middleware may change it.
  */
 function handlerEndpoint(
   route: Route,
@@ -413,9 +411,9 @@ function handlerEndpoint(
     toReply: async (result, request) => {
       const reduced = reduce && !(result instanceof Response) ? await reduce(result) : result;
       const isPlain = !toDeclaredReply || reduced instanceof Response;
-      return await (isPlain
-        ? toReply(reduced, status, request, stopping)
-        : toDeclaredReply(reduced, request, stopping));
+      const reply =
+        await (isPlain ? toReply(reduced, status, request, stopping) : toDeclaredReply(reduced, request, stopping));
+      return reduced instanceof Response ? ownReply(contextOf(request), reply) : reply;
     },
   });
   // One async function with as few awaits as possible: each costs as much as finding the route.
@@ -431,25 +429,30 @@ function handlerEndpoint(
       if (resolve) values = await resolve(request, bound, values);
       const input = runOnce && { ...args };
       if (supply) supply(args, values);
-      let result = input ? await runOnce(request, args, input, values) : await handler(request, args as never);
-      // Whoever writes `return` for `throw` sends no success.
-      if (result instanceof Error) throw result;
-      if (context.headWork) await context.headWork;
-      if (reduce && !(result instanceof Response)) {
-        const reduced = reduce(result);
-        result = reduced instanceof Promise ? await reduced : reduced;
+      let isPlain = false;
+      if (input) response = context.ownReply = await runOnce(request, args, input, values);
+      else {
+        let result = await handler(request, args as never);
+        // A returned Error is an error like a thrown one.
+        if (result instanceof Error) throw result;
+        if (context.headWork) await context.headWork;
+        if (reduce && !(result instanceof Response)) {
+          const reduced = reduce(result);
+          result = reduced instanceof Promise ? await reduced : reduced;
+        }
+        const reply = toDeclaredReply && !(result instanceof Response)
+          ? toDeclaredReply(result, request, stopping)
+          : toReply(result, status, request, stopping);
+        response = reply instanceof Promise ? await reply : reply;
+        if (response !== result) context.ownReply = response;
+        isPlain = isBuffered(result);
+        if ((context.afterResponse || !finalize) && isPlain) context.bufferedReply = response;
       }
-      const reply = toDeclaredReply && !(result instanceof Response)
-        ? toDeclaredReply(result, request, stopping)
-        : toReply(result, status, request, stopping);
-      response = reply instanceof Promise ? await reply : reply;
-      if (response !== result) context.mutableReply = response;
-      if ((context.afterResponse || !finalize) && isBuffered(result)) context.bufferedReply = response;
       const isBare = !context.replyHeaders && !context.rateLimit;
       if (context.replyHeaders) response = placeHeaders(context, response);
-      if (context.rateLimit) placeRateLimit(context.rateLimit, response = ensureMutable(context, response));
-      if (cors && isBare && finalize && response !== result && isBuffered(result)) context.plainReply = response;
-      if (!finalize) return ensureMutable(context, response);
+      if (context.rateLimit) placeRateLimit(context.rateLimit, response = ownReply(context, response));
+      if (cors && isBare && finalize && isPlain) context.plainReply = response;
+      if (!finalize) return ownReply(context, response);
     } catch (thrown) {
       context.releaseBody();
       if (!hasPassed) {
@@ -471,8 +474,9 @@ function eachOf(reduce: Reduce): Reduce {
 function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplyStep {
   if (!cors) return (context, response) => finish(context, response, background);
   return (context, response) => {
-    const finished = finish(context, response, background);
-    return cors.stamp(context.raw, finished, finished === context.plainReply);
+    const reply = ownReply(context, finish(context, response, background));
+    cors.stamp(context.raw, reply, reply === context.plainReply);
+    return reply;
   };
 }
 
@@ -488,16 +492,18 @@ function finish(context: RequestContext, response: Response, background: Backgro
   const { afterResponse, bufferedReply, connection } = context;
   background.requests--;
   context.hasReplied = true;
-  const reply = background.isEnding ? closing(response) : response;
+  const reply = background.isEnding ? closing(context, response) : response;
   if (!afterResponse) return reply;
   const isBuffered = bufferedReply === response;
   if (isBuffered) context.releaseBody();
-  return runAfterResponse(reply, isBuffered, afterResponse, background, connection?.completed);
+  const sent = runAfterResponse(reply, isBuffered, afterResponse, background, connection?.completed);
+  if (sent !== reply) context.ownReply = sent;
+  return sent;
 }
 
 /** Makes the client close its connection, so that its next request goes to another server. */
-function closing(response: Response): Response {
-  const reply = withMutableHeaders(response);
+function closing(context: RequestContext, response: Response): Response {
+  const reply = ownReply(context, response);
   reply.headers.set("connection", "close");
   return reply;
 }

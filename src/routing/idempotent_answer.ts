@@ -66,6 +66,6 @@ function isStream(result: unknown): boolean {
     return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
   }
   const isEvents = result.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-  if (isEvents) void result.body?.cancel();
+  if (isEvents) result.body?.cancel().catch(() => {});
   return isEvents;
 }

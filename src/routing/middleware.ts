@@ -1,14 +1,8 @@
 /** Middleware, and the boundary where errors become replies. */
 import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
 import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
-import {
-  isThrownReply,
-  placeErrorHeaders,
-  placeHeaders,
-  problemReply,
-  toHTTPError,
-  withMutableHeaders,
-} from "../http/reply.ts";
+import { isThrownReply, placeErrorHeaders, placeHeaders, problemReply, toHTTPError } from "../http/reply.ts";
+import { acceptReply, ownReply } from "../http/own_reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { quote } from "../options.ts";
 import { describeError } from "../log.ts";
@@ -54,7 +48,7 @@ export type Middleware<State = Record<string, unknown>> = (
 /** Answers a request. It never rejects. */
 export type Endpoint = (request: HttpRequest) => Promise<Response>;
 
-/** Makes the reply of an error, with mutable headers. It never rejects. */
+/** Makes the reply of an error, which belongs to the request alone. It never rejects. */
 export type ErrorBoundary = (
   thrown: unknown,
   request: HttpRequest,
@@ -92,16 +86,11 @@ export function checkErrorHandler(handler: unknown): void {
 /** A step of a reply on its way from the handler to the server. */
 export type ReplyStep = (context: RequestContext, response: Response) => Response;
 
-/** Makes the headers of a reply mutable for middlewares. It tries each reply once. */
-export function ensureMutable(context: RequestContext, response: Response): Response {
-  return response === context.mutableReply ? response : context.mutableReply = withMutableHeaders(response);
-}
-
 /**
  * Wraps an endpoint in middlewares.
  *
  * @param middlewares The middlewares, the outermost first.
- * @param endpoint The endpoint. Its replies have passed {@linkcode ensureMutable}.
+ * @param endpoint The endpoint. Its replies belong to the request alone: middleware may change them.
  * @param toErrorReply Makes the reply when a middleware throws.
  * @param finalize Gets the reply of the outermost middleware.
  */
@@ -112,7 +101,7 @@ export function compose(
   finalize: ReplyStep,
 ): Endpoint {
   return middlewares.reduceRight<Endpoint>(
-    (inner, middleware, index) => wrap(middleware, inner, toErrorReply, index === 0 ? finalize : ensureMutable),
+    (inner, middleware, index) => wrap(middleware, inner, toErrorReply, index === 0 ? finalize : ownReply),
     endpoint,
   );
 }
@@ -138,7 +127,8 @@ function wrap(
     const accept = (response: Response): Response | Promise<Response> => {
       try {
         if (!(response instanceof PlatformResponse)) throw noResponse(middleware);
-        return finalize(context, placeHeaders(context, response));
+        const accepted = response === context.ownReply ? response : acceptReply(context, response);
+        return finalize(context, placeHeaders(context, accepted));
       } catch (mistake) {
         return fail(mistake);
       }
@@ -174,26 +164,24 @@ export type ErrorHandler<State = Record<string, unknown>> = (
 
 /** Makes the function that turns errors into replies. */
 export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary {
-  const shape = async (error: HTTPError, request: HttpRequest): Promise<Response> => {
+  const shape = async (error: HTTPError, request: HttpRequest, context: RequestContext): Promise<Response> => {
     try {
       const reply = await handler?.(error, request);
       if (reply === undefined || reply === null) return problemReply(error);
-      if (reply instanceof Response) return withMutableHeaders(reply);
+      if (reply instanceof Response) return ownReply(context, acceptReply(context, reply));
       throw new TypeError(`Cannot reply with what onError returned: got ${typeof reply}, wanted a Response or nothing`);
     } catch (failure) {
       tracing?.fail(failure);
-      contextOf(request).log("error", "Shaping an error reply failed", {
-        error: describeError(failure),
-      });
+      context.log("error", "Shaping an error reply failed", { error: describeError(failure) });
       return problemReply(new HTTPError(500));
     }
   };
   return async (thrown, request) => {
-    if (isThrownReply(thrown)) return placeErrorHeaders(contextOf(request), thrown.reply);
     const context = contextOf(request);
-    const shaped = await shape(toHTTPError(thrown), request);
+    if (isThrownReply(thrown)) return context.ownReply = placeErrorHeaders(context, thrown.reply);
+    const shaped = await shape(toHTTPError(thrown), request, context);
     if (!isRefusal(shaped)) report(thrown, request);
-    const reply = placeErrorHeaders(context, shaped);
+    const reply = context.ownReply = placeErrorHeaders(context, shaped);
     if (context.tokenAdvice) {
       const { adviseOnToken } = await import("../http/challenge.ts");
       adviseOnToken(reply, context.tokenAdvice);

@@ -12,7 +12,7 @@ import type { WebSocketTransport } from "../http/websocket/transport.ts";
 import type { OptionNames } from "../options.ts";
 import { readRateLimits } from "../rate_limit/rate_limit.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
-import { compose, type Endpoint, ensureMutable, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
+import { compose, type Endpoint, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
 import type { PathTemplate } from "./path.ts";
 import { type RouteParts, routeParts, RouteRecord, type TokenAdviceOf } from "./route.ts";
 import { checkDescription, type Scope } from "./scope.ts";
@@ -130,7 +130,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       return new Response(null, { status: 101 });
     } catch (thrown) {
       if (!hasPassed) context.tokenAdvice = tokenAdvice(route, request);
-      return ensureMutable(context, await toErrorReply(thrown, request));
+      return await toErrorReply(thrown, request);
     }
   };
   const composed = compose(route.middlewares, accept, toErrorReply, (_context, response) => response);
