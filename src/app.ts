@@ -197,6 +197,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
         document: () => this.openapi(),
         tokenAdvice: (tool, request) => this.#resource.adviceForTool(tool, request),
         stateForCall: () => this.#stateForCall(),
+        gates: this.#registry.scope.gates,
       });
     this.#builtIns = this.#endpoints(() => this.#dispatcher ??= this.#createDispatcher());
     this.#registry.reserve(this.#builtIns);

@@ -16,7 +16,8 @@ import { stringify } from "./http/json.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { hideQueryOf } from "./redaction.ts";
 import type { BuiltInRoute, Dispatcher } from "./routing/dispatch.ts";
-import { compilePass } from "./routing/pass.ts";
+import type { RateGates } from "./rate_limit/gate.ts";
+import { type Pass, passOf } from "./routing/pass.ts";
 import { parsePath } from "./routing/path.ts";
 import type { ReservedPath } from "./routing/registry.ts";
 import { Route } from "./routing/route.ts";
@@ -43,6 +44,8 @@ export interface BuiltInParts
    * @throws {HTTPError} With 503, if the application has stopped.
    */
   readonly stateForCall: () => Readonly<Record<string, unknown>>;
+  /** The limits of the application at work. */
+  readonly gates: RateGates;
   /** What replaces guards of the page. */
   readonly replacements: Replacements | undefined;
 }
@@ -80,12 +83,13 @@ export function builtIns(
   parts: BuiltInParts,
 ): readonly BuiltIn[] {
   const endpoints: BuiltIn[] = [];
-  const { deps: declared, ...signIn } = parts.docs;
+  const { deps: declared, rateLimits, ...signIn } = parts.docs;
   const deps = parts.replacements?.ofAll(declared) ?? declared;
   const isGuarded = deps.size > 0;
+  const pass = passOfDocs(deps, rateLimits, parts.gates);
   // What only some clients may see, no cache may keep for others.
   const cacheControl = isGuarded ? "private, no-cache" : "no-cache";
-  const guarded = (handler: BuiltIn["handler"]) => isGuarded ? behind(deps, handler) : handler;
+  const guarded = (handler: BuiltIn["handler"]) => pass ? behind(pass, handler) : handler;
   if (openapiUrl !== null) {
     const handler = guarded(documentEndpoint(parts.document, cacheControl));
     endpoints.push({ method: "GET", path: openapiUrl, handler, what: "its document", option: "openapiUrl" });
@@ -128,10 +132,17 @@ function toMcpApplication({ dispatcher, stateForCall, ...shown }: BuiltInParts):
   };
 }
 
-/** Resolves guards before an endpoint answers. Their refusals are the reply. */
-function behind(deps: DocsParts["deps"], handler: BuiltIn["handler"]): BuiltIn["handler"] {
-  const steps = GuardLevel.of(undefined, { deps, counted: [] }).stepsFor(NO_PATH, "the documentation page");
-  const pass = compilePass(steps, false)!;
+/** What a request passes before the page or the document; undefined if that is nothing. */
+function passOfDocs(deps: DocsParts["deps"], limiters: DocsParts["rateLimits"], gates: RateGates): Pass | undefined {
+  if (deps.size === 0 && limiters.length === 0) return undefined;
+  const before = limiters.map((limiter, index) => gates.gateOf(limiter, `docs#${index + 1}`));
+  const level = GuardLevel.of(undefined, { deps, counted: [] });
+  const guards = level.stepsFor(NO_PATH, "the documentation page");
+  return passOf([{ before, guards, after: [] }], level.indices, false);
+}
+
+/** Counts the request, and resolves guards before an endpoint answers. Their refusals are the reply. */
+function behind(pass: Pass, handler: BuiltIn["handler"]): BuiltIn["handler"] {
   return async (request) => {
     await pass(request);
     return await handler(request);

@@ -109,6 +109,11 @@ export class InnerGuard {
     return [...this.#needs.values()].flatMap(({ issuers }) => issuers).concat(this.dependency.issuers);
   }
 
+  /** Whether it has run, or runs, for a request. */
+  isMade(made: Made): boolean {
+    return made.has(this.dependency);
+  }
+
   /**
    * Makes the value.
    *

@@ -480,10 +480,10 @@ export class LoggedConnection implements ConnectionInfo {
 /** What the endpoint for agents knows of a request that it has made itself. */
 export interface AgentCall {
   /**
-   * Whether the guards are only asked, and will be asked again for the same call. Nothing is
-   * counted then.
+   * The limits that have counted the call. In a batch the guards of a call run twice, and it is
+   * counted once.
    */
-  readonly onlyAsks: boolean;
+  readonly countedBy: Set<object>;
   /** Gets what a guard of the route threw. */
   readonly refused: (thrown: unknown) => void;
 }

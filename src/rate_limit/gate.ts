@@ -39,7 +39,7 @@ export class RateGates {
 }
 
 /** Counts the requests of one declaration. */
-class RateGate {
+export class RateGate {
   readonly #parts: GateParts;
   readonly #openAll: () => Promise<OpenGates>;
   #opened: OpenGate | undefined;

@@ -100,8 +100,7 @@ export class OpenGate {
   }
 
   #count(request: HttpRequest, caller: RateLimitKey): Promise<void> | undefined {
-    // Guards are asked before the calls of agents run, and the calls count.
-    if (caller === null || contextOf(request).call?.onlyAsks) return undefined;
+    if (caller === null || this.#hasCounted(request)) return undefined;
     if (typeof caller !== "string" && typeof caller !== "number") {
       throw new TypeError(
         `Cannot count the request: the caller must be a text, a number or null, got ${quote(caller)}`,
@@ -111,6 +110,15 @@ export class OpenGate {
     if (this.#shared || typeof bounded !== "string") return this.#countLater(request, bounded);
     this.#settle(request, this.#memory.count(this.#counted, bounded));
     return undefined;
+  }
+
+  /** Whether the call of an agent that the request belongs to was counted before. */
+  #hasCounted(request: HttpRequest): boolean {
+    const { call } = contextOf(request);
+    if (!call) return false;
+    const hasCounted = call.countedBy.has(this);
+    call.countedBy.add(this);
+    return hasCounted;
   }
 
   async #countLater(request: HttpRequest, bounded: string | Promise<string>): Promise<void> {

@@ -122,17 +122,18 @@ const OPTIONS: OptionNames<RateLimitByValue<unknown>> = { limit: true, per: true
  *
  * @param option One limit, or a list of them.
  * @param action What is declared, for messages: "register GET /books".
+ * @param place The name of the option.
  * @throws {TypeError} If a limit is no object, has an unknown member, or a wrong one.
  * @throws {RangeError} If its number or time is not positive.
  */
-export function readRateLimits(option: unknown, action: string): readonly RateLimiter[] {
+export function readRateLimits(option: unknown, action: string, place = "rateLimit"): readonly RateLimiter[] {
   if (option === undefined) return [];
   const isList = Array.isArray(option);
   if (isList && option.length === 0) {
-    throw new TypeError(`Cannot ${action}: "rateLimit" is an empty list, leave it out`);
+    throw new TypeError(`Cannot ${action}: "${place}" is an empty list, leave it out`);
   }
   return [option].flat().map((given, index) => {
-    const name = isList ? `rateLimit[${index}]` : "rateLimit";
+    const name = isList ? `${place}[${index}]` : place;
     if (typeof given !== "object" || given === null) {
       throw new TypeError(
         `Cannot ${action}: "${name}" must be an object, got ${quote(given)}; write { limit: 100, per: "1m" }`,

@@ -274,18 +274,17 @@ export class Dispatcher {
   }
 
   /**
-   * Runs the middlewares and guards of a route, and nothing else. It never rejects. What a guard
-   * throws goes to the call.
+   * Runs the middlewares, limits and guards of a route, and nothing else. It never rejects. What a
+   * limit or a guard throws goes to the call.
    */
-  async askGuards(
+  askGuards(
     raw: Request,
     target: Destination,
     state: Readonly<Record<string, unknown>>,
     info: ConnectionInfo | undefined,
     call: AgentCall,
-  ): Promise<void> {
-    const reply = await this.#runGuards(raw, target, state, info, call, () => new Response(null, { status: 204 }));
-    await reply.body?.cancel();
+  ): Promise<Response> {
+    return this.#runGuards(raw, target, state, info, call, () => new Response(null, { status: 204 }));
   }
 
   /** Runs the middlewares and guards of a route, and then `answer` in place of the rest. */
@@ -370,6 +369,7 @@ export class Dispatcher {
       let response: Response;
       try {
         response = placeHeaders(context, context.ownReply = await handler(request));
+        if (context.rateLimit) placeRateLimit(context.rateLimit, response = ownReply(context, response));
       } catch (thrown) {
         response = await toErrorReply(thrown, request);
       }

@@ -1,8 +1,10 @@
 /** What a request has to pass before the input of its route is validated. */
 import type { Binder } from "../binding/binder.ts";
 import type { GuardStep } from "../binding/scope_guards.ts";
-import type { Values } from "../binding/resolver.ts";
+import type { PreparedDependency } from "../binding/dependency.ts";
+import type { Indices, Values } from "../binding/resolver.ts";
 import type { HttpRequest } from "../http/request.ts";
+import type { RateGate } from "../rate_limit/gate.ts";
 import type { RateLimiter } from "../rate_limit/rate_limit.ts";
 import type { Scope } from "./scope.ts";
 
@@ -23,34 +25,54 @@ interface GuardedRoute {
   readonly rateLimits: readonly RateLimiter[];
 }
 
-/** Compiles the steps of a route into one function; undefined if there are none. */
-export function passOf(route: GuardedRoute): Pass | undefined {
-  return compilePass(stepsOf(route), route.binder.isSingle);
+/** What a request passes in a scope, in this order; the level of the route itself comes last. */
+export interface PassLevel {
+  /** The limits that count the request by what is known of it. */
+  readonly before: readonly RateGate[];
+  readonly guards: readonly GuardStep[];
+  /** The limits that count the values of dependencies. */
+  readonly after: readonly ValueGate[];
+}
+
+/** A limit that counts the value of a dependency. */
+export interface ValueGate {
+  readonly gate: RateGate;
+  readonly dependency: PreparedDependency;
+}
+
+/** The levels of a route, from the outermost scope inwards. */
+export function levelsOf({ name, scopes, binder, rateLimits }: GuardedRoute): readonly PassLevel[] {
+  let number = 0;
+  return [...scopes.map(({ rateLimits }) => rateLimits), rateLimits].map((limiters, place) => {
+    const before: RateGate[] = [];
+    const after: ValueGate[] = [];
+    for (const limiter of limiters) {
+      const gate = scopes[0]!.gates.gateOf(limiter, `${name}#${++number}`);
+      if (limiter.after) after.push({ gate, dependency: limiter.after.dependency });
+      else before.push(gate);
+    }
+    const guards = binder.guards.find((guards) => guards.place === place)?.steps ?? [];
+    return { before, guards, after };
+  });
 }
 
 /**
- * The steps from the outermost scope inwards; the route itself comes last. In each scope, requests
- * are counted by what is known of them, then the guards run, then their values are counted.
+ * Compiles levels into one function; undefined if there is nothing to pass.
+ *
+ * @param levels The levels, from the outermost scope inwards.
+ * @param indices The places of the dependencies among the values.
+ * @param isSingle Whether the route has one dependency.
  */
-function stepsOf({ name, scopes, binder, rateLimits }: GuardedRoute): GuardStep[] {
-  const { guards, indices } = binder;
-  const steps: GuardStep[] = [];
-  let number = 0;
-  for (let place = 0; place <= scopes.length; place++) {
-    const after: GuardStep[] = [];
-    for (const limiter of scopes[place]?.rateLimits ?? rateLimits) {
-      const gate = scopes[0]!.gates.gateOf(limiter, `${name}#${++number}`);
-      if (!limiter.after) {
-        steps.push({ index: undefined, run: (request) => gate.check(request) });
-        continue;
-      }
-      const index = indices.get(limiter.after.dependency)!;
-      after.push({ index: undefined, run: (request, values) => gate.checkValue(request, values[index]) });
-    }
-    const own = guards.find((guards) => guards.place === place);
-    steps.push(...own?.steps ?? [], ...after);
-  }
-  return steps;
+export function passOf(levels: readonly PassLevel[], indices: Indices, isSingle: boolean): Pass | undefined {
+  const steps = levels.flatMap(({ before, guards, after }) => [
+    ...before.map((gate): GuardStep => ({ index: undefined, run: (request) => gate.check(request) })),
+    ...guards,
+    ...after.map(({ gate, dependency }): GuardStep => {
+      const index = indices.get(dependency)!;
+      return { index: undefined, run: (request, values) => gate.checkValue(request, values[index]) };
+    }),
+  ]);
+  return compilePass(steps, isSingle);
 }
 
 /**

@@ -22,7 +22,7 @@ import { type OptionNames, quote } from "../options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { Middleware } from "./middleware.ts";
-import { type Pass, passOf } from "./pass.ts";
+import { levelsOf, type Pass, type PassLevel, passOf } from "./pass.ts";
 import { parsePath, type PathTemplate, type Segment } from "./path.ts";
 import { checkDescription, effectiveOptions, type Scope } from "./scope.ts";
 
@@ -57,6 +57,7 @@ export abstract class RouteRecord implements RouteInfo {
   /** The name of the operation. It is unique after {@linkcode assignOperationIds}. */
   operationId: string;
   readonly #parts: RouteParts;
+  #levels: readonly PassLevel[] | undefined;
   #pass: { readonly pass: Pass | undefined } | undefined;
 
   protected constructor(parts: RouteParts) {
@@ -107,7 +108,13 @@ export abstract class RouteRecord implements RouteInfo {
    * there is nothing to check.
    */
   get pass(): Pass | undefined {
-    return (this.#pass ??= { pass: passOf(this) }).pass;
+    const { indices, isSingle } = this.binder;
+    return (this.#pass ??= { pass: passOf(this.levels, indices, isSingle) }).pass;
+  }
+
+  /** The guards and limits of its scopes, the outermost first, and its own. */
+  get levels(): readonly PassLevel[] {
+    return this.#levels ??= levelsOf(this);
   }
 
   /** Its own limits on how often clients may send requests. */

@@ -6,6 +6,7 @@ import type { PreparedDependency } from "../../binding/dependency.ts";
 import { InnerGuard, type Made } from "../../binding/guard.ts";
 import { type HTTPError, isHTTPError } from "../../errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
+import type { RateGate } from "../../rate_limit/gate.ts";
 import type { Route } from "../../routing/route.ts";
 import { guardLevelsOf } from "../route/security.ts";
 
@@ -13,26 +14,56 @@ import { guardLevelsOf } from "../route/security.ts";
 export class Permissions {
   readonly #caller: HttpRequest;
   readonly #made: Made = new Map();
+  /** What the limits have said that have counted the request. */
+  readonly #counted = new Map<RateGate, Promise<void>>();
 
   constructor(caller: HttpRequest) {
     this.#caller = caller;
   }
 
   /**
-   * What the guards of a tool refuse the caller with: those of the outermost scope first, and those
-   * of one scope at once. Guards that read arguments are not asked. Undefined if all let it in.
+   * What the limits and guards of a tool refuse the caller with: those of the outermost scope first,
+   * and the guards of one scope at once. Guards that read arguments are not asked. Undefined if all
+   * let it in.
+   *
+   * Before a guard runs, the request is counted by each limit that would count a call before that
+   * guard, once for all tools. Otherwise a list would be the way to guess credentials.
    *
    * @throws If a guard fails, and so does not know.
    */
   async refusalOf(tool: Route): Promise<HTTPError | undefined> {
-    for (const guards of askableGuards(tool)) {
-      const results = await Promise.allSettled(guards.map((guard) => guard.run(this.#caller, this.#made)));
-      const refused = results.find((result) => result.status === "rejected");
-      if (!refused) continue;
-      if (isHTTPError(refused.reason) && refused.reason.status < 500) return refused.reason;
-      throw refused.reason;
+    try {
+      const limits: (() => Promise<void>)[] = [];
+      for (const [place, guards] of askableGuards(tool).entries()) {
+        const { before, after } = tool.levels[place]!;
+        for (const gate of before) limits.push(() => this.#count(gate, () => gate.check(this.#caller)));
+        if (guards.some((guard) => !guard.isMade(this.#made))) { for (const count of limits.splice(0)) await count(); }
+        await this.#runAll(guards);
+        for (const { gate, dependency } of after) limits.push(() => this.#countValue(gate, dependency));
+      }
+    } catch (thrown) {
+      if (isHTTPError(thrown) && thrown.status < 500) return thrown;
+      throw thrown;
     }
     return undefined;
+  }
+
+  async #runAll(guards: readonly InnerGuard[]): Promise<void> {
+    const results = await Promise.allSettled(guards.map((guard) => guard.run(this.#caller, this.#made)));
+    const refused = results.find((result) => result.status === "rejected");
+    if (refused) throw refused.reason;
+  }
+
+  async #countValue(gate: RateGate, dependency: PreparedDependency): Promise<void> {
+    if (readsRoute(dependency)) return;
+    const value = await preparedGuard(dependency).run(this.#caller, this.#made);
+    await this.#count(gate, () => gate.checkValue(this.#caller, value));
+  }
+
+  #count(gate: RateGate, check: () => Promise<void> | undefined): Promise<void> {
+    let counted = this.#counted.get(gate);
+    if (!counted) this.#counted.set(gate, counted = (async () => await check())());
+    return counted;
   }
 }
 

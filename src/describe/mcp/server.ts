@@ -10,6 +10,7 @@ import type {
   Transport,
 } from "@modelcontextprotocol/server";
 import type { ResolvedLimits } from "../../http/limits.ts";
+import { type HTTPError, isHTTPError } from "../../errors.ts";
 import { toHTTPError } from "../../http/reply.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { describeError } from "../../log.ts";
@@ -21,7 +22,7 @@ import { Permissions } from "./permissions.ts";
 import type { ToolListing } from "./options.ts";
 import { needsToken } from "./protected_resource.ts";
 import { assignToolNames, type Tool, toTool } from "./tool.ts";
-import { askGuardsOf, type CallTarget, callTool, type Challenge, type Exchange } from "./tool_call.ts";
+import { type Asked, askGuardsOf, type CallTarget, callTool, type Challenge, type Exchange } from "./tool_call.ts";
 import { isTool } from "./tool_check.ts";
 import { ReplyBudget } from "./tool_result.ts";
 
@@ -171,10 +172,10 @@ export class McpServer {
    */
   async #answerBatch(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<JSONRPCMessage[]> {
     const isSeveral = hasSeveralCalls(requests);
-    if (isSeveral) await this.#askGuards(requests, exchange);
+    const asked = isSeveral ? await this.#askGuards(requests, exchange) : undefined;
     const replies: JSONRPCMessage[] = [];
     await inParallel(requests, async (request, index) => {
-      replies[index] = await this.#answerRequest(request, exchange);
+      replies[index] = await this.#answerRequest(request, exchange, asked?.[index]);
     });
     if (!isSeveral) this.#throwRefusal(exchange);
     return replies;
@@ -183,9 +184,11 @@ export class McpServer {
   /**
    * Asks the guards of all calls of a batch.
    *
+   * @returns What is known of each call.
    * @throws {HTTPError} The first challenge.
    */
-  async #askGuards(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<void> {
+  async #askGuards(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<readonly Asked[]> {
+    const all = requests.map((): Asked => ({ countedBy: new Set(), result: undefined }));
     const challenges: Challenge[] = [];
     await inParallel(requests, async (request, index) => {
       // The others may still find the challenge of an earlier call.
@@ -196,11 +199,12 @@ export class McpServer {
       };
       const tool = typeof name === "string" ? this.#tools.get(name) : undefined;
       if (!tool) return;
-      const challenge = await askGuardsOf(tool, isObject(given) ? given : {}, exchange, this.#app);
+      const challenge = await askGuardsOf(tool, isObject(given) ? given : {}, exchange, this.#app, all[index]!);
       if (challenge) challenges[index] = challenge;
     });
     exchange.challenge = challenges.find((challenge) => challenge !== undefined);
     this.#throwRefusal(exchange);
+    return all;
   }
 
   /**
@@ -218,17 +222,19 @@ export class McpServer {
    * Refuses a client that connects without a token with which it could call anything. Many clients
    * let a user sign in only then, and not when a call is refused.
    *
-   * @throws {HTTPError} With 401.
+   * @throws {HTTPError} With 401, or with 429 if limits let no guard decide.
    */
   async #askForToken(caller: HttpRequest): Promise<void> {
     const permissions = new Permissions(caller);
     let challenge: Challenge | undefined;
+    let limited: HTTPError | undefined;
     for (const { route } of this.#tools.values()) {
       const error = await permissions.refusalOf(route).catch(() => undefined);
-      if (error?.status !== 401) return;
-      challenge ??= { error, route };
+      if (error?.status === 429) limited ??= error;
+      else if (error?.status === 401) challenge ??= { error, route };
+      else return;
     }
-    if (!challenge) return;
+    if (!challenge) throw limited;
     // Without scopes, clients ask for all of the metadata, so that they have to sign in only once.
     const advice = this.#app.tokenAdvice(challenge.route, caller);
     contextOf(caller).tokenAdvice = advice && { ...advice, scopes: [] };
@@ -240,11 +246,15 @@ export class McpServer {
     const { ProtocolError, INVALID_REQUEST } = this.#sdk;
     let listed = this.#listed;
     if (this.#app.toolListing === "permitted") {
-      const refused = new Set<ListedTool>();
+      const refusals = new Map<ListedTool, HTTPError>();
       await inParallel(listed, async (tool) => {
-        if (await permissions.refusalOf(tool.route)) refused.add(tool);
+        const refusal = await permissions.refusalOf(tool.route);
+        if (refusal) refusals.set(tool, refusal);
       });
-      listed = listed.filter((tool) => !refused.has(tool));
+      listed = listed.filter((tool) => !refusals.has(tool));
+      // An empty list would say that there are no tools.
+      const limited = refusals.values().find(({ status }) => status === 429);
+      if (limited && listed.length === 0) throw limited;
     }
     const tools = listed.map(({ definition }) => definition);
     if (budget.takeList(listed.reduce((sum, { size }) => sum + size, 0))) return { tools };
@@ -259,19 +269,19 @@ export class McpServer {
   }
 
   /** Answers one request by a new SDK server, since each serves one connection. */
-  async #answerRequest(request: JSONRPCRequest, exchange: Exchange): Promise<JSONRPCMessage> {
+  async #answerRequest(request: JSONRPCRequest, exchange: Exchange, asked?: Asked): Promise<JSONRPCMessage> {
     const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
     const transport: Transport = {
       start: async () => {},
       send: async (message) => resolve(message),
       close: async () => {},
     };
-    await this.#createServer(exchange).connect(transport);
+    await this.#createServer(exchange, asked).connect(transport);
     transport.onmessage?.(request);
     return await answer;
   }
 
-  #createServer(exchange: Exchange): Server {
+  #createServer(exchange: Exchange, asked?: Asked): Server {
     const { ProtocolError, INTERNAL_ERROR, INVALID_PARAMS } = this.#sdk;
     // The low-level class: McpServer of the SDK would register every tool again for each request.
     const server = new this.#sdk.Server({ name: this.#app.title, version: this.#app.version }, this.#options);
@@ -282,14 +292,16 @@ export class McpServer {
         if (thrown instanceof ProtocolError) throw thrown;
         if (!exchange.isBatch) exchange.failure = { thrown };
         // The calls of a batch have results, which are sent.
-        else contextOf(exchange.caller).log("error", "The tools could not be listed", { error: describeError(thrown) });
+        else if (!isHTTPError(thrown) || thrown.status >= 500) {
+          contextOf(exchange.caller).log("error", "The tools could not be listed", { error: describeError(thrown) });
+        }
         throw new ProtocolError(INTERNAL_ERROR, toHTTPError(thrown).detail);
       }
     });
     server.setRequestHandler("tools/call", ({ params }) => {
       const tool = this.#tools.get(params.name);
       if (!tool) throw new ProtocolError(INVALID_PARAMS, "The tool is unknown");
-      return callTool(tool, params.arguments ?? {}, exchange, this.#app);
+      return callTool(tool, params.arguments ?? {}, exchange, this.#app, asked);
     });
     return server;
   }

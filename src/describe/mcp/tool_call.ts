@@ -42,8 +42,9 @@ export interface CallTarget {
     call: AgentCall,
   ) => Promise<Response>;
   /**
-   * Runs the middlewares and guards of a route, and nothing else.
+   * Runs the middlewares, limits and guards of a route, and nothing else.
    *
+   * @returns The reply: of what refuses the request, or 204.
    * @throws {HTTPError} With 503, if the application has stopped.
    */
   readonly askGuards: (
@@ -51,7 +52,7 @@ export interface CallTarget {
     destination: Destination,
     info: ConnectionInfo | undefined,
     call: AgentCall,
-  ) => Promise<void>;
+  ) => Promise<Response>;
 }
 
 /** What the messages of one HTTP request of an agent share. */
@@ -66,6 +67,17 @@ export interface Exchange {
   challenge: Challenge | undefined;
   /** What a list of tools has failed with. */
   failure: { readonly thrown: unknown } | undefined;
+}
+
+/** What is known of a call of a batch before it runs. */
+export interface Asked {
+  /** The limits that have counted it. */
+  readonly countedBy: Set<object>;
+  /**
+   * Its result, if a limit refuses it. Then it must not run: the limit has counted it, and would let
+   * it through.
+   */
+  result: CallToolResult | undefined;
 }
 
 /** The refusal of a guard that asks the client to get a token. */
@@ -111,14 +123,17 @@ const MAX_UNKNOWN_ARGUMENTS = 10;
  * dependencies, handler and response model all run. A failure is a result, never a rejection.
  *
  * The challenge of a guard goes to the exchange, too.
+ *
+ * @param asked What {@linkcode askGuardsOf} has found; undefined if it was not called.
  */
 export async function callTool(
   tool: Tool,
   args: CallArguments,
   exchange: Exchange,
   app: CallTarget,
+  asked: Asked | undefined,
 ): Promise<CallToolResult> {
-  if (!tracing) return await call(tool, args, exchange, app);
+  if (!tracing) return await call(tool, args, exchange, app, asked);
   const { name } = tool.definition;
   // OpenTelemetry's conventions for MCP.
   const attributes = {
@@ -128,7 +143,7 @@ export async function callTool(
     "http.route": tool.route.path,
   };
   return await tracing.run(`tools/call ${name}`, { kind: SpanKind.SERVER, attributes }, async (span) => {
-    const result = await call(tool, args, exchange, app);
+    const result = await call(tool, args, exchange, app, asked);
     if (result.isError) span.setAttribute("error.type", "tool_error");
     return result;
   });
@@ -139,34 +154,48 @@ async function call(
   args: CallArguments,
   exchange: Exchange,
   app: CallTarget,
+  asked: Asked | undefined,
 ): Promise<CallToolResult> {
+  if (asked?.result) return asked.result;
   const { caller, budget } = exchange;
   if (budget.isSpent) return failed(`Not called: ${budget.refusal}`);
   try {
-    const { request, uri, values, issues } = requestOf(tool, args, caller);
+    const called = requestOf(tool, args, caller);
+    const { request, values, issues } = called;
     const connection = connectionOf(exchange);
     const refused = (thrown: unknown) => exchange.challenge ??= challengeOf(thrown, tool);
-    const agentCall = { onlyAsks: false, refused };
+    const agentCall = { countedBy: asked?.countedBy ?? new Set<object>(), refused };
     if (issues.length === 0) checkDestination(request, tool, app);
     const response = issues.length === 0
       ? await app.fetch(request, connection, agentCall)
       : await app.refuse(request, { route: tool.route, values, issues }, connection, agentCall);
-    reportCookies(response, tool);
-    return await toResult(response, tool.outputForm, budget, uri);
+    return await resultOf(response, tool, called, budget);
   } catch (thrown) {
-    if (!isHTTPError(thrown)) {
-      tracing?.fail(thrown);
-      contextOf(caller).log("error", "A tool failed", { tool: tool.definition.name, error: describeError(thrown) });
-    }
-    const error = toHTTPError(thrown);
-    const text = problemText(error.toProblem()) + retryText(new Headers(error.headers));
-    return failed(budget.take(text.length) ? text : budget.refusal);
+    return failure(thrown, tool, exchange);
   }
 }
 
+/** The result of a call that has a reply. */
+function resultOf(response: Response, tool: Tool, { uri }: CallRequest, budget: ReplyBudget): Promise<CallToolResult> {
+  reportCookies(response, tool);
+  return toResult(response, tool.outputForm, budget, uri);
+}
+
+/** The result of a call that has no reply. */
+function failure(thrown: unknown, tool: Tool, { caller, budget }: Exchange): CallToolResult {
+  if (!isHTTPError(thrown)) {
+    tracing?.fail(thrown);
+    contextOf(caller).log("error", "A tool failed", { tool: tool.definition.name, error: describeError(thrown) });
+  }
+  const error = toHTTPError(thrown);
+  const text = problemText(error.toProblem()) + retryText(new Headers(error.headers));
+  return failed(budget.take(text.length) ? text : budget.refusal);
+}
+
 /**
- * Asks the guards of a tool whether they let a call in, and runs nothing else of it.
+ * Asks the limits and the guards of a tool whether they let a call in, and runs nothing else of it.
  *
+ * @param asked Gets the limits that have counted the call, and its result if one refuses it.
  * @returns The challenge of a guard. Undefined also if the call fails in another way, which is its
  * result later.
  */
@@ -175,15 +204,23 @@ export async function askGuardsOf(
   args: CallArguments,
   exchange: Exchange,
   app: CallTarget,
+  asked: Asked,
 ): Promise<Challenge | undefined> {
   if (tool.route.pass === undefined) return undefined;
   let challenge: Challenge | undefined;
-  const refused = (thrown: unknown) => challenge = challengeOf(thrown, tool);
+  let isLimited = false;
+  const refused = (thrown: unknown) => {
+    challenge = challengeOf(thrown, tool);
+    isLimited = isHTTPError(thrown) && thrown.status === 429;
+  };
   try {
-    const { request, values, issues } = requestOf(tool, args, exchange.caller);
+    const called = requestOf(tool, args, exchange.caller);
+    const { request, values, issues } = called;
     if (issues.length === 0) checkDestination(request, tool, app);
-    const destination = { route: tool.route, values };
-    await app.askGuards(request, destination, connectionOf(exchange), { onlyAsks: true, refused });
+    const agentCall = { countedBy: asked.countedBy, refused };
+    const reply = await app.askGuards(request, { route: tool.route, values }, connectionOf(exchange), agentCall);
+    if (isLimited) asked.result = await resultOf(reply, tool, called, exchange.budget);
+    else await reply.body?.cancel();
   } catch {
     // The call itself fails in the same way.
   }
@@ -214,9 +251,8 @@ function reportCookies({ headers }: Response, tool: Tool): void {
  */
 function connectionOf({ caller, isBatch }: Exchange): ConnectionInfo | undefined {
   const { connection } = contextOf(caller);
-  if (!isBatch || connection === undefined) return connection;
-  const { completed: _, ...others } = connection;
-  return others;
+  // The members of a server's connection are getters, which a spread would lose.
+  return isBatch && connection ? { remoteAddr: connection.remoteAddr } : connection;
 }
 
 /**

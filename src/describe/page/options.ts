@@ -2,6 +2,7 @@
 import { type DependencyLike, type PreparedDependency, toDependencies } from "../../binding/dependency.ts";
 import { isScope } from "../../binding/security.ts";
 import { checkOptions, type OptionNames, quote } from "../../options.ts";
+import { type RateLimitByRequest, type RateLimiter, readRateLimits } from "../../rate_limit/rate_limit.ts";
 
 /**
  * How the documentation page signs in, and who sees it.
@@ -53,6 +54,11 @@ export interface DocsOptions<State = Record<string, unknown>> {
    * it opens a page. The files of Swagger UI are served without them.
    */
   deps?: Readonly<Record<string, DependencyLike<unknown, NoInfer<State>>>>;
+  /**
+   * How often a client may ask for the page and the document together: one limit, or a list. They
+   * count before the guards, and limits of the application do not count such requests.
+   */
+  rateLimit?: RateLimitByRequest<State> | readonly RateLimitByRequest<State>[];
 }
 
 /** The name of the page that the authorization server redirects to, below the path of the page. */
@@ -69,9 +75,17 @@ export interface SignInOptions {
 export interface DocsParts extends SignInOptions {
   /** The guards of the page and of the document. */
   readonly deps: ReadonlyMap<string, PreparedDependency>;
+  /** What counts requests for the page and the document. */
+  readonly rateLimits: readonly RateLimiter[];
 }
 
-const OPTIONS: OptionNames<DocsOptions> = { clientId: true, scopes: true, persistAuthorization: true, deps: true };
+const OPTIONS: OptionNames<DocsOptions> = {
+  clientId: true,
+  scopes: true,
+  persistAuthorization: true,
+  deps: true,
+  rateLimit: true,
+};
 
 /**
  * Checks the options, and adds the defaults.
@@ -87,7 +101,13 @@ export function readDocs<State>(options: DocsOptions<State>): DocsParts {
   check("clientId", clientId === undefined || isText(clientId), "a text that is not empty", clientId);
   check("scopes", Array.isArray(scopes) && scopes.every(isScope), "a list of scopes without spaces", scopes);
   check("persistAuthorization", typeof persistAuthorization === "boolean", "true or false", persistAuthorization);
-  return { clientId, scopes, persistAuthorization, deps: toDependencies(options.deps) };
+  const rateLimits = readRateLimits(options.rateLimit, "make the App", "docs.rateLimit");
+  if (rateLimits.some(({ after }) => after)) {
+    throw new TypeError(
+      'Cannot make the App: "docs.rateLimit" counts before the guards, write by: (request) => … without "key"',
+    );
+  }
+  return { clientId, scopes, persistAuthorization, deps: toDependencies(options.deps), rateLimits };
 }
 
 function isText(value: unknown): boolean {
