@@ -234,8 +234,8 @@ async function bindAll(
   const issues: Issue[] = [];
   const args = fields.isAsync ? await fields.bindAsync(request, issues) : fields.bind(request, issues);
   if (json) {
-    const text = json.read(request);
-    const value = json.parse(text === "" ? text : await text, request, issues);
+    const body = json.read(request);
+    const value = json.parse(body instanceof Promise ? await body : body, request, issues);
     args[0]!.body = value instanceof Promise ? await value : value;
   }
   if (form) args[0]!.form = await form.bind(request, issues);

@@ -1,9 +1,10 @@
 /** Binds forms, and declares the files in them. */
 import * as v from "valibot";
-import type { Issue } from "../errors.ts";
+import { HTTPError, type Issue } from "../errors.ts";
 import { refuseDepth, tooLarge } from "../http/body_errors.ts";
 import { isJson, mediaTypeOf } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
+import { decodeUtf8 } from "../http/utf8.ts";
 import { checkDefaults } from "../schema/default.ts";
 import { coerceForm, holdsJson, isRepeated } from "../schema/coerce_form.ts";
 import { type FormEntry, type FormSchema, FormTree, keepFileText } from "../schema/form.ts";
@@ -106,7 +107,7 @@ export class FormBody {
   async bind(request: HttpRequest, issues: Issue[]): Promise<unknown> {
     const { body } = contextOf(request);
     // An absent form needs no content type. An urlencoded body without fields is an empty form.
-    const isMissing = body.isEmpty && mediaTypeOf(request.raw.headers) !== "application/x-www-form-urlencoded";
+    const isMissing = mediaTypeOf(request.raw.headers) !== "application/x-www-form-urlencoded" && await body.isEmpty();
     const tree = isMissing ? undefined : await this.#read(request);
     const dataset = await this.#validate(tree).catch(refuseDepth);
     if (!dataset.issues) return dataset.value;
@@ -132,8 +133,12 @@ async function readJson(entries: readonly FormEntry[], limit: number): Promise<v
   for (const [, value] of entries) {
     if (typeof value === "string" || !isJson(value.type)) continue;
     size += value.size;
-    keepFileText(value, size > limit ? tooLarge(limit, "The JSON of the form is") : await value.text());
+    keepFileText(value, size > limit ? tooLarge(limit, "The JSON of the form is") : await textOf(value));
   }
+}
+
+async function textOf(file: Blob): Promise<string | HTTPError> {
+  return decodeUtf8(await file.bytes()) ?? new HTTPError(400, "The JSON of the form must be in UTF-8");
 }
 
 function toFormIssue(issue: SchemaIssue): Issue {

@@ -1,7 +1,7 @@
 /** Binds JSON bodies. */
 import { HTTPError, type Issue } from "../errors.ts";
-import { refuseDepth } from "../http/body_errors.ts";
-import { isJson, parseJson } from "../http/json.ts";
+import { refuseDepth, tooLarge } from "../http/body_errors.ts";
+import { decodeJson, isJson, parseJson } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
@@ -27,26 +27,31 @@ export class JsonBody {
   }
 
   /**
-   * Reads the text of the body. It is empty if there is no body, which then needs no content type.
+   * Reads the bytes of the body. There are none if there is no body, which then needs no content
+   * type.
    *
    * @throws {HTTPError} With 408 if it arrives too slowly, 413 if it is too large, 415 if it has
    * another type.
    */
-  read(request: HttpRequest): Promise<string> | "" {
+  read(request: HttpRequest): Promise<Uint8Array> | Uint8Array {
     const isTyped = isJson(request.raw.headers.get("content-type"));
-    return isTyped ? contextOf(request).body.jsonText() : refuseUnlessEmpty(request);
+    return isTyped ? contextOf(request).body.jsonBytes() : refuseUnlessEmpty(request);
   }
 
   /**
-   * Parses and validates a text. Adds an issue for each fault. The result is a promise only if the
+   * Parses and validates a body. Adds an issue for each fault. The result is a promise only if the
    * schema is async.
    *
-   * @throws {HTTPError} With 400 if it is not JSON, 415 if it is compressed.
+   * @throws {HTTPError} With 400 if it is not JSON in UTF-8, 413 if it is too large, 415 if it is
+   * compressed.
    */
-  parse(text: string, { raw }: HttpRequest, issues: Issue[]): unknown {
+  parse(body: Uint8Array, request: HttpRequest, issues: Issue[]): unknown {
+    const { raw, matched: { limits } } = contextOf(request);
+    if (body.length > limits.body) throw tooLarge(limits.body);
     let result: Dataset | Promise<Dataset>;
     try {
-      const value = text === "" ? undefined : parseJson(text, raw.headers);
+      const text = decodeJson(body, raw);
+      const value = text === "" ? undefined : parseJson(text, raw);
       const overflows = findOverflows(text, value);
       if (overflows.length > 0) {
         for (const issue of overflows) issues.push(issue);
@@ -67,8 +72,16 @@ function settle(dataset: Dataset, issues: Issue[]): unknown {
   return undefined;
 }
 
-function refuseUnlessEmpty(request: HttpRequest): "" {
-  if (contextOf(request).body.isEmpty) return "";
+const NO_BYTES = new Uint8Array();
+
+function refuseUnlessEmpty(request: HttpRequest): Promise<Uint8Array> | Uint8Array {
+  const isEmpty = contextOf(request).body.isEmpty();
+  if (isEmpty instanceof Promise) return isEmpty.then(refuseUnless);
+  return refuseUnless(isEmpty);
+}
+
+function refuseUnless(isEmpty: boolean): Uint8Array {
+  if (isEmpty) return NO_BYTES;
   throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
     headers: { accept: "application/json" },
   });

@@ -1,6 +1,7 @@
 /** JSON of requests and replies, and the media types that announce it. */
 import { HTTPError } from "../errors.ts";
 import { refuseContentEncoding } from "./body_errors.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
 /** The media type without parameters, in lower case; empty without a `content-type` header. */
 export function mediaTypeOf(headers: Headers): string {
@@ -21,22 +22,37 @@ export function isJson(contentType: string | null): boolean {
 }
 
 /**
+ * Decodes the text of a JSON body.
+ *
+ * @throws {HTTPError} With 400 if it is not UTF-8, with 415 if it is compressed.
+ */
+export function decodeJson(body: Uint8Array, request: Request): string {
+  return decodeUtf8(body) ?? refuseJson(request, "The body must be JSON in UTF-8");
+}
+
+/**
  * Parses JSON from a client.
  *
  * @param text The body.
- * @param headers The headers of the request.
+ * @param request The request.
  * @throws {HTTPError} With 400 if it is not JSON, with 415 if it is compressed.
  */
-export function parseJson(text: string, headers: Headers): unknown {
+export function parseJson(text: string, request: Request): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Compressed bytes are never JSON, so the header is read only here. Reading it for each request
-    // has a measurable cost.
-    refuseContentEncoding(headers);
     // The message of the parser would repeat what the client sent.
-    throw new HTTPError(400, "The body is not well-formed JSON");
+    return refuseJson(request, "The body is not well-formed JSON");
   }
+}
+
+/**
+ * Compressed bytes are never JSON, so the header is read only here. Reading it for each request has
+ * a measurable cost.
+ */
+function refuseJson({ headers }: Request, detail: string): never {
+  refuseContentEncoding(headers);
+  throw new HTTPError(400, detail);
 }
 
 /**

@@ -315,7 +315,7 @@ export class HttpRequest<State = Record<string, unknown>> {
   /**
    * The body as parsed JSON, not validated.
    *
-   * @throws {HTTPError} With 400 if it is not JSON, 408 if it arrives too slowly, 413 if it
+   * @throws {HTTPError} With 400 if it is not JSON in UTF-8, 408 if it arrives too slowly, 413 if it
    * is too large.
    */
   json(): Promise<unknown> {
@@ -323,7 +323,7 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * The body as text.
+   * The body as text. Bytes that are not UTF-8 become replacement characters, as with `fetch`.
    *
    * @throws {HTTPError} With 408 if it arrives too slowly, 413 if it is too large.
    */
@@ -332,8 +332,7 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * The body as bytes. If the route has read it as JSON, these are the bytes of its text: without a
-   * byte order mark and invalid UTF-8, which JSON must not have (RFC 8259, section 8.1).
+   * The body as bytes.
    *
    * @throws {HTTPError} With 408 if it arrives too slowly, 413 if it is too large.
    */

@@ -35,7 +35,7 @@ export function hashOf(...texts: string[]): string {
 
 /** The body as it was sent. The handler may read it itself. */
 async function sentBody(request: HttpRequest): Promise<unknown> {
-  if (contextOf(request).body.isEmpty) return undefined;
+  if (await contextOf(request).body.isEmpty()) return undefined;
   const isMultipart = mediaTypeOf(request.raw.headers) === "multipart/form-data";
   return isMultipart ? [...await request.formData()] : await request.bytes();
 }

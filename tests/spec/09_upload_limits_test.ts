@@ -236,18 +236,6 @@ Deno.test("A stalled upload is 408 after its time limit, and its temporary files
   assertEquals(await server.end(), "");
 });
 
-Deno.test("A client that sends a byte now and then gains no time by it", async () => {
-  await using server = await UploadServer.start({ limits: "{ readTimeout: 300 }" });
-  using connection = await RawConnection.open(server.port);
-  await connection.write(headOf("/size", 20 * MEBIBYTE) + HEAD);
-  const replied = new PendingReply(connection);
-  while (!replied.isThere) {
-    await connection.write("x");
-    await ticks(5);
-  }
-  assertEquals((await replied.reply).status, 408);
-});
-
 Deno.test("Without the permission to write, uploads stay in memory up to 32 MiB; beyond that, the log says what to do", async () => {
   await using server = await UploadServer.start({ permissions: ["--allow-net", "--allow-read", "--allow-env"] });
   const within = await upload(server.port, "/size", 30 * MEBIBYTE);

@@ -3,7 +3,9 @@ import { Dicer } from "@fastify/busboy";
 import { HTTPError } from "../../errors.ts";
 import type { FormEntry } from "../../schema/form.ts";
 import { tooLarge, tooManyFields } from "../body_errors.ts";
+import { ByteStore } from "../chunks.ts";
 import type { ResolvedLimits } from "../limits.ts";
+import { decodeUtf8 } from "../utf8.ts";
 import { UploadedFile } from "./uploaded_file.ts";
 import type { UploadStorage } from "./uploads.ts";
 
@@ -62,9 +64,10 @@ export function boundaryOf(contentType: string): string | undefined {
  * @param boundary The boundary between the parts.
  * @param limits What the form may hold.
  * @param storage Keeps the files.
- * @returns The fields in the order of their parts. Texts are decoded as UTF-8.
- * @throws {HTTPError} With 400 if the form is malformed; with 413 if the form, a file, the
- * texts or the number of parts is over a limit. An error of the body or the storage is thrown too.
+ * @returns The fields in the order of their parts.
+ * @throws {HTTPError} With 400 if the form is malformed or its text is not UTF-8; with 413 if the
+ * form, a file, the texts or the number of parts is over a limit. An error of the body or the
+ * storage is thrown too.
  */
 export async function readMultipartForm(
   body: ReadableStream<Uint8Array>,
@@ -173,14 +176,15 @@ class FormReader {
   }
 
   async #readText(part: Dicer.PartStream): Promise<string> {
-    const decoder = new TextDecoder();
-    let text = "";
+    const bytes = new ByteStore();
     for await (const chunk of part) {
       this.#textSize += chunk.length;
       if (this.#textSize > this.#limits.body) throw tooLarge(this.#limits.body, "The texts of the form are");
-      text += decoder.decode(chunk, { stream: true });
+      bytes.append(chunk);
     }
-    return text + decoder.decode();
+    const text = decodeUtf8(bytes.whole());
+    if (text === undefined) throw new HTTPError(400, "The texts of the form must be in UTF-8");
+    return text;
   }
 
   async #readFile(part: Dicer.PartStream, { name, type }: NonNullable<PartHead["file"]>): Promise<UploadedFile> {
@@ -251,7 +255,8 @@ function unquote(text: string): string {
 }
 
 function decodeName(bytes: string): string {
-  const text = new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
+  const text = decodeUtf8(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
+  if (text === undefined) throw new HTTPError(400, "The names of the form must be in UTF-8");
   return text.replace(/%(?:0A|0D|22)/g, (escape) => ESCAPES[escape]!);
 }
 

@@ -4,9 +4,8 @@
  */
 import { describeError, log } from "../../log.ts";
 import { nodePath, readVariable } from "../../runtime.ts";
+import { ByteStore } from "../chunks.ts";
 import { DiskBlob } from "../files/disk_blob.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The memory for all files of one form together, in bytes. */
 const MEMORY = 1024 * 1024;
@@ -95,8 +94,7 @@ export class UploadStorage {
 /** Writes one file of a form: to memory, and to disk when there is no memory left. */
 export class UploadWriter {
   readonly #storage: UploadStorage;
-  #chunks: Bytes[] = [];
-  #inMemory = 0;
+  #memory = new ByteStore();
   #disk: DiskFile | undefined;
 
   constructor(storage: UploadStorage) {
@@ -111,35 +109,29 @@ export class UploadWriter {
   write(chunk: Uint8Array): void | Promise<void> {
     if (this.#disk) return writeAll(this.#disk.file, chunk);
     if (!this.#storage.reserve(chunk.length)) return this.#moveToDisk(chunk);
-    this.#keep(chunk);
+    this.#memory.append(chunk);
   }
 
   /** The content of the file. */
   async finish(): Promise<Blob> {
-    if (!this.#disk) return new Blob(this.#chunks);
+    if (!this.#disk) return new Blob(this.#memory.parts());
     const { path, file } = this.#disk;
     const version = await file.stat();
     this.#storage.closeFile(file);
     return new DiskBlob(path, version);
   }
 
-  #keep(chunk: Uint8Array): void {
-    // A view would keep the whole buffer of the network chunk in memory.
-    this.#chunks.push(chunk.slice());
-    this.#inMemory += chunk.length;
-  }
-
   async #moveToDisk(next: Uint8Array): Promise<void> {
     this.#disk = await this.#storage.openFile();
     if (!this.#disk) {
-      if (this.#storage.reserve(next.length)) return this.#keep(next);
+      if (this.#storage.reserve(next.length)) return this.#memory.append(next);
       throw new Error(
         `Cannot keep the files of a form: they take more than ${MEMORY_WITHOUT_DISK} bytes of memory, allow the program to read and write "${temporaryFolder()}"`,
       );
     }
-    for (const chunk of [...this.#chunks, next]) await writeAll(this.#disk.file, chunk);
-    this.#chunks = [];
-    this.#storage.reserve(-this.#inMemory);
+    for (const chunk of [...this.#memory.parts(), next]) await writeAll(this.#disk.file, chunk);
+    this.#storage.reserve(-this.#memory.size);
+    this.#memory = new ByteStore();
   }
 }
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { HTTPError } from "../../../src/errors.ts";
-import { BodyBuffer } from "../../../src/http/body.ts";
+import { BodyBuffer } from "../../../src/http/body_buffer.ts";
 import { Random } from "../support/random.ts";
 
 type Chunk = Uint8Array<ArrayBuffer>;
@@ -30,8 +30,7 @@ Deno.test("A stream continues where it was after another one overtakes it", asyn
   const slow = buffer.open().getReader();
   assertEquals((await slow.read()).value, new Uint8Array([1]));
   assertEquals(await bytesOf(buffer.open()), [1, 2, 3]);
-  assertEquals((await slow.read()).value, new Uint8Array([2]));
-  assertEquals((await slow.read()).value, new Uint8Array([3]));
+  assertEquals((await slow.read()).value, new Uint8Array([2, 3]));
   assertEquals((await slow.read()).done, true);
 });
 
@@ -52,6 +51,31 @@ Deno.test("Random readers of random sources get the same bytes", async () => {
     }
     for (const { got } of readers) assertEquals(got, chunks.flat());
   }
+});
+
+Deno.test("A reader that changes its chunks does not change those of others", async () => {
+  const buffer = new BodyBuffer(sourceOf([[1, 2], [3, 4]]), 100);
+  for await (const chunk of buffer.open()) chunk.fill(0);
+  for await (const chunk of buffer.open()) chunk.fill(0);
+  assertEquals(await buffer.readAll(100), new Uint8Array([1, 2, 3, 4]));
+});
+
+Deno.test("The whole source is read, also after a stream has read a part of it", async () => {
+  const buffer = new BodyBuffer(sourceOf([[1, 2], [3], [4]]), 3);
+  const reader = buffer.open().getReader();
+  await reader.read();
+  assertEquals(await buffer.readAll(4), new Uint8Array([1, 2, 3, 4]));
+  const larger = new BodyBuffer(sourceOf([[1, 2], [3], [4]]), 100);
+  assertEquals((await assertRejects(() => larger.readAll(3), HTTPError)).status, 413);
+});
+
+Deno.test("Whether a source is empty is known once its first byte arrives", async () => {
+  const pulled = { count: 0 };
+  assertEquals(await new BodyBuffer(sourceOf([[], []]), 10).isEmpty(), true);
+  assertEquals(await new BodyBuffer(sourceOf([]), 10).isEmpty(), true);
+  const buffer = new BodyBuffer(sourceOf([[], [1], [2]], pulled), 10);
+  assertEquals([await buffer.isEmpty(), pulled.count], [false, 2]);
+  assertEquals(await bytesOf(buffer.open()), [1, 2]);
 });
 
 Deno.test("The source is pulled only when a stream is read", async () => {
