@@ -191,6 +191,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.files = this.#registry.registerFiles();
     this.#resource = new ProtectedResource({ title, ...urls, originPolicy: shown.originPolicy });
     this.#docsGuards = [...shown.docs.deps.values()];
+    this.#registry.use(this.#docsGuards, "make the App");
     this.#endpoints = (dispatcher, replacements) =>
       builtIns(urls, {
         ...{ title, version, description, limits, ...shown, dispatcher, replacements },

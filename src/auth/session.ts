@@ -13,7 +13,7 @@ import { UNAUTHORIZED, unauthorized } from "./refusal.ts";
 import { SessionCookie, type SessionCookieOptions } from "./sessions/cookie.ts";
 import { checkLoginPath, loginAddress } from "./sessions/login.ts";
 import { readSecrets, type Secrets } from "./sessions/secret.ts";
-import { type Session, SessionDefinition, signInOf } from "./sessions/definition.ts";
+import { callerOfSession, type Session, SessionDefinition } from "./sessions/definition.ts";
 import { RecordSessions } from "./sessions/records.ts";
 import type { SessionStore } from "./sessions/store.ts";
 
@@ -23,7 +23,7 @@ import type { SessionStore } from "./sessions/store.ts";
  * @category Dependencies
  */
 export interface RequiredSession<Data, Input = Data> extends Session<Data, Input> {
-  /** What the session holds. After `clear`, it is what it held before. */
+  /** What the session holds. After it has ended, it is what it held before. */
   readonly data: Data;
 }
 
@@ -57,7 +57,18 @@ export interface SessionDependency<Data, Input = Data> extends Dependency<Sessio
 }
 
 /** The options of a session that do not say where its data is. */
-export interface SessionBaseOptions extends GuardOptions {
+export interface SessionBaseOptions<Data = never> extends GuardOptions {
+  /**
+   * The subject of a session, such as the id of its user; null for a visitor who has not signed in.
+   *
+   * With a store, the id in the cookie is a new one exactly where `set` changes the subject, so that
+   * an id from before a sign-in is worth nothing after it. As long as the subject stays, other
+   * requests of the page, and a repetition whose first reply was lost, keep their session. Without
+   * this option each `set` makes a new id, and ends the one before at once.
+   *
+   * Keys of routes that are `idempotent` belong to the subject, too.
+   */
+  subject?(data: Data): string | number | null;
   /** The cookie. */
   cookie?: SessionCookieOptions;
   /**
@@ -98,13 +109,16 @@ export interface StoredSessionOptions {
 }
 
 /**
- * The options of a session: a `secret`, or a `store`.
+ * The options of a session: a `secret`, or a `store`. `Data` is the data of the session.
  *
  * @category Dependencies
  */
-export type SessionOptions = SessionBaseOptions & (SealedSessionOptions | StoredSessionOptions);
+export type SessionOptions<Data = never> =
+  & SessionBaseOptions<Data>
+  & (SealedSessionOptions | StoredSessionOptions);
 
 const OPTIONS: OptionNames<Omit<SessionBaseOptions & SealedSessionOptions, keyof GuardOptions>> = {
+  subject: true,
   secret: true,
   store: true,
   cookie: true,
@@ -115,10 +129,9 @@ const OPTIONS: OptionNames<Omit<SessionBaseOptions & SealedSessionOptions, keyof
 /**
  * A session: data of a visitor that comes back with each request.
  *
- * The data is in a cookie that is encrypted and authenticated, so nobody but the server can read or
- * change it. Such a seal stays good until `maxAge`, also if it was copied before `clear`: use
- * `store` where sign-out must hold. With a store, the cookie has only a random id, a new one after
- * each `set`.
+ * The data is in a cookie that is encrypted and authenticated, so only the server can read or change
+ * it. Such a seal stays good until `maxAge`, also if it was copied before `clear`: use `store` where
+ * sign-out must hold. With a store, the cookie has only a random id.
  *
  * The dependency refuses nobody. `visit.required()` is the guard.
  *
@@ -135,7 +148,11 @@ const OPTIONS: OptionNames<Omit<SessionBaseOptions & SealedSessionOptions, keyof
  * import { assertEquals } from "@std/assert";
  * import * as v from "valibot";
  *
- * const visit = session(v.object({ userId: v.number() }), { secret: "0b72d3c1".repeat(4), maxAge: "30d" });
+ * const visit = session(v.object({ userId: v.number() }), {
+ *   secret: "0b72d3c1".repeat(4),
+ *   subject: ({ userId }) => userId,
+ *   maxAge: "30d",
+ * });
  * const signedIn = visit.required();
  *
  * const app = new App();
@@ -165,15 +182,21 @@ const OPTIONS: OptionNames<Omit<SessionBaseOptions & SealedSessionOptions, keyof
  */
 export function session<Data extends NonNullable<unknown>, Input = Data>(
   schema: GivenSchema<Input, Data> | Mistake<"Give one valibot schema, such as v.object({ … })">,
-  options: SessionOptions | Mistake<"Give a store, or a secret such as () => Deno.env.get('SECRET')">,
+  options: SessionOptions<Data> | Mistake<"Give a store, or a secret such as () => Deno.env.get('SECRET')">,
 ): SessionDependency<Data, Input> {
   const action = "make a session";
-  const given = options as SessionOptions;
+  const given = options as SessionOptions<Data>;
   checkGuardOptions(given, OPTIONS, action);
-  const { scheme = "session", description, cookie = {}, maxAge = "14d", renew = false, secret, store } = given;
+  const { scheme = "session", description, cookie = {}, maxAge = "14d", renew = false } = given;
+  const { secret, store, subject } = given;
   if (!isSchema(schema)) throw new TypeError(`Cannot ${action}: the first argument ${schemaFault(schema)}`);
   if (typeof renew !== "boolean") {
     throw new TypeError(`Cannot ${action}: "renew" must be true or false, got ${quote(renew)}`);
+  }
+  if (subject !== undefined && typeof subject !== "function") {
+    throw new TypeError(
+      `Cannot ${action}: "subject" must be a function, write subject: (data) => data.userId, got ${quote(subject)}`,
+    );
   }
   checkStore(store, action);
   if (typeof secret !== "function" && !(store && secret === undefined)) {
@@ -188,14 +211,16 @@ export function session<Data extends NonNullable<unknown>, Input = Data>(
     cookie: new SessionCookie(cookie, maxAgeMs, action),
     maxAge: maxAgeMs,
     renew,
+    subject,
   });
   const declared = requirementOf(scheme, { type: "apiKey", in: "cookie", name: definition.cookie.name }, description);
   const common = {
     name: scheme,
     isSent: (request: HttpRequest) => request.cookies[definition.cookie.name] !== undefined,
     starts: [definition.start],
-    callerOf: (request: HttpRequest, value: unknown) =>
-      signInOf(value instanceof SignedIn ? value.session : value) ?? request.cookies[definition.cookie.name],
+    cookie: { name: definition.cookie.name, session: definition },
+    callerOf: (_request: HttpRequest, value: unknown) =>
+      callerOfSession(value instanceof SignedIn ? value.session : value),
   };
   const visit = makeGuard<Session<Data, Input>, unknown>({
     ...common,

@@ -210,6 +210,15 @@ export interface PreparedDependency extends Dependency<unknown> {
   readonly callerOf?: CallerOf | undefined;
   /** The dependency as the program declared it, if a test replaces it or what it needs. */
   readonly declared?: PreparedDependency | undefined;
+  /** The cookie of its session, if it has one. */
+  readonly cookie?: SessionCookieOf | undefined;
+}
+
+/** A cookie, and the session whose data is in it or behind it. */
+export interface SessionCookieOf {
+  readonly name: string;
+  /** Identifies the session, and has its name. */
+  readonly session: { readonly name: string };
 }
 
 /** Names the caller of a request that a guard has admitted, by the value of the guard. */

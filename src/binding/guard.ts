@@ -1,7 +1,15 @@
 /** Guards that the framework makes itself, in place of `dependency()`, and guards inside of them. */
 import type { HttpRequest } from "../http/request.ts";
 import { callerThrough } from "./caller.ts";
-import type { CallerOf, DeclaredReply, Dependency, InnerGuards, PreparedDependency, Start } from "./dependency.ts";
+import type {
+  CallerOf,
+  DeclaredReply,
+  Dependency,
+  InnerGuards,
+  PreparedDependency,
+  SessionCookieOf,
+  Start,
+} from "./dependency.ts";
 import { isGuard } from "./guard_order.ts";
 import { resolveOne } from "./resolver.ts";
 import { ownerOf } from "./scope_guards.ts";
@@ -25,13 +33,16 @@ interface GuardParts<Value> {
   readonly inner?: InnerGuards;
   /** Names the caller that it has admitted. */
   readonly callerOf?: CallerOf;
+  /** The cookie of its session. */
+  readonly cookie?: SessionCookieOf;
   /** Makes the value, or rejects; it never throws. */
   readonly resolve: (request: HttpRequest, args: Record<string, unknown>) => Promise<Value>;
 }
 
 /** Makes a guard. */
 export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDependency & Dependency<Value, State> {
-  const { name, security, replies, deps = {}, isSent, issuers = [], starts = [], inner, callerOf, resolve } = parts;
+  const { name, security, replies, deps = {}, isSent, issuers = [], starts = [], inner } = parts;
+  const { callerOf, cookie, resolve } = parts;
   const prepared: PreparedDependency = {
     kind: "dependency",
     name,
@@ -46,6 +57,7 @@ export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDepen
     starts,
     inner,
     callerOf,
+    cookie,
   };
   return prepared as PreparedDependency & Dependency<Value, State>;
 }

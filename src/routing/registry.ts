@@ -1,5 +1,7 @@
 /** The declarations of an application or a router: its routes and middlewares. */
 import type { PreparedDependency } from "../binding/dependency.ts";
+import { guardsOf } from "../binding/scope_guards.ts";
+import { SessionCookies } from "../binding/session_cookies.ts";
 import { RouteError } from "../errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
 import { WEBSOCKET } from "../http/websocket/handshake.ts";
@@ -64,6 +66,7 @@ export class Registry {
   readonly #checks: RegistryChecks;
   readonly #routes = new RouteList<AnyRoute>();
   readonly #prefixes = new Set<string>();
+  readonly #sessionCookies = new SessionCookies();
   /** By the shape of the path. */
   readonly #reserved = new Map<string, ReservedPath>();
   /** The reason why no more declarations are possible. */
@@ -84,6 +87,7 @@ export class Registry {
     this.#checks = checks;
     this.scope = this.#newScope(options, action, isRoot);
     assertNamesDiffer(prefix, this.scope, action);
+    this.use(guardsOf(this.scope), action);
   }
 
   /** The routes in the order of their registration. */
@@ -199,7 +203,7 @@ export class Registry {
       this.#checks.included(copy);
       this.#assertServable(copy.path, `include ${copy.method}`);
     }
-    this.#routes.add(copies, "include the router");
+    this.#addRoutes(copies, "include the router");
     for (const inner of ["", ...other.#prefixes]) this.#prefixes.add(whole.text + inner);
     other.freeze(
       "the router has been included, declare everything on it before you include it",
@@ -216,7 +220,7 @@ export class Registry {
       parsePrefix(below, action);
       const mount = MountRoute.mount(this.#prefix + below, handler, options, this.scope);
       this.#assertServable(mount.path, action);
-      this.#routes.add([mount], action);
+      this.#addRoutes([mount], action);
     };
   }
 
@@ -230,7 +234,7 @@ export class Registry {
       parsePrefix(below, action);
       const files = FilesRoute.files(this.#prefix + below, folder, options, this.scope);
       this.#assertServable(files.path, action);
-      this.#routes.add([files], action);
+      this.#addRoutes([files], action);
     };
   }
 
@@ -275,13 +279,31 @@ export class Registry {
 
   #add(routes: readonly AnyRoute[]): void {
     for (const route of routes) this.#checks.route(route);
-    this.#routes.add(routes, "register the route");
+    this.#addRoutes(routes, "register the route");
+  }
+
+  /** Adds routes, all or none. */
+  #addRoutes(routes: readonly AnyRoute[], action: string): void {
+    const sessions = routes.map(({ binder, name }) =>
+      this.#sessionCookies.check(binder.dependencies, { action, route: name })
+    );
+    this.#routes.add(routes, action);
+    for (const found of sessions) this.#sessionCookies.add(found);
   }
 
   #newScope(options: ScopeDeclaration, action: string, isRoot: boolean): Scope {
     const scope = Scope.declare(options, action, isRoot);
     this.#checks.scope(scope, action);
     return scope;
+  }
+
+  /**
+   * Checks that dependencies can be used beside those that are.
+   *
+   * @throws {TypeError} If two sessions have one cookie.
+   */
+  use(dependencies: Iterable<PreparedDependency>, action: string): void {
+    this.#sessionCookies.add(this.#sessionCookies.check(dependencies, { action }));
   }
 
   #assertOpen(action: string): void {

@@ -1,10 +1,12 @@
 /** One declaration of a session, and the session of each request. */
-import { CannotStartError } from "../../errors.ts";
+import { subjectText } from "../../binding/caller.ts";
 import type { StartConditions } from "../../binding/dependency.ts";
+import { CannotStartError } from "../../errors.ts";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
 import { stringify } from "../../http/json.ts";
 import { type AppHandle, contextOf, type HttpRequest } from "../../http/request.ts";
 import { WEBSOCKET } from "../../http/websocket/handshake.ts";
+import { log } from "../../log.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
 import { coerceJson } from "../../schema/coerce_json.ts";
 import { summarizeIssues } from "../../schema/issues.ts";
@@ -27,6 +29,10 @@ export interface Session<Data, Input = Data> {
   /**
    * Begins a session, or replaces what it holds. Call it before the handler returns: the cookie is
    * in the head of the reply, also of an error reply.
+   *
+   * If another request has cleared the session since this one began, nothing is stored, and `data`
+   * is null then. A sign-in from a session whose `subject` was null begins a new session all the
+   * same.
    *
    * @param data What it holds. It must fit the schema, and JSON must be able to carry it.
    * @throws {TypeError} If the data does not fit, if the reply has begun, on a WebSocket, or in
@@ -52,6 +58,8 @@ interface SessionParts {
   /** In milliseconds. */
   readonly maxAge: number;
   readonly renew: boolean;
+  /** The subject of the data. Without it, each `set` counts as that of another one. */
+  readonly subject: ((data: never) => unknown) | undefined;
 }
 
 /** Gives what keeps the sessions of an application. */
@@ -64,6 +72,7 @@ export class SessionDefinition<Data, Input> {
   readonly #parts: SessionParts;
   readonly #validate: Validator["validate"];
   #keeperOf: Promise<KeeperOf> | undefined;
+  #hasWarned = false;
 
   /** @throws {TypeError} If no JSON value can satisfy the schema. */
   constructor(parts: SessionParts) {
@@ -86,6 +95,7 @@ export class SessionDefinition<Data, Input> {
       );
     }
     await (this.#keeperOf = this.#openKeeper());
+    this.#warnOnce();
   };
 
   /** The session of a request, which its dependencies share. It rejects only if the store fails. */
@@ -94,6 +104,19 @@ export class SessionDefinition<Data, Input> {
     let session = kept.get(this) as Promise<Session<Data, Input>> | undefined;
     if (!session) kept.set(this, session = this.#find(request));
     return session;
+  }
+
+  /**
+   * Identifies the subject of data; null for a visitor who has not signed in, undefined if the
+   * session does not know its subjects.
+   *
+   * @throws {TypeError} If the program's function gives something else.
+   */
+  subjectOf(data: Data): string | null | undefined {
+    const { subject } = this.#parts;
+    if (!subject) return undefined;
+    const found = subject(data as never);
+    return found === null ? null : subjectText(found, `"subject" of the session "${this.name}"`);
   }
 
   /** What kept data holds; null if it does not fit the schema. */
@@ -131,14 +154,26 @@ export class SessionDefinition<Data, Input> {
     const keeper = keeperOf(request.app);
     const kept = value === undefined ? null : await keeper.open(value);
     const data = kept && await this.read(kept.data);
-    const session = new RequestSession(this, keeper, request, value, data, data === null ? undefined : kept?.id);
-    if (kept && data !== null && this.#isDue(kept) && canSetCookie(request)) await session.renew(kept);
+    const found = kept && data !== null ? { data, id: kept.id } : undefined;
+    const session = new RequestSession(this, keeper, request, value, found);
+    if (kept && found && this.#isDue(kept) && canSetCookie(request)) await session.renew(kept);
     return session;
   }
 
   #isDue({ setAt }: KeptSession): boolean {
     const { renew, maxAge } = this.#parts;
     return renew && Date.now() - setAt > maxAge / 2;
+  }
+
+  #warnOnce(): void {
+    const { store, subject } = this.#parts;
+    if (!store || subject || this.#hasWarned) return;
+    this.#hasWarned = true;
+    log("warn", "Each set of a session signs out the requests that run beside it: the session has no subject", {
+      session: this.name,
+      cure:
+        "add an option such as subject: (data) => data.userId, which gives null for a visitor who has not signed in",
+    });
   }
 
   async #openKeeper(): Promise<KeeperOf> {
@@ -162,11 +197,18 @@ export class SessionDefinition<Data, Input> {
   }
 }
 
-let idOf: (session: RequestSession<unknown, unknown>) => string | undefined;
+let callerIn: (session: RequestSession<unknown, unknown>) => string | undefined;
 
-/** Identifies the sign-in of a session; undefined if there is none. */
-export function signInOf(session: unknown): string | undefined {
-  return session instanceof RequestSession ? idOf(session) : undefined;
+/** Identifies whose session it is, for keys that belong to callers; undefined if there is none. */
+export function callerOfSession(session: unknown): string | undefined {
+  return session instanceof RequestSession ? callerIn(session) : undefined;
+}
+
+/** A session that there is. */
+interface Present<Data> {
+  readonly data: Data;
+  /** Random. It stays over `set` for the same subject. */
+  readonly id: string;
 }
 
 /** The session of one request. */
@@ -174,11 +216,13 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
   readonly #definition: SessionDefinition<Data, Input>;
   readonly #keeper: SessionKeeper;
   readonly #request: HttpRequest;
+  /** What the request came with. */
+  readonly #found: Present<Data> | undefined;
+  #present: Present<Data> | undefined;
   /** The value that the cookie of the client has after the reply. */
   #value: string | undefined;
-  #data: Data | null;
-  /** Identifies the sign-in; undefined if there is none. */
-  #id: string | undefined;
+  /** What the session held that another request has ended. */
+  #ended: Data | undefined;
   /** Settles after the changes so far: each one replaces what the one before has kept. */
   #changed: Promise<unknown> = Promise.resolve();
 
@@ -187,60 +231,115 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     keeper: SessionKeeper,
     request: HttpRequest,
     value: string | undefined,
-    data: Data | null,
-    id: string | undefined,
+    found: Present<Data> | undefined,
   ) {
     this.#definition = definition;
     this.#keeper = keeper;
     this.#request = request;
     this.#value = value;
-    this.#data = data;
-    this.#id = id;
+    this.#found = this.#present = found;
   }
 
   static {
-    idOf = (session) => session.#id;
+    callerIn = (session) => session.#caller();
   }
 
   get data(): Data | null {
-    return this.#data;
+    return this.#present ? this.#present.data : null;
   }
 
   set(data: Input): Promise<void> {
     return this.#change("set", async () => {
       const written = await this.#definition.write(data);
-      const id = this.#id ?? crypto.randomUUID();
-      const value = await this.#keeper.keep(toText(written.json, id));
-      try {
-        this.#assertAwaited();
-        this.#setCookie(value);
-      } catch (error) {
-        await this.#keeper.drop(value);
-        throw error;
-      }
-      // An attacker may have planted the id that the client had before.
-      const earlier = this.#value;
-      this.#value = value;
-      this.#data = written.data;
-      this.#id = id;
-      if (earlier !== undefined) await this.#keeper.drop(earlier);
+      const subject = this.#definition.subjectOf(written.data);
+      if (this.#mayNotReturn(subject)) return;
+      const present = this.#present;
+      const isSame = present && subject !== undefined && this.#definition.subjectOf(present.data) === subject;
+      if (isSame) await this.#replace({ data: written.data, id: present.id }, written.json);
+      else await this.#begin({ data: written.data, id: crypto.randomUUID() }, written.json, subject);
     });
   }
 
   clear(): Promise<void> {
     return this.#change("clear", async () => {
       this.#definition.cookie.delete(this.#request);
-      const earlier = this.#value;
-      this.#value = undefined;
-      this.#data = null;
-      this.#id = undefined;
-      if (earlier !== undefined) await this.#keeper.drop(earlier);
+      const [value, present] = [this.#value, this.#present];
+      this.#value = this.#present = undefined;
+      if (!await this.#drop(value, present)) this.#end(present!);
     });
   }
 
   /** Keeps what was found for longer. */
-  async renew({ data, id }: KeptSession): Promise<void> {
-    this.#setCookie(this.#value = await this.#keeper.renew(this.#value!, toText(JSON.stringify(data), id)));
+  async renew(kept: KeptSession): Promise<void> {
+    const value = await this.#keeper.renew(this.#value!, kept);
+    // The browser may have another cookie by now.
+    if (value !== undefined) this.#setCookie(this.#value = value);
+  }
+
+  /**
+   * The subject, or else the id that the request came with: a repetition, whose first reply was
+   * lost, comes with it again.
+   */
+  #caller(): string | undefined {
+    const subject = this.#present && this.#definition.subjectOf(this.#present.data);
+    if (typeof subject === "string") return JSON.stringify(["subject", subject]);
+    const id = this.#found?.id ?? this.#present?.id;
+    return id === undefined ? undefined : JSON.stringify(["id", id]);
+  }
+
+  /**
+   * Whether a `set` would bring back a session that another request has ended. A visitor without a
+   * subject had no rights that could come back, and may sign in.
+   */
+  #mayNotReturn(subject: string | null | undefined): boolean {
+    if (this.#ended === undefined) return false;
+    const isSignIn = typeof subject === "string" && this.#definition.subjectOf(this.#ended) === null;
+    if (isSignIn) this.#ended = undefined;
+    return !isSignIn;
+  }
+
+  /** Keeps the session under the same id, so that other requests of the client keep theirs. */
+  async #replace(next: Present<Data>, json: string): Promise<void> {
+    this.#assertAwaited();
+    const value = await this.#keeper.replace(this.#value!, toText(json, next.id));
+    if (value === undefined) return this.#end(next);
+    this.#assertAwaited();
+    this.#setCookie(value);
+    this.#value = value;
+    this.#present = next;
+  }
+
+  /** Keeps a session under a new id. The one before ends: an attacker may have planted it. */
+  async #begin(next: Present<Data>, json: string, subject: string | null | undefined): Promise<void> {
+    const earlier = this.#present;
+    const value = await this.#keeper.keep(toText(json, next.id));
+    let isSent = false;
+    try {
+      this.#assertAwaited();
+      if (!await this.#drop(this.#value, earlier)) {
+        this.#end(earlier!);
+        if (this.#mayNotReturn(subject)) return;
+      }
+      this.#assertAwaited();
+      this.#setCookie(value);
+      isSent = true;
+    } finally {
+      // Nobody has its id.
+      if (!isSent) await this.#keeper.drop(value);
+    }
+    this.#value = value;
+    this.#present = next;
+  }
+
+  /** Forgets what is behind a cookie. False if another request has ended the session there. */
+  async #drop(value: string | undefined, present: Present<Data> | undefined): Promise<boolean> {
+    const wasThere = value === undefined || await this.#keeper.drop(value);
+    return wasThere || present === undefined;
+  }
+
+  #end({ data }: Present<Data>): void {
+    this.#ended = data;
+    this.#value = this.#present = undefined;
   }
 
   async #change(what: "set" | "clear", change: () => Promise<void>): Promise<void> {

@@ -6,25 +6,40 @@ export interface KeptSession {
   readonly setAt: number;
   /** The data, parsed from JSON. */
   readonly data: unknown;
-  /** Identifies the sign-in: it stays when the session is set again. */
+  /** Random. It stays where the session is set again for the same subject. */
   readonly id: string;
+  /** All of it, as it is kept. */
+  readonly text: string;
 }
 
 /** Keeps sessions outside of the process, each behind the value of a cookie. */
 export interface SessionKeeper {
   /** What is kept behind the value that a client sent; null if there is nothing. */
   open(value: string): Promise<KeptSession | null>;
-  /** Keeps a session, and returns the value of its new cookie. */
+  /** Keeps a new session, and returns the value of its cookie. */
   keep(text: string): Promise<string>;
-  /** Keeps a session for longer, if it is still there, and returns the value of its cookie. */
-  renew(value: string, text: string): Promise<string>;
-  /** Forgets what is behind the value of a cookie. */
-  drop(value: string): Promise<void>;
+  /**
+   * Replaces what is kept behind the value of a cookie, and returns the value of the cookie from
+   * then on; undefined if the session has ended meanwhile.
+   */
+  replace(value: string, text: string): Promise<string | undefined>;
+  /**
+   * Keeps a session for longer, and returns the value of the cookie from then on; undefined if the
+   * session has ended or was set meanwhile.
+   */
+  renew(value: string, kept: KeptSession): Promise<string | undefined>;
+  /** Forgets what is behind the value of a cookie. False if nothing was there any more. */
+  drop(value: string): Promise<boolean>;
 }
 
 /** The text of a session as it is kept. */
 export function toText(json: string, id: string): string {
   return `[${Date.now()},${json},"${id}"]`;
+}
+
+/** The text of the same session, set now. */
+export function renewedText({ data, id }: KeptSession): string {
+  return toText(JSON.stringify(data), id);
 }
 
 /** Reads such a text; null if it is none, or older than the session may be. */
@@ -38,5 +53,5 @@ export function fromText(text: string, maxAge: number): KeptSession | null {
   if (!Array.isArray(parts) || parts.length !== 3) return null;
   const [setAt, data, id] = parts;
   const isWhole = typeof setAt === "number" && typeof id === "string";
-  return isWhole && setAt + maxAge > Date.now() ? { setAt, data, id } : null;
+  return isWhole && setAt + maxAge > Date.now() ? { setAt, data, id, text } : null;
 }

@@ -58,7 +58,10 @@ interface Entry {
  * import { assertEquals } from "@std/assert";
  * import * as v from "valibot";
  *
- * const visit = session(v.object({ userId: v.number() }), { store: memorySessions() });
+ * const visit = session(v.object({ userId: v.number() }), {
+ *   store: memorySessions(),
+ *   subject: ({ userId }) => userId,
+ * });
  *
  * const app = new App();
  * app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 7 }));
@@ -103,9 +106,10 @@ class MemorySessions implements SessionStore {
   }
 
   // Nothing is awaited here: requests of one visitor replace and delete the same key at once.
-  async set(key: string, value: string, { expiresIn, mustExist }: SessionWrite): Promise<void> {
+  async set(key: string, value: string, { expiresIn, mustExist, expect }: SessionWrite): Promise<boolean> {
     const earlier = this.#find(key);
-    if (mustExist && !earlier) return;
+    if (mustExist && !earlier) return false;
+    if (expect !== undefined && earlier?.value !== expect) return false;
     if (value.length > MAX_VALUE) {
       throw new RangeError(
         `Cannot keep the session in memory: it has ${value.length} characters, and at most ${MAX_VALUE} are kept`,
@@ -116,11 +120,13 @@ class MemorySessions implements SessionStore {
     this.#entries.set(key, entry);
     this.#bytes += sizeOf(key, entry);
     this.#makeRoom();
+    return true;
   }
 
-  async delete(key: string): Promise<void> {
-    const entry = this.#entries.get(key);
+  async delete(key: string): Promise<boolean> {
+    const entry = this.#find(key);
     if (entry) this.#remove(key, entry);
+    return entry !== undefined;
   }
 
   /** The entry of a key, which is removed if it has expired. */

@@ -1,6 +1,6 @@
 /** Sessions in the records of the application that serves the request. */
 import type { AppHandle } from "../../http/request.ts";
-import { type Records, recordsOf } from "../../records/records.ts";
+import { type RecordEntry, type Records, recordsOf } from "../../records/records.ts";
 import type { SessionStore, SessionWrite } from "./store.ts";
 
 /** The part of the records that holds sessions. */
@@ -39,7 +39,10 @@ export class RecordSessions {
  * import { assertEquals } from "@std/assert";
  * import * as v from "valibot";
  *
- * const visit = session(v.object({ userId: v.number() }), { store: recordSessions() });
+ * const visit = session(v.object({ userId: v.number() }), {
+ *   store: recordSessions(),
+ *   subject: ({ userId }) => userId,
+ * });
  *
  * const app = new App({ topics: ":memory:" });
  * app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 7 }));
@@ -69,14 +72,36 @@ class SessionRecords implements SessionStore {
     return (await this.#records.get<string>([key]))?.value ?? null;
   }
 
-  async set(key: string, value: string, { expiresIn, mustExist }: SessionWrite): Promise<void> {
-    if (!mustExist) return void await this.#records.set([key], value, { expiresIn });
-    const earlier = await this.#records.get([key]);
-    // Where somebody else is quicker, the session was renewed already, or has ended.
-    if (earlier) await this.#records.set([key], value, { expiresIn, expect: earlier.version });
+  async set(key: string, value: string, { expiresIn, mustExist, expect }: SessionWrite): Promise<boolean> {
+    if (!mustExist) return await this.#records.set([key], value, { expiresIn }) !== null;
+    return await this.#change(key, async (entry) => {
+      // The answer to the write of the round before may have been lost.
+      if (entry.value === value) return true;
+      if (expect !== undefined && entry.value !== expect) return false;
+      return await this.#records.set([key], value, { expiresIn, expect: entry.version }) !== null || undefined;
+    });
   }
 
-  async delete(key: string): Promise<void> {
-    await this.#records.delete([key]);
+  async delete(key: string): Promise<boolean> {
+    return await this.#change(key, async ({ version }) => {
+      return await this.#records.delete([key], { expect: version }) || undefined;
+    });
+  }
+
+  /**
+   * Changes a record as long as it is there. Each round that another request beats is a change of
+   * that request, so the rounds end.
+   *
+   * @param change Gives the result; undefined if another request was quicker.
+   */
+  async #change(
+    key: string,
+    change: (entry: RecordEntry<string>) => Promise<boolean | undefined>,
+  ): Promise<boolean> {
+    for (;;) {
+      const entry = await this.#records.get<string>([key]);
+      const result = entry ? await change(entry) : false;
+      if (result !== undefined) return result;
+    }
   }
 }

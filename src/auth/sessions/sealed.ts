@@ -1,7 +1,7 @@
 /** Sessions in sealed cookies: encrypted and authenticated by iron-webcrypto. */
 import { defaults, type password, seal, type SealOptions, unseal } from "iron-webcrypto";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
-import { fromText, type KeptSession, type SessionKeeper } from "./keeper.ts";
+import { fromText, type KeptSession, renewedText, type SessionKeeper } from "./keeper.ts";
 
 /** The bytes that are derived of a secret: two keys, and an id that says which secret it was. */
 const KEY_BYTES = 32;
@@ -49,11 +49,18 @@ export class SealedSessions implements SessionKeeper {
     return await seal(text, this.#first, this.#options);
   }
 
-  async renew(_value: string, text: string): Promise<string> {
+  async replace(_value: string, text: string): Promise<string> {
     return await this.keep(text);
   }
 
-  async drop(): Promise<void> {}
+  async renew(_value: string, kept: KeptSession): Promise<string> {
+    return await this.keep(renewedText(kept));
+  }
+
+  /** A seal cannot be taken back. */
+  async drop(): Promise<boolean> {
+    return true;
+  }
 }
 
 type KeySet = password.Specific & { readonly id: string };

@@ -8,19 +8,20 @@
 export interface SessionWrite {
   /** After how many milliseconds the store must no longer return it. */
   readonly expiresIn: number;
-  /**
-   * Whether to write only if the key is there, so that a renewal does not bring back a session that
-   * has been cleared meanwhile.
-   */
+  /** Whether to write only if the key is there: a session that was cleared must not come back. */
   readonly mustExist: boolean;
+  /**
+   * The value that the key must have, or else nothing is written: a renewal must not undo what
+   * another request has set meanwhile. A store that cannot compare goes by `mustExist`.
+   */
+  readonly expect?: string;
 }
 
 /**
  * A store of sessions. Write one for a server that all processes share, such as Redis.
  *
- * A key is a text of 64 hexadecimal digits, the hash of the id in the cookie: who reads the store
- * cannot make a cookie from it. A value is JSON text. What a method throws becomes a 500, and is
- * logged.
+ * A key is a string of 64 hexadecimal digits, the hash of the id in the cookie: nobody can make a
+ * cookie from it. A value is JSON. What a method throws becomes a 500, and is logged.
  *
  * @example A store in Redis
  * ```ts
@@ -30,22 +31,31 @@ export interface SessionWrite {
  * // The part of npm:redis that is used here.
  * interface Redis {
  *   get(key: string): Promise<string | null>;
- *   set(key: string, value: string, options: { PX: number; XX?: true }): Promise<unknown>;
- *   del(key: string): Promise<unknown>;
+ *   set(key: string, value: string, options: { PX: number; XX?: true }): Promise<string | null>;
+ *   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+ *   del(key: string): Promise<number>;
  * }
+ *
+ * const REPLACE = `if redis.call("get", KEYS[1]) ~= ARGV[1] then return nil end
+ *   return redis.call("set", KEYS[1], ARGV[2], "PX", ARGV[3])`;
  *
  * function redisSessions(redis: Redis): SessionStore {
  *   return {
  *     get: (key) => redis.get(`session:${key}`),
- *     set: async (key, value, { expiresIn, mustExist }) => {
- *       await redis.set(`session:${key}`, value, { PX: expiresIn, ...(mustExist && { XX: true }) });
+ *     set: async (key, value, { expiresIn, mustExist, expect }) => {
+ *       const name = `session:${key}`;
+ *       const written = expect === undefined
+ *         ? await redis.set(name, value, { PX: expiresIn, ...(mustExist && { XX: true }) })
+ *         : await redis.eval(REPLACE, { keys: [name], arguments: [expect, value, `${expiresIn}`] });
+ *       return written !== null;
  *     },
- *     delete: async (key) => void await redis.del(`session:${key}`),
+ *     delete: async (key) => await redis.del(`session:${key}`) > 0,
  *   };
  * }
  *
  * const User = v.object({ userId: v.number() });
- * export const visitIn = (redis: Redis) => session(User, { store: redisSessions(redis) });
+ * export const visitIn = (redis: Redis) =>
+ *   session(User, { store: redisSessions(redis), subject: ({ userId }) => userId });
  * ```
  *
  * @category Dependencies
@@ -59,8 +69,8 @@ export interface SessionStore {
   readonly isLocal?: boolean;
   /** Returns the value of a key; null if there is none, or it has expired. */
   get(key: string): Promise<string | null>;
-  /** Writes a value, which replaces an earlier one. */
-  set(key: string, value: string, write: SessionWrite): Promise<void>;
-  /** Deletes a key. It may be missing. */
-  delete(key: string): Promise<void>;
+  /** Writes a value, which replaces an earlier one. Returns whether it was written. */
+  set(key: string, value: string, write: SessionWrite): Promise<boolean>;
+  /** Deletes a key. Returns whether it was there: of several at once, one gets true. */
+  delete(key: string): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 /** Sessions in a store, behind a random id in the cookie. */
 import { nodeCrypto } from "../../runtime.ts";
-import { fromText, type KeptSession, type SessionKeeper } from "./keeper.ts";
+import { fromText, type KeptSession, renewedText, type SessionKeeper } from "./keeper.ts";
 import type { SessionStore } from "./store.ts";
 
 const ID_BYTES = 32;
@@ -38,13 +38,19 @@ export class StoredSessions implements SessionKeeper {
   }
 
   /** The id stays the same, so that other requests of the same page keep theirs. */
-  async renew(id: string, text: string): Promise<string> {
-    await this.#store.set(this.#keyOf(id), text, { expiresIn: this.#maxAge, mustExist: true });
-    return id;
+  async replace(id: string, text: string): Promise<string | undefined> {
+    const write = { expiresIn: this.#maxAge, mustExist: true };
+    return isDone(await this.#store.set(this.#keyOf(id), text, write)) ? id : undefined;
   }
 
-  async drop(id: string): Promise<void> {
-    if (ID.test(id)) await this.#store.delete(this.#keyOf(id));
+  async renew(id: string, kept: KeptSession): Promise<string | undefined> {
+    // Without `expect`, it would undo a `set` of another request.
+    const write = { expiresIn: this.#maxAge, mustExist: true, expect: kept.text };
+    return isDone(await this.#store.set(this.#keyOf(id), renewedText(kept), write)) ? id : undefined;
+  }
+
+  async drop(id: string): Promise<boolean> {
+    return ID.test(id) && isDone(await this.#store.delete(this.#keyOf(id)));
   }
 
   /**
@@ -54,4 +60,9 @@ export class StoredSessions implements SessionKeeper {
   #keyOf(id: string): string {
     return nodeCrypto().createHash("sha256").update(`${this.#purpose}\0${id}`).digest("hex");
   }
+}
+
+/** A store in JavaScript may give nothing: then no session is taken for one that has ended. */
+function isDone(result: unknown): boolean {
+  return result !== false;
 }

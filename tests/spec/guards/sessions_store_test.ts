@@ -1,5 +1,5 @@
 // Section 2 of the contract of guards, `session`: "`store: memorySessions()` […] keeps the data on
-// the server and a random id in the cookie, renewed by each `set`; `clear` removes both".
+// the server and a random id in the cookie; `clear` removes both".
 
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { App } from "@webfw/core";
@@ -26,25 +26,29 @@ class OpenStore implements SessionStore {
     return this.entries.get(key) ?? null;
   }
 
-  async set(key: string, value: string, write: SessionWrite): Promise<void> {
+  async set(key: string, value: string, write: SessionWrite): Promise<boolean> {
     if (this.fails) throw new Error("the store is away");
     this.writes.push(write);
-    if (!write.mustExist || this.entries.has(key)) this.entries.set(key, value);
+    const earlier = this.entries.get(key);
+    if (write.mustExist && earlier === undefined) return false;
+    if (write.expect !== undefined && earlier !== write.expect) return false;
+    this.entries.set(key, value);
+    return true;
   }
 
-  async delete(key: string): Promise<void> {
-    this.entries.delete(key);
+  async delete(key: string): Promise<boolean> {
+    return this.entries.delete(key);
   }
 }
 
 function appWith(store: SessionStore, options: Partial<SessionOptions> = {}): App {
-  const visit = session(User, { ...options, store });
+  const visit = session(User, { ...options, store, subject: ({ userId }) => userId });
   const app = new App();
   app.post("/login/{id}", { params: { id: v.number() }, deps: { visit } }, async (_request, { id, visit }) => {
     await visit.set({ userId: id });
   });
   app.post("/twice", { deps: { visit } }, async (_request, { visit }) => {
-    await Promise.all([visit.set({ userId: 1 }), visit.set({ userId: 2 })]);
+    await Promise.all([visit.set({ userId: 1 }), visit.set({ userId: 2 }), visit.set({ userId: 2 })]);
   });
   app.post("/logout", { deps: { visit } }, async (_request, { visit }) => await visit.clear());
   app.get("/visit", { deps: { visit } }, async (_request, { visit }) => visit.data);
@@ -70,7 +74,7 @@ Deno.test("the data is on the server, and a random id in the cookie; no secret i
   assertEquals(await thief.get("/visit"), null);
 });
 
-Deno.test("session fixation: the id is renewed by each set, and a planted one is good for nothing", async () => {
+Deno.test("session fixation: the id is renewed by a sign-in, and a planted one is good for nothing", async () => {
   const store = new OpenStore();
   const app = appWith(store);
   const attacker = new Visitor(app);
@@ -166,7 +170,9 @@ Deno.test("renew keeps the id, and brings back no session that was cleared", asy
   clock.advance(2_000_000);
   const response = await visitor.send("/visit");
   assertEquals([await response.json(), response.headers.getSetCookie().length], [{ userId: 7 }, 1]);
-  assertEquals([visitor.cookies.get(NAME), store.writes.at(-1)], [id, { expiresIn: 3_600_000, mustExist: true }]);
+  const { expect, ...write } = store.writes.at(-1)!;
+  assertEquals([visitor.cookies.get(NAME), write], [id, { expiresIn: 3_600_000, mustExist: true }]);
+  assertMatch(expect!, /^\[\d{13},\{"userId":7\},/);
   clock.advance(2_000_000);
   assertEquals(await visitor.get("/me"), 7);
   // Another request clears it while this one renews it.
@@ -195,14 +201,14 @@ Deno.test("parallel requests read one session, and signing out ends it for all",
 
 Deno.test("a session that was not sent with the reply is not left in the store", async () => {
   const store = new OpenStore();
-  const visit = session(User, { store });
+  const visit = session(User, { store, subject: ({ userId }) => userId });
   const app = new App();
   const replied = Promise.withResolvers<void>();
   let late: Promise<void> | undefined;
   const set = store.set.bind(store);
   store.set = async (...args) => {
     await replied.promise;
-    await set(...args);
+    return await set(...args);
   };
   using _log = new CapturedLog();
   app.middleware(timeout("5ms"));

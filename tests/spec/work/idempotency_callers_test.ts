@@ -256,33 +256,88 @@ for (
     store: memorySessions(),
   }], ["in the records", { store: recordSessions() }]] as const
 ) {
-  Deno.test(`a session's id, random, kept over \`set\` of the same sign-in: ${where}`, async () => {
-    const visit = session(v.object({ n: v.number() }), options);
+  const Data = v.object({ user: v.nullable(v.string()), n: v.optional(v.number(), 0) });
+
+  /** An application whose routes count their runs. Each visitor sends the key "a". */
+  const shop = (subject?: (data: v.InferOutput<typeof Data>) => string | null) => {
+    const visit = session(Data, { ...options, ...(subject && { subject }) });
     const app = new App();
     let runs = 0;
     app.post(
-      "/set/{n}",
+      "/set/{user}/{n}",
       { params: { n: v.number() }, deps: { visit } },
-      async (_request, { n, visit }) => visit.set({ n }),
+      async (_request, { user, n, visit }) => {
+        await visit.set({ user: user === "visitor" ? null : user, n });
+      },
     );
     app.post("/clear", { deps: { visit } }, async (_request, { visit }) => visit.clear());
     for (const [path, guard] of [["/run", visit.required()], ["/open", visit]] as const) {
       app.post(path, { deps: { guard: guard as Dependency<unknown> }, idempotent: "1h" }, async () => ++runs);
     }
-    const [ada, grace] = [new Visitor(app), new Visitor(app)];
     const ask = async (visitor: Visitor, path = "/run"): Promise<unknown> => {
       return await (await visitor.send(path, { method: "POST", headers: { "idempotency-key": "a" } })).json();
     };
-    await ada.post("/set/1");
-    await grace.post("/set/1");
+    return { app, ask };
+  };
+
+  Deno.test(`a session's caller is its subject, over signing out and on several devices: ${where}`, async () => {
+    const { app, ask } = shop(({ user }) => user);
+    const [phone, laptop] = [new Visitor(app), new Visitor(app)];
+    await phone.post("/set/ada/1");
+    await laptop.post("/set/ada/2");
+    assertEquals([await ask(phone), await ask(laptop), await ask(phone, "/open")], [1, 1, 2]);
+    // Grace signs in after Ada in the same browser, and Ada again.
+    await phone.post("/set/grace/1");
+    assertEquals([await ask(phone), await ask(laptop)], [3, 1]);
+    await phone.post("/clear");
+    await phone.post("/set/ada/1");
+    assertEquals(await ask(phone), 1);
+    await app.stop();
+  });
+
+  Deno.test(`a visitor without a subject is the random id of the session, kept over set: ${where}`, async () => {
+    const { app, ask } = shop(({ user }) => user);
+    const [one, other] = [new Visitor(app), new Visitor(app)];
+    assertEquals([await ask(one, "/open"), await ask(other, "/open")], [1, 1]);
+    await one.post("/set/visitor/1");
+    await other.post("/set/visitor/1");
+    assertEquals([await ask(one), await ask(other)], [2, 3]);
+    await one.post("/set/visitor/2");
+    assertEquals(await ask(one), 2);
+    await one.post("/set/ada/2");
+    assertEquals(await ask(one), 4);
+    await app.stop();
+  });
+
+  Deno.test(`without a subject, each set makes another caller: ${where}`, async () => {
+    using _log = new CapturedLog();
+    const { app, ask } = shop();
+    const [ada, grace] = [new Visitor(app), new Visitor(app)];
+    await ada.post("/set/ada/1");
+    await grace.post("/set/grace/1");
     assertEquals([await ask(ada), await ask(grace), await ask(ada)], [1, 2, 1]);
     const before = new Map(ada.cookies);
-    await ada.post("/set/2");
+    await ada.post("/set/grace/1");
     assertNotEquals(ada.cookies, before);
-    assertEquals([await ask(ada), await ask(ada, "/open")], [1, 3]);
-    await ada.post("/clear");
-    await ada.post("/set/1");
-    assertEquals([await ask(ada), await ask(ada, "/open"), await ask(grace)], [4, 5, 2]);
+    assertEquals([await ask(ada), await ask(grace)], [3, 2]);
+    await app.stop();
+  });
+
+  Deno.test(`without a subject, the id that the request came with, though a dependency sets it: ${where}`, async () => {
+    using _log = new CapturedLog();
+    const visit = session(v.object({ visits: v.number() }), { ...options });
+    const counted = dependency({ deps: { visit } }, async (_request, { visit }) => {
+      await visit.set({ visits: (visit.data?.visits ?? 0) + 1 });
+    });
+    const app = new App({ deps: { counted } });
+    let runs = 0;
+    app.post("/run", { idempotent: "1h" }, async () => ++runs);
+    const ask = async (visitor: Visitor): Promise<unknown> => {
+      return await (await visitor.send("/run", { method: "POST", headers: { "idempotency-key": "a" } })).json();
+    };
+    const [one, other] = [new Visitor(app), new Visitor(app)];
+    // Visitors that come without a session are no single caller.
+    assertEquals([await ask(one), await ask(other)], [1, 2]);
     await app.stop();
   });
 }

@@ -1,6 +1,6 @@
 // Section 2 of the contract of guards, `session`: "`store: recordSessions()` (the application's
-// record store […]) keeps the data on the server and a random id in the cookie, renewed by each
-// `set`; `clear` removes both".
+// record store […]) keeps the data on the server and a random id in the cookie; `clear` removes
+// both".
 
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { App } from "@webfw/core";
@@ -14,7 +14,11 @@ import { Visitor } from "../support/visitor.ts";
 
 const NAME = "__Host-session";
 const DAY = 86_400_000;
-const visit = session(v.object({ text: v.string() }), { store: recordSessions(), renew: true });
+const visit = session(v.object({ text: v.string() }), {
+  store: recordSessions(),
+  renew: true,
+  subject: ({ text }) => text,
+});
 
 function appWith(topics?: string): App {
   const app = new App(topics === undefined ? {} : { topics });
@@ -30,7 +34,7 @@ async function sessionsOf({ records }: App): Promise<(readonly string[])[]> {
   return (await Array.fromAsync(recordsOf(records, "sessions").list([]))).map(({ key }) => key);
 }
 
-Deno.test("the data is in a record, and a random id in the cookie, renewed by each `set`", async () => {
+Deno.test("the data is in a record, and a random id in the cookie, renewed where the subject changes", async () => {
   const app = appWith();
   const visitor = new Visitor(app);
   await visitor.post("/login/Ada");
