@@ -1,15 +1,20 @@
 /** Registration, and signing in and out: what the page calls. */
 import { HTTPError, Problem, Router } from "@webfw/core";
 import * as v from "valibot";
-import { memorySessions, session } from "@webfw/core/auth";
+import { recordSessions, session } from "@webfw/core/auth";
 import { Account, Login, Registration } from "./models.ts";
 import { state } from "./users.ts";
 
 /**
- * Who has signed in. The data is kept on the server, so that it is gone after signing out. It is
- * also gone after a restart: with a store of its own, the service could run on several machines.
+ * The session of a user. The data is on the server, so that it is gone after signing out. It is in
+ * memory: with `new App({ topics })`, it would outlive a restart, and several nodes would share it.
  */
-export const visit = session(v.object({ userId: v.number() }), { store: memorySessions(), maxAge: "7d", renew: true });
+export const visit = session(v.object({ userId: v.number() }), {
+  store: recordSessions(),
+  subject: ({ userId }) => userId,
+  maxAge: "7d",
+  renew: true,
+});
 
 const Taken = v.pipe(Problem, v.description("The address has an account already."));
 const Wrong = v.pipe(Problem, v.description("The address or the password is wrong."));

@@ -3,7 +3,7 @@
  * `NOTES_PASSWORD=… NOTES_TOKEN=… deno serve -A main.ts`. The page is at /, the tools at /mcp.
  */
 import { anySecurity, App, Form, html, HTTPError, redirect, Router } from "@webfw/core";
-import { bearer, equal, memorySessions, session } from "@webfw/core/auth";
+import { bearer, equal, recordSessions, session } from "@webfw/core/auth";
 import * as v from "valibot";
 import { LOGIN, PAGE } from "./pages.ts";
 
@@ -15,7 +15,7 @@ const password = Deno.env.get("NOTES_PASSWORD");
 const token = Deno.env.get("NOTES_TOKEN");
 if (!password || !token) throw new Error("Cannot start: set NOTES_PASSWORD and NOTES_TOKEN");
 
-const visit = session(Visit, { store: memorySessions() });
+const visit = session(Visit, { store: recordSessions(), subject: () => "owner" });
 const agent = bearer(async (given) => equal(given, token) && { name: "agent" });
 const written: v.InferOutput<typeof Note>[] = [];
 

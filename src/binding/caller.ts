@@ -44,11 +44,12 @@ function declaredInputs(
  * The text of a subject that a function of the program gave. 7 and "7" are two subjects.
  *
  * @param what The function, for messages.
+ * @param kinds What it may give, for messages.
  * @throws {TypeError} If it is neither a string nor a number: all such callers would be one.
  */
-export function subjectText(subject: unknown, what: string): string {
+export function subjectText(subject: unknown, what: string, kinds = "a string or a number"): string {
   if (typeof subject === "string" || Number.isFinite(subject)) return JSON.stringify(subject);
-  throw new TypeError(`Cannot name the caller: ${what} must give a string or a number, got ${quote(subject)}`);
+  throw new TypeError(`Cannot name the caller: ${what} must give ${kinds}, got ${quote(subject)}`);
 }
 
 function unknownCaller(name: string): TypeError {

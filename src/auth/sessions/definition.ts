@@ -116,7 +116,8 @@ export class SessionDefinition<Data, Input> {
     const { subject } = this.#parts;
     if (!subject) return undefined;
     const found = subject(data as never);
-    return found === null ? null : subjectText(found, `"subject" of the session "${this.name}"`);
+    if (found === null) return null;
+    return subjectText(found, `"subject" of the session "${this.name}"`, "a string, a number or null");
   }
 
   /** What kept data holds; null if it does not fit the schema. */

@@ -66,7 +66,7 @@ for (const [way, declare] of Object.entries(WAYS)) {
       'the session "admin" has the cookie of another session "user", __Host-session, use one of them, ' +
         'or give one another name, cookie: { name: "admin" }',
     );
-    assertEquals(app.routes.map(({ name }) => name), ["GET /user"]);
+    assertEquals(app.routes.map(({ path }) => path), ["/user"]);
   });
 }
 

@@ -309,7 +309,7 @@ Deno.test("a `subject` that gives no string, number or null is an error of set",
     using log = new CapturedLog();
     const { app } = new Shop({ store: memorySessions(), subject: () => given as never });
     assertEquals(await new Visitor(app).post("/login/7"), 500);
-    assertStringIncludes(log.text, "must give a string or a number, got");
+    assertStringIncludes(log.text, "must give a string, a number or null, got");
   }
   const error = assertThrows(
     () => session(Data, { secret: SECRET, subject: "userId" as unknown as typeof subject }),
