@@ -2,7 +2,7 @@
 import { quote } from "../../options.ts";
 import { algorithmsOf, ASYMMETRIC, isSymmetric, type JwtAlgorithm, leastSecret } from "./algorithms.ts";
 import { RemoteKeys } from "./remote_keys.ts";
-import { InvalidToken, type JwtCryptoKey, type JwtHeader, type UnverifiedToken } from "./token.ts";
+import { InvalidToken, type JwtCryptoKey, type JwtHeader } from "./token.ts";
 
 /**
  * A key that verifies signatures: a public `CryptoKey`, or a secret.
@@ -37,7 +37,7 @@ export interface KeySource {
    * @throws {InvalidToken} If there is none.
    * @throws {HTTPError} With 503 if the keys cannot be fetched.
    */
-  readonly find: (token: UnverifiedToken) => Promise<JwtKey>;
+  readonly find: (header: JwtHeader) => Promise<JwtKey>;
 }
 
 /**
@@ -63,7 +63,7 @@ export function readKeys(
   if (keys === undefined || typeof keys === "string" || keys instanceof URL) {
     checkAsymmetric(algorithms, "keys of an address are public", action);
     const remote = new RemoteKeys(issuer, keys === undefined ? undefined : String(keys), action);
-    return { algorithms: algorithms ?? ASYMMETRIC, isRemote: true, find: (token) => remote.find(token) };
+    return { algorithms: algorithms ?? ASYMMETRIC, isRemote: true, find: (header) => remote.find(header) };
   }
   if (typeof keys === "function") return functionSource(keys as JwtKeyFunction, algorithms ?? ASYMMETRIC);
   if (!isKey(keys)) {
@@ -86,7 +86,7 @@ function functionSource(find: JwtKeyFunction, algorithms: readonly JwtAlgorithm[
   return {
     algorithms,
     isRemote: false,
-    find: async ({ header }) => {
+    find: async (header) => {
       const key = await findOrRefuse(find, header);
       if (key === null || key === undefined) throw new InvalidToken();
       if (!isKey(key)) {

@@ -2,11 +2,14 @@
 import { HTTPError } from "../../errors.ts";
 import { isLoopbackName } from "../../http/host.ts";
 import { describeError, log } from "../../log.ts";
-import { InvalidToken, type JwtCryptoKey, type JwtHeader, type UnverifiedToken } from "./token.ts";
+import { detached } from "../../telemetry.ts";
+import { InvalidToken, type JwtCryptoKey, type JwtHeader } from "./token.ts";
 
 /** Keys are fetched again when they are older. */
 const MAX_AGE_MS = 600_000;
-/** The least time between two fetches because of an unknown key. */
+/** As long, keys are good while their address does not answer. */
+const MAX_AGE_UNANSWERED_MS = 24 * 3_600_000;
+/** The least time between two fetches because of an unknown key, or of one that is old. */
 const UNKNOWN_KEY_MS = 30_000;
 /** The least time between a fetch that failed and the next one. */
 const FAILED_MS = 1_000;
@@ -53,27 +56,50 @@ export class RemoteKeys {
   }
 
   /**
-   * Finds the key of a token.
+   * Finds the key of a token of the issuer.
    *
    * @throws {InvalidToken} If the issuer has no such key.
    * @throws {HTTPError} With 503 if the keys cannot be fetched.
    */
-  async find({ header, payload }: UnverifiedToken): Promise<JwtCryptoKey> {
-    const fresh = isWithin(this.#keys, MAX_AGE_MS) ? this.#keys : undefined;
-    const known = fresh && await findKey(fresh.value, header);
-    if (known) return known;
-    // Strangers must not cause fetches by tokens that can never be valid.
-    if (issuerOf(payload) !== this.#issuer) throw new InvalidToken();
+  async find(header: JwtHeader): Promise<JwtCryptoKey> {
+    const keys = isWithin(this.#keys, MAX_AGE_UNANSWERED_MS) ? this.#keys : undefined;
+    const known = keys && await findKey(keys.value, header);
+    const fresh = isWithin(keys, MAX_AGE_MS) ? keys : undefined;
+    if (!known) return await this.#findUnknown(header, fresh);
+    return fresh ? known : await this.#findAgain(header, known, keys.at);
+  }
+
+  /** Finds a key that is old: the issuer may have withdrawn it. */
+  async #findAgain(header: JwtHeader, known: JwtCryptoKey, fetchedAt: number): Promise<JwtCryptoKey> {
+    const hasFailed = this.#failedAt >= fetchedAt + MAX_AGE_MS;
+    if (hasFailed) {
+      // The address does not answer: no further request waits for it.
+      const isDue = Date.now() - this.#failedAt >= UNKNOWN_KEY_MS;
+      if (isDue && !this.#pending) detached(() => this.#fetchOnce()).catch(() => {});
+      return known;
+    }
+    const fetched = await this.#fetchOnce().catch(() => undefined);
+    if (!fetched) return known;
+    const found = await findKey(fetched, header);
+    if (found) return found;
+    throw new InvalidToken();
+  }
+
+  async #findUnknown(header: JwtHeader, fresh: Fetched<FindKey> | undefined): Promise<JwtCryptoKey> {
     if (!this.#pending) {
       const hasFailed = this.#failedAt > (fresh?.at ?? -Infinity);
       const wait = fresh ? this.#askedAt + UNKNOWN_KEY_MS - Date.now() : this.#failedAt + FAILED_MS - Date.now();
       if (wait > 0 && wait <= UNKNOWN_KEY_MS) throw hasFailed ? unavailable(wait) : new InvalidToken();
       if (fresh) this.#askedAt = Date.now();
-      this.#pending = this.#fetch();
     }
-    const found = await findKey(await this.#pending, header);
+    const found = await findKey(await this.#fetchOnce(), header);
     if (found) return found;
     throw new InvalidToken();
+  }
+
+  /** Fetches the keys, once for all who wait. */
+  #fetchOnce(): Promise<FindKey> {
+    return this.#pending ??= this.#fetch();
   }
 
   async #fetch(): Promise<FindKey> {
@@ -135,16 +161,6 @@ async function findKey(find: FindKey, header: JwtHeader): Promise<JwtCryptoKey |
     if ((error as { readonly code?: unknown }).code === "ERR_JWKS_NO_MATCHING_KEY") return undefined;
     // Several keys fit, or the platform does not know the kind of the key.
     throw new InvalidToken();
-  }
-}
-
-/** The issuer that a token names; it is not verified. */
-function issuerOf(payload: string): unknown {
-  try {
-    const text = new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: "base64url" }));
-    return JSON.parse(text).iss;
-  } catch {
-    return undefined;
   }
 }
 

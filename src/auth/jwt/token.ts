@@ -13,15 +13,8 @@ export type JwtHeader = {
   readonly kid?: string;
 };
 
-/** The token is not valid, a mistake of the client. */
+/** The token is not valid, a mistake of the client. The message is the reason, for the log. */
 export class InvalidToken extends Error {}
-
-/** The parts of a token that are not verified yet. */
-export interface UnverifiedToken {
-  readonly header: JwtHeader;
-  /** Its claims as base64url. */
-  readonly payload: string;
-}
 
 /**
  * A `CryptoKey` of the platform. Its type is not named here, because Deno and the types of Node.js

@@ -13,6 +13,10 @@ import { InvalidToken, type JwtHeader } from "./token.ts";
 
 /** The clocks of issuer and application can differ by this. */
 const TOLERANCE_S = 30;
+/** How many reasons of refusals are logged: those that name an issuer have text of clients. */
+const MAX_REASONS = 20;
+/** The most characters of an issuer in the log. */
+const MAX_ISSUER = 200;
 
 /** Verifies the tokens of one guard. */
 export class JwtVerifier<Claims> {
@@ -71,7 +75,10 @@ export class JwtVerifier<Claims> {
     let failure: { readonly thrown: unknown } | undefined;
     const findKey = async (header: JWTHeaderParameters, { payload }: FlattenedJWSInput): Promise<JwtKey> => {
       try {
-        return await this.#source.find({ header: readHeader(header), payload: String(payload) });
+        // Another issuer has other keys. Strangers must not cause fetches of this one's.
+        const issuer = issuerOf(String(payload));
+        if (issuer !== this.#options.issuer) throw new InvalidToken(this.#wrongIssuer(issuer));
+        return await this.#source.find(readHeader(header));
       } catch (thrown) {
         failure = { thrown };
         throw thrown;
@@ -85,15 +92,22 @@ export class JwtVerifier<Claims> {
       if (failure && !(failure.thrown instanceof InvalidToken)) throw failure.thrown;
       const { code, claim } = error as Refusal;
       if (code === "ERR_JWT_EXPIRED") throw this.#challenges.invalid("The token has expired");
-      this.#logOnce(code ?? "no key fits", claim);
+      if (error instanceof InvalidToken) this.#logOnce(error.message || "no key fits");
+      else this.#logOnce(claim ? `${code} of ${claim}` : code ?? "no key fits");
       throw this.#challenges.invalid("The token is not valid");
     }
   }
 
-  /** Logs each reason once: a wrong `audience` refuses everybody, and the reply does not say so. */
-  #logOnce(code: string, claim: string | undefined): void {
-    const reason = claim ? `${code} of ${claim}` : code;
-    if (this.#logged.has(reason)) return;
+  /** A slash too many is the usual mistake, so both values are shown. */
+  #wrongIssuer(issuer: unknown): string {
+    const sent = typeof issuer === "string" ? issuer.slice(0, MAX_ISSUER) : issuer;
+    const claim = sent === undefined ? "the claim iss is missing" : `the claim iss is ${quote(sent)}`;
+    return `${claim}, and the option issuer is ${quote(this.#options.issuer)}`;
+  }
+
+  /** Logs each reason once: a wrong `audience` refuses all tokens, and the reply does not say so. */
+  #logOnce(reason: string): void {
+    if (this.#logged.has(reason) || this.#logged.size >= MAX_REASONS) return;
     this.#logged.add(reason);
     log("warn", "A token was refused; each reason is logged once", { reason });
   }
@@ -114,7 +128,17 @@ interface Refusal {
   readonly claim?: string;
 }
 
-/** @throws {InvalidToken} If the id of the key is no text. */
+/** The issuer that a token names, before it is verified. */
+function issuerOf(payload: string): unknown {
+  try {
+    const text = new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: "base64url" }));
+    return JSON.parse(text).iss;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws {InvalidToken} If the id of the key is no string. */
 function readHeader({ alg, kid }: JWTHeaderParameters): JwtHeader {
   if (kid === undefined) return { alg };
   if (typeof kid !== "string") throw new InvalidToken();

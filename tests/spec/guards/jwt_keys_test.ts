@@ -1,6 +1,7 @@
 // Keys of an address: "fetched once per 10 min with a 5 s limit, one fetch for all who wait; an
 // unknown `kid` fetches again at most every 30 s", "keys that cannot be fetched are 503 with
-// `Retry-After`, logged, never 401".
+// `Retry-After`, logged, never 401; keys that are there stay good for a day while their address does
+// not answer".
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { App } from "@webfw/core";
@@ -246,6 +247,76 @@ Deno.test("While known keys are fresh, an issuer that fails is no matter to thei
   await again.body?.cancel();
   assertEquals((await ask(app, known)).status, 200);
   assertEquals([issuer.requests.length, log.lines.length], [2, 1]);
+});
+
+Deno.test("Keys that are there stay good for a day while their address does not answer, and no request waits for it", async () => {
+  await using issuer = new Issuer([await one.jwk()]);
+  using clock = new Clock();
+  using log = new CapturedLog();
+  const app = issuer.app();
+  const [known, unknown] = [await of(one, issuer), await of(two, issuer)];
+  assertEquals((await ask(app, known)).status, 200);
+  let asked = Promise.withResolvers<void>();
+  issuer.answer = () => {
+    asked.resolve();
+    return new Response(null, { status: 502 });
+  };
+  // The first request after 10 minutes asks, since the key may have been withdrawn.
+  clock.forward(601);
+  assertEquals((await Promise.all([ask(app, known), ask(app, known)])).map(({ status }) => status), [200, 200]);
+  assertEquals([issuer.requests.length, log.lines.length], [2, 1]);
+  for (let round = 0; round < 5; round++) assertEquals((await ask(app, known)).status, 200);
+  assertEquals(issuer.requests.length, 2);
+  clock.forward(2);
+  assertEquals(await refusal(app, unknown), UNAVAILABLE);
+  // Every 30 s it is asked again, and the request goes on meanwhile.
+  clock.forward(31);
+  const { length } = issuer.requests;
+  asked = Promise.withResolvers();
+  const hold = Promise.withResolvers<void>();
+  issuer.answer = async () => {
+    asked.resolve();
+    await hold.promise;
+    return Response.json({ keys: [await two.jwk()] });
+  };
+  assertEquals((await ask(app, known)).status, 200);
+  await asked.promise;
+  assertEquals((await ask(app, known)).status, 200);
+  assertEquals(issuer.requests.length, length + 1);
+  hold.resolve();
+  // An answer counts at once: the key of before was withdrawn.
+  assertEquals((await ask(app, unknown)).status, 200);
+  assertEquals(await refusal(app, known), NOT_VALID);
+  assertEquals(issuer.requests.length, length + 2);
+});
+
+Deno.test("After a day without an answer, the keys are no longer good", async () => {
+  await using issuer = new Issuer([await one.jwk()]);
+  using clock = new Clock();
+  using _log = new CapturedLog();
+  const app = issuer.app();
+  const known = await of(one, issuer);
+  assertEquals((await ask(app, known)).status, 200);
+  issuer.answer = () => new Response("<html>", { status: 200 });
+  clock.forward(86_399);
+  assertEquals((await ask(app, known)).status, 200);
+  clock.forward(2);
+  assertEquals(await refusal(app, known), UNAVAILABLE);
+});
+
+Deno.test("A configuration that does not answer is no matter to the keys that are there", async () => {
+  await using issuer = new Issuer();
+  const jwk = await one.jwk();
+  issuer.answer = (request) =>
+    Response.json(request.url.endsWith("/jwks") ? { keys: [jwk] } : { issuer: issuer.url, jwks_uri: issuer.jwks });
+  using clock = new Clock();
+  using _log = new CapturedLog();
+  const app = answering(jwt({ issuer: issuer.url, audience: AUDIENCE }));
+  const known = await of(one, issuer);
+  assertEquals((await ask(app, known)).status, 200);
+  issuer.answer = () => new Response(null, { status: 503 });
+  clock.forward(3_600);
+  assertEquals((await ask(app, known)).status, 200);
 });
 
 Deno.test("Keys of other kinds in the set are not used: secrets, for encryption, too small, private", async () => {

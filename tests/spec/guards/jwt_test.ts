@@ -281,10 +281,39 @@ Deno.test("A key of each algorithm is taken for that algorithm", async () => {
 
 Deno.test("Nothing of a token is in a reply or in the log", async () => {
   using log = new CapturedLog();
-  const token = await signer.sign({ exp: now() - 100, iss: "https://other.example" });
+  const token = await signer.sign({ exp: now() - 100, sub: "somebody" });
   const body = await (await ask(app, token)).text();
   assertFalse(token.split(".").some((part) => body.includes(part)));
   assertEquals(log.lines, []);
+});
+
+Deno.test("The log names an `iss` that is not the option's, with both values, before keys are looked for", async () => {
+  using log = new CapturedLog();
+  let lookedFor = 0;
+  const keys = async () => {
+    lookedFor++;
+    return null;
+  };
+  const app = answering(jwt({ issuer: ISSUER, audience: AUDIENCE, keys }));
+  const issuers = [`${ISSUER}/`, undefined, 7, "x".repeat(5_000), `${ISSUER}/`, "a\nb"];
+  for (const iss of issuers) {
+    // The keys of another issuer are others, and its tokens may have expired, too.
+    const token = await signer.sign({ iss, exp: now() - 100 }, { kid: "unknown" });
+    assertEquals(await refusal(app, token), [401, "The token is not valid"]);
+  }
+  const option = `and the option issuer is "${ISSUER}"`;
+  const reasons = log.lines.map((line) => JSON.parse(line.match(/reason=(.*)$/)![1]!));
+  assertEquals(reasons, [
+    `the claim iss is "${ISSUER}/", ${option}`,
+    `the claim iss is missing, ${option}`,
+    `the claim iss is 7, ${option}`,
+    `the claim iss is "${"x".repeat(200)}", ${option}`,
+    `the claim iss is "a\\nb", ${option}`,
+  ]);
+  assertEquals(lookedFor, 0);
+  // A client cannot fill the log with its issuers.
+  for (let number = 0; number < 50; number++) await refusal(app, await signer.sign({ iss: `https://${number}` }));
+  assertEquals(log.lines.length, 20);
 });
 
 Deno.test("The log has each reason of a refusal once, without a part of the token", async () => {
