@@ -102,6 +102,16 @@ export class AuthorizationServer implements AsyncDisposable {
 
   /** Registers a client (RFC 7591), and gives its id. Without other metadata it has no secret. */
   async register(metadata: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    return (await this.#register(metadata)).client_id;
+  }
+
+  /** Registers a client that sends a secret with its requests. */
+  async registerWithSecret(metadata: Readonly<Record<string, unknown>> = {}): Promise<{ id: string; secret: string }> {
+    const reply = await this.#register({ token_endpoint_auth_method: "client_secret_post", ...metadata });
+    return { id: reply.client_id, secret: reply.client_secret! };
+  }
+
+  async #register(metadata: Readonly<Record<string, unknown>>): Promise<{ client_id: string; client_secret?: string }> {
     const response = await fetch(`${this.issuer}/reg`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -114,7 +124,7 @@ export class AuthorizationServer implements AsyncDisposable {
     });
     const reply = await response.json();
     if (!response.ok) throw new Error(`Cannot register the client: ${JSON.stringify(reply)}`);
-    return reply.client_id;
+    return reply;
   }
 
   /**
