@@ -8,7 +8,7 @@ import type { DocsOptions } from "@webfw/core/types";
 import type { Browser, Page } from "npm:playwright-core@^1.65.1";
 import * as v from "valibot";
 import { AuthorizationServer } from "../support/authorization_server.ts";
-import { violations } from "./support/accessibility.ts";
+import { violations } from "../accessibility/axe.ts";
 import { browserTest } from "./support/browser.ts";
 import { WatchedPage } from "./support/watched_page.ts";
 

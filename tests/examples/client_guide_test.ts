@@ -1,4 +1,4 @@
-// The programs of docs/client.md compile, and do what the guide says.
+// The programs of docs/client.md do what the guide says. `deno task check` checks their types.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { prepareDeno } from "../../tools/deno.ts";
@@ -22,13 +22,12 @@ async function deno(args: string[], cwd: string): Promise<string> {
   return printed;
 }
 
-Deno.test("the programs of the guide to the client compile, and do what it says", async () => {
+Deno.test("the programs of the guide to the client do what it says", async () => {
   await using guide = await ClientGuide.open();
   const { folder } = guide;
   await using serving = await Serving.start(await guide.server());
   const names = Object.keys(PRINTED);
   for (const name of [...names, "books_test.ts"]) await guide.write(name, folder, serving.origin);
-  await deno(["check", ...names, "books_test.ts"], folder);
   for (const [name, lines] of Object.entries(PRINTED)) {
     assertEquals(await deno(["run", "-A", "--no-check", "--no-lock", name], folder), `${lines.join("\n")}\n`, name);
   }

@@ -7,21 +7,8 @@ import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { ticks } from "../spec/support/ticks.ts";
 import { Relay } from "../support/relay.ts";
-import { Admin } from "./admin.ts";
+import { DURABLE, Holds, nodeOf, sorted, until, upTo } from "./consumer_nodes.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
-
-const DURABLE = { durable: true, retention: { bytes: 1e7 } } as const;
-
-type Handler = (data: number, context: { readonly attempt: number; readonly signal: AbortSignal }) => unknown;
-
-/** A node with a consumer "mail" of the topic "orders". */
-function nodeOf(topics: string, handler: Handler, options: ConsumeOptions<number> = {}) {
-  const app = new App({ topics });
-  const orders = app.topic<number>("orders", DURABLE);
-  // The servers of a busy machine may answer only after the start.
-  orders.consume("mail", { from: "earliest", ...options }, ({ data }, context) => handler(data, context));
-  return { app, orders };
-}
 
 async function reportOf(app: App) {
   return (await app.reportTopics()).topics.find(({ name }) => name === "orders")!.consumers[0];
@@ -30,19 +17,6 @@ async function reportOf(app: App) {
 /** What operators do by `webfw topics`. */
 function operate(app: App, action: "retry" | "remove", path: string): Promise<unknown> {
   return Reflect.get(app, Symbol.for("webfw.consumer"))(action, path);
-}
-
-/** Waits until something is so. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!await isSo()) await ticks(5);
-}
-
-function upTo(count: number): number[] {
-  return Array.from({ length: count }, (_, index) => index);
-}
-
-function sorted(numbers: readonly number[]): number[] {
-  return numbers.toSorted((one, other) => one - other);
 }
 
 function test(title: string, body: (server: NatsServer) => Promise<void>): void {
@@ -198,42 +172,6 @@ test("`under kill -9 of nodes`: what a node had is handled by another one, which
   await Promise.all([publisher.stop(), app.stop()]);
 });
 
-/** A handler's hold on a message. */
-interface Hold {
-  readonly node: string;
-  readonly data: number;
-  readonly signal: AbortSignal;
-  isOver: boolean;
-}
-
-/** Checks what handlers on several nodes may do: no message is held by two of them that may go on. */
-class Holds {
-  readonly all: Hold[] = [];
-  /** What was handled, at least once. */
-  readonly handled = new Set<number>();
-  /** What must not happen. */
-  readonly faults: string[] = [];
-
-  /** A handler that goes on until `isSlow` gives false, or its signal is aborted. */
-  handler(node: string, isSlow: () => boolean): Handler {
-    return async (data, { attempt, signal }) => {
-      if (attempt > 1) this.faults.push(`An abort for the lease counted as a try of ${data}`);
-      const others = this.all.filter((hold) => hold.data === data && !hold.isOver && !hold.signal.aborted);
-      for (const other of others) this.faults.push(`${node} has ${data}, and ${other.node} has it still`);
-      const hold: Hold = { node, data, signal, isOver: false };
-      this.all.push(hold);
-      while (isSlow() && !signal.aborted) await ticks(5);
-      hold.isOver = true;
-      signal.throwIfAborted();
-      this.handled.add(data);
-    };
-  }
-
-  of(node: string): Hold[] {
-    return this.all.filter((hold) => hold.node === node);
-  }
-}
-
 for (const state of ["lossy", "stalled", "cut"] as const) {
   test(
     `a node whose wire is ${state} \`starts nothing new and aborts its signals\`, and \`no other node has\` what it has`,
@@ -290,48 +228,4 @@ test("a node that is cut off while it stops does so in bounded time, and another
   assertEquals(sorted([...holds.handled]), upTo(4));
   await other.app.stop();
   assertEquals(holds.faults, []);
-});
-
-/** Whether all servers have what the leaders of these streams have. */
-async function isCurrent(admin: Admin, streams: readonly string[]): Promise<boolean> {
-  try {
-    const infos = await Promise.all(
-      streams.map((stream) =>
-        admin.call<{ cluster: { replicas: { current: boolean; offline?: boolean }[] } }>(`STREAM.INFO.${stream}`)
-      ),
-    );
-    return infos.every(({ cluster }) => cluster.replicas.every(({ current, offline }) => current && !offline));
-  } catch {
-    // There is no leader at present.
-    return false;
-  }
-}
-
-Deno.test({
-  name: "Consumers on three NATS servers: no message is lost, or held by two nodes, while each server is killed",
-  ignore: !hasNats,
-  fn: async () => {
-    using _log = new CapturedLog();
-    await using cluster = await NatsServer.startCluster();
-    await using admin = await Admin.open(cluster.url);
-    const holds = new Holds();
-    let published = 0;
-    const nodes = upTo(3).map((node) => nodeOf(cluster.url, holds.handler(`${node}`, () => false), { lease: "10s" }));
-    await Promise.all(nodes.map(({ app }) => app.start()));
-    const publish = async (count: number) => {
-      for (let n = 0; n < count; n++) await nodes[n % 3]!.orders.publish(published++);
-    };
-    for (const server of cluster.servers) {
-      await publish(30);
-      await server.kill();
-      await publish(30);
-      await until(() => holds.handled.size === published);
-      await server.startAgain();
-      // Otherwise two of three would be away for this server has not what the others have.
-      await until(() => isCurrent(admin, ["webfw_topic_orders", "KV_webfw-records"]));
-    }
-    assertEquals(sorted([...holds.handled]), upTo(published));
-    await Promise.all(nodes.map(({ app }) => app.stop()));
-    assertEquals(holds.faults, []);
-  },
 });

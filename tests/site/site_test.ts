@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
 import { join } from "node:path";
-import { violations } from "../browser/support/accessibility.ts";
+import { violations } from "../accessibility/axe.ts";
 import { browserTest } from "../browser/support/browser.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");

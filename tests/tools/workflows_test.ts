@@ -28,11 +28,17 @@ Deno.test("tests: of each change, of all systems, and of the oldest Deno that is
   assertMatch(jobs.get("oldest")!, new RegExp(`deno-version: v${oldest}\\.x$`, "m"));
 });
 
-Deno.test("publishing to JSR with provenance: all packages, from a tag, after the tests", async () => {
+Deno.test("what takes long: each night", async () => {
+  const text = await read(".github", "workflows", "nightly.yml");
+  assertMatch(text, /^on:\n {2}schedule:\n {4}- cron: "\d+ \d+ \* \* \*"$/m);
+  assertMatch(jobsOf(text).get("all")!, /^ {6}- run: \.ci\/run --all$/m);
+});
+
+Deno.test("publishing to JSR with provenance: all packages, from a tag, after all tests", async () => {
   const text = await read(".github", "workflows", "publish.yml");
   assertMatch(text, /^on:\n {2}push:\n {4}tags: \["v\*\.\*\.\*"\]$/m);
   const jobs = jobsOf(text);
-  assertMatch(jobs.get("test")!, /^ {6}- run: \.ci\/run$/m);
+  assertMatch(jobs.get("test")!, /^ {6}- run: \.ci\/run --all$/m);
   const publish = jobs.get("publish")!;
   assertMatch(publish, /^ {4}needs: test$/m);
   // JSR signs a provenance for who has a token of this workflow, and for nobody who turns it off.

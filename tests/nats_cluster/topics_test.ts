@@ -3,10 +3,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Cursor, LOG_START, type TopicStore } from "../../src/topics/store.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
-import { Admin } from "./admin.ts";
+import { Admin } from "../nats/admin.ts";
 import { Relay } from "../support/relay.ts";
-import { Stores } from "./jetstream_store.ts";
-import { hasNats, type NatsCluster, NatsServer } from "./nats_server.ts";
+import { Stores } from "../nats/jetstream_store.ts";
+import { hasNats, type NatsCluster, NatsServer } from "../nats/nats_server.ts";
 
 const LOG = logOf("orders", { bytes: 1e8 });
 

@@ -4,8 +4,8 @@ import { testRecordStore } from "../contract/record_store.ts";
 import { testTopics } from "../contract/topic.ts";
 import { testTopicGaps } from "../contract/topic_gaps.ts";
 import { testTopicStore } from "../contract/topic_store.ts";
-import { storesOver } from "./jetstream_store.ts";
-import { hasNats, NatsServer } from "./nats_server.ts";
+import { storesOver } from "../nats/jetstream_store.ts";
+import { hasNats, NatsServer } from "../nats/nats_server.ts";
 
 if (hasNats) {
   const cluster = await NatsServer.startCluster();
