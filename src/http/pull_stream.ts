@@ -3,6 +3,8 @@ import { describeError, type Logger, PROCESS_LOGGER } from "../log.ts";
 import { tracing } from "../telemetry.ts";
 import { streamProgress } from "./after_response.ts";
 import { type IdleTimer, startIdleTimer } from "./idle_timer.ts";
+import type { HttpRequest } from "./request.ts";
+import { whileSignedIn } from "./sign_in.ts";
 
 /** A client that takes nothing for this long is disconnected. One of events can resume later. */
 const MAX_STALL_MS = 30_000;
@@ -69,7 +71,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   readonly #kind: StreamKind;
   readonly #stopping: AbortSignal | undefined;
   readonly #heartbeatMs: number | undefined;
-  readonly #stop = (): void => this.#endEarly(stopError());
+  readonly #stop = (): void => this.#endEarly(breakOff("the server stops"));
   #controller: ReadableStreamDefaultController<Chunk> | undefined;
   #idleTimer: IdleTimer | undefined;
   /** Settles the platform's call of `pull()`. Undefined while the client takes nothing. */
@@ -82,6 +84,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   #closed: Promise<void> | undefined;
   #logger = PROCESS_LOGGER;
   #leave: (() => void) | undefined;
+  #unwatchSignIn: (() => void) | undefined;
 
   /**
    * Takes a source, which is not pulled before the client reads. Only a stream with heartbeats
@@ -103,6 +106,12 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   /** Gives a place back when the stream is closed. */
   holds(leave: () => void): void {
     this.#leave = leave;
+  }
+
+  /** Ends the stream when the sign-in ends that let the client of a request in. */
+  endWithSignIn(request: HttpRequest): void {
+    if (this.#closed) return;
+    this.#unwatchSignIn = whileSignedIn(request, () => this.#endEarly(breakOff("the sign-in has ended")));
   }
 
   toReadable(): ReadableStream<Chunk> {
@@ -175,6 +184,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#leave?.();
     if (this.#controller) streamProgress.open--;
     this.#idleTimer?.stop();
+    this.#unwatchSignIn?.();
     this.#stopping?.removeEventListener("abort", this.#stop);
     await this.#source.close();
   }
@@ -227,11 +237,9 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   }
 }
 
-/**
- * What breaks a stream off when the server stops. Deno prints its stack, which says nothing here.
- */
-function stopError(): Error {
-  const error = new Error("A streamed reply broke off, because the server stops");
+/** What breaks a stream off. Deno prints its stack, which says nothing here. */
+function breakOff(reason: string): Error {
+  const error = new Error(`A streamed reply broke off, because ${reason}`);
   error.stack = String(error);
   return error;
 }

@@ -17,6 +17,7 @@ import { checkHostHeader, hostOf } from "./host.ts";
 import { type Forwarded, peerAddress, type ProxyTrust } from "./proxy.ts";
 import { pathStart, resolveUnreserved } from "./query.ts";
 import type { RouteInfo } from "./route_info.ts";
+import type { SignIn } from "./sign_in.ts";
 
 let getContext: (request: HttpRequest<unknown>) => RequestContext;
 
@@ -527,6 +528,8 @@ export class RequestContext implements Logger {
   id: string | undefined;
   /** What the challenges of an error reply tell a client that needs a token. */
   tokenAdvice: TokenAdvice | undefined;
+  /** The sign-ins that let the client in and can end; undefined if there are none. */
+  signIns: SignIn[] | undefined;
   /** The call of an agent that the request belongs to. */
   readonly call: AgentCall | undefined;
   #body: BodyReader | undefined;
@@ -563,6 +566,7 @@ export class RequestContext implements Logger {
     this.plainReply = undefined;
     this.id = undefined;
     this.tokenAdvice = undefined;
+    this.signIns = undefined;
     this.call = call;
   }
 

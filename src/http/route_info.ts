@@ -97,6 +97,13 @@ export interface RouteDescription {
   crossOrigin?: boolean;
   /** How often a client may send requests, besides the limits of the routers around it. */
   rateLimit?: RateLimitOption;
+  /**
+   * Whether an event stream or lines of JSON end when the sign-in ends that let the client in: at
+   * the `exp` of the token of `jwt`, and when a session is cleared.
+   *
+   * @default {true}
+   */
+  endsWithSignIn?: boolean;
   /** Limits that differ from the application's. */
   limits?: Limits;
   /**
@@ -157,6 +164,13 @@ export interface WebSocketDescription {
   crossOrigin?: boolean;
   /** How often a client may connect, besides the limits of the routers around it. */
   rateLimit?: RateLimitOption;
+  /**
+   * Whether the connection ends, with 1008, when the sign-in ends that let the client in: at the
+   * `exp` of the token of `jwt`, and when a session is cleared.
+   *
+   * @default {true}
+   */
+  endsWithSignIn?: boolean;
   /** Limits that differ from the application's: `message` and `query`. */
   limits?: Limits;
 }

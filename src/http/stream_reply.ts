@@ -69,6 +69,7 @@ export async function iterableReply(
     throw error;
   }
   if (!isLines && first && !first.done && first.value instanceof Uint8Array) return replyOf(stream, status, BYTES);
+  stream.endWithSignIn(request);
   const offers = first || isLines ? LINES : [...LINES, BYTES];
   announced = accepts(request.raw, ...offers) ?? LINES[0];
   const reply = replyOf(stream, status, announced);

@@ -263,6 +263,7 @@ export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
   hidden: true,
   crossOrigin: true,
   rateLimit: true,
+  endsWithSignIn: true,
   limits: true,
   idempotent: true,
 };

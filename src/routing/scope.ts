@@ -190,8 +190,10 @@ export function effectiveOptions(declared: RouteInfo["options"], scopes: readonl
  * @throws {TypeError} If one is wrong.
  */
 export function checkDescription(
-  { responses = {}, tags, hidden, crossOrigin }: {
-    readonly [Option in "responses" | "tags" | "hidden" | "crossOrigin"]?: RouteDeclaration[Option] | undefined;
+  { responses = {}, tags, hidden, crossOrigin, endsWithSignIn }: {
+    readonly [Option in "responses" | "tags" | "hidden" | "crossOrigin" | "endsWithSignIn"]?:
+      | RouteDeclaration[Option]
+      | undefined;
   },
   action: string,
 ): void {
@@ -201,7 +203,7 @@ export function checkDescription(
   for (const [status, reply] of Object.entries(responses)) {
     if (reply !== undefined) checkDocumentedReply(reply, status, action);
   }
-  for (const [option, value] of Object.entries({ hidden, crossOrigin })) {
+  for (const [option, value] of Object.entries({ hidden, crossOrigin, endsWithSignIn })) {
     if (value === undefined || typeof value === "boolean") continue;
     throw new TypeError(`Cannot ${action}: "${option}" must be true or false, got ${quote(value)}`);
   }

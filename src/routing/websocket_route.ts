@@ -34,6 +34,7 @@ export const WEBSOCKET_OPTIONS: OptionNames<WebSocketDeclaration> = {
   idleTimeout: true,
   crossOrigin: true,
   rateLimit: true,
+  endsWithSignIn: true,
   limits: true,
 };
 
@@ -194,7 +195,7 @@ function checkHandler(handler: unknown, name: string): asserts handler is WebSoc
 }
 
 function checkDeclaration(options: WebSocketDeclaration, name: string): void {
-  checkDescription({ crossOrigin: options.crossOrigin }, `register ${name}`);
+  checkDescription({ crossOrigin: options.crossOrigin, endsWithSignIn: options.endsWithSignIn }, `register ${name}`);
   const { receive, send } = options;
   for (const [key, schema] of Object.entries({ receive, send })) {
     if (schema === undefined || isSchema(schema)) continue;

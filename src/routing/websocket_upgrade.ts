@@ -7,6 +7,7 @@ import { HTTPError } from "../errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { takePlace } from "../http/open_streams.ts";
+import { whileSignedIn } from "../http/sign_in.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { takeLocalSocket } from "../http/websocket/local_socket.ts";
 import { type MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
@@ -81,7 +82,11 @@ export async function upgrade(
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
   const transport = new WebSocketTransport(socket, context.matched.limits.message, idleTimeout, pollsToClose);
   openSockets.add(transport);
-  transport.gone.then(leave);
+  const unwatch = whileSignedIn(request, () => transport.close(1008, "The sign-in has ended"));
+  transport.gone.then(() => {
+    leave();
+    unwatch();
+  });
   context.hasReplied = true;
   const connection = new WebSocketConnection(request, protocol, transport, codec);
   const served = serve(transport, () => handler(connection, args as never), route.name, context);

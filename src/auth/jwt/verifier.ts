@@ -1,6 +1,7 @@
 /** The verification of JSON Web Tokens, by npm's `jose`. */
 import type { FlattenedJWSInput, JWTHeaderParameters, JWTVerifyGetKey } from "jose";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
+import { addSignIn, TimedSignIn } from "../../http/sign_in.ts";
 import { log } from "../../log.ts";
 import { quote } from "../../options.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
@@ -66,6 +67,7 @@ export class JwtVerifier<Claims> {
       if (dataset.issues) throw this.#challenges.invalid("The claims of the token do not fit");
       claims = dataset.value;
     }
+    addSignIn(request, new TimedSignIn((Number(payload.exp) + TOLERANCE_S) * 1000));
     if (this.#keepsScopes) contextOf(request).kept.set(this, this.#readScopes(payload, claims as Claims));
     return claims as Claims;
   }

@@ -58,6 +58,7 @@ export function eventReply(
   const { lastEventId } = request;
   const subscriptions = subscriptionsOf(parts.source);
   if (lastEventId && subscriptions.length > 0) resumeAfter(lastEventId, subscriptions);
+  body.endWithSignIn(request);
   return new Response(body.toReadable(), { status, headers: HEADERS });
 }
 

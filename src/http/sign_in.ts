@@ -1,0 +1,66 @@
+/**
+ * The ends of sign-ins. A guard adds to its request when the sign-in ends that let the client in, and
+ * streams and WebSockets end then.
+ */
+import { MAX_TIMER_MS } from "../duration.ts";
+import { contextOf, type HttpRequest } from "./request.ts";
+
+/** A sign-in, which ends at a time or by the server. */
+export interface SignIn {
+  /**
+   * Calls back once when the sign-in ends, and not before this has returned.
+   *
+   * @returns Ends the watch.
+   */
+  watch(onEnd: () => void): () => void;
+}
+
+/** A sign-in that ends at a time, in milliseconds since 1970. */
+export class TimedSignIn implements SignIn {
+  readonly #end: number;
+
+  constructor(end: number) {
+    this.#end = end;
+  }
+
+  watch(onEnd: () => void): () => void {
+    let timer: ReturnType<typeof setTimeout>;
+    const wait = () => {
+      const rest = this.#end - Date.now();
+      timer = rest <= 0 ? setTimeout(onEnd) : setTimeout(wait, Math.min(rest, MAX_TIMER_MS));
+    };
+    wait();
+    return () => clearTimeout(timer);
+  }
+}
+
+/** Adds a sign-in that lets the client of a request in. */
+export function addSignIn(request: HttpRequest, signIn: SignIn): void {
+  const context = contextOf(request);
+  (context.signIns ??= []).push(signIn);
+}
+
+const NOTHING = (): void => {};
+
+/**
+ * Calls back once when a sign-in ends that has let the client of a request in, unless the route says
+ * that its streams go on.
+ *
+ * @returns Ends the watch.
+ */
+export function whileSignedIn(request: HttpRequest, onEnd: () => void): () => void {
+  const { signIns, matched } = contextOf(request);
+  if (!signIns || matched.info?.options.endsWithSignIn === false) return NOTHING;
+  let hasEnded = false;
+  const end = (): void => {
+    if (hasEnded) return;
+    stop();
+    onEnd();
+  };
+  const watches = signIns.map((signIn) => signIn.watch(end));
+  const stop = (): void => {
+    hasEnded = true;
+    for (const stopOne of watches) stopOne();
+  };
+  return stop;
+}
