@@ -74,6 +74,7 @@ export interface RecordsContext {
 }
 
 let withinSpace: (records: Records, space: string) => Records;
+let watchHints: (records: Records, key: readonly string[], onChange: () => void) => Promise<() => void>;
 
 /**
  * Values by key, which all who serve the application share: a small thing beside topics, for state
@@ -122,6 +123,10 @@ export class Records {
 
   static {
     withinSpace = (records, space) => new Records(records.#context, space);
+    watchHints = async (records, key, onChange) => {
+      const store = await records.#context.open();
+      return store.watch?.([records.#space, ...key], onChange) ?? (() => {});
+    };
   }
 
   /**
@@ -300,6 +305,15 @@ export class Records {
 /** The records of a part of the framework, which programs do not see among their own. */
 export function recordsOf(records: Records, space: string): Records {
   return withinSpace(records, space);
+}
+
+/**
+ * Calls back when a record may have changed, where the store can say that. A call may be missing.
+ *
+ * @returns Ends the calls.
+ */
+export function hintsOf(records: Records, key: readonly string[], onChange: () => void): Promise<() => void> {
+  return watchHints(records, key, onChange);
 }
 
 function toEntry<Value>({ value, version }: StoredRecord): RecordEntry<Value> {

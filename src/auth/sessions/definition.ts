@@ -5,6 +5,7 @@ import { CannotStartError } from "../../errors.ts";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
 import { stringify } from "../../http/json.ts";
 import { type AppHandle, contextOf, type HttpRequest } from "../../http/request.ts";
+import { addSignIn } from "../../http/sign_in.ts";
 import { WEBSOCKET } from "../../http/websocket/handshake.ts";
 import { log } from "../../log.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
@@ -157,6 +158,7 @@ export class SessionDefinition<Data, Input> {
     const data = kept && await this.read(kept.data);
     const found = kept && data !== null ? { data, id: kept.id } : undefined;
     const session = new RequestSession(this, keeper, request, value, found);
+    if (kept && found) addSignIn(request, { watch: (onEnd) => session.watch(kept, onEnd) });
     if (kept && found && this.#isDue(kept) && canSetCookie(request)) await session.renew(kept);
     return session;
   }
@@ -182,8 +184,20 @@ export class SessionDefinition<Data, Input> {
     const given = typeof secret === "function" ? await secret() : secret;
     const purpose = `webfw session ${this.cookie.name}`;
     const secrets = store && given === undefined ? [] : this.#readSecrets(given);
-    if (store instanceof RecordSessions) return (app) => new StoredSessions(store.of(app), purpose, maxAge);
-    if (store) return () => new StoredSessions(store, purpose, maxAge);
+    if (store instanceof RecordSessions) {
+      const keepers = new WeakMap<AppHandle, StoredSessions>();
+      return (app) => {
+        let keeper = keepers.get(app);
+        if (!keeper) {
+          const records = store.of(app);
+          const hint = records.hint.bind(records);
+          keepers.set(app, keeper = new StoredSessions(records, purpose, maxAge, hint));
+        }
+        return keeper;
+      };
+    }
+    const stored = store && new StoredSessions(store, purpose, maxAge);
+    if (stored) return () => stored;
     const { SealedSessions } = await import("./sealed.ts");
     const sealed = await SealedSessions.make(secrets, purpose, maxAge);
     return () => sealed;
@@ -247,6 +261,12 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
 
   get data(): Data | null {
     return this.#present ? this.#present.data : null;
+  }
+
+  /** Calls back once when the session ends. It returns what ends the watch. */
+  watch(kept: KeptSession, onEnd: () => void): () => void {
+    // What the request itself has ended was the decision of its handler.
+    return this.#value === undefined ? () => {} : this.#keeper.watch(this.#value, kept, onEnd);
   }
 
   set(data: Input): Promise<void> {

@@ -1,6 +1,6 @@
 /** Sessions in the records of the application that serves the request. */
 import type { AppHandle } from "../../http/request.ts";
-import { type RecordEntry, type Records, recordsOf } from "../../records/records.ts";
+import { hintsOf, type RecordEntry, type Records, recordsOf } from "../../records/records.ts";
 import type { SessionStore, SessionWrite } from "./store.ts";
 
 /** The part of the records that holds sessions. */
@@ -20,7 +20,7 @@ export class RecordSessions {
    *
    * @param app The application.
    */
-  of(app: AppHandle): SessionStore {
+  of(app: AppHandle): SessionStore & { hint(key: string, onChange: () => void): Promise<() => void> } {
     return new SessionRecords(recordsOf(app.records, SPACE));
   }
 }
@@ -66,6 +66,11 @@ class SessionRecords implements SessionStore {
 
   constructor(records: Records) {
     this.#records = records;
+  }
+
+  /** Calls back when the value of a key may have changed, and gives what ends that. */
+  hint(key: string, onChange: () => void): Promise<() => void> {
+    return hintsOf(this.#records, [key], onChange);
   }
 
   async get(key: string): Promise<string | null> {

@@ -1,6 +1,7 @@
 /** Sessions in sealed cookies: encrypted and authenticated by iron-webcrypto. */
 import { defaults, type password, seal, type SealOptions, unseal } from "iron-webcrypto";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
+import { TimedSignIn } from "../../http/sign_in.ts";
 import { fromText, type KeptSession, renewedText, type SessionKeeper } from "./keeper.ts";
 
 /** The bytes that are derived of a secret: two keys, and an id that says which secret it was. */
@@ -58,6 +59,11 @@ export class SealedSessions implements SessionKeeper {
   }
 
   /** A seal cannot be taken back. */
+  /** The server cannot end a seal before its time. */
+  watch(_value: string, { setAt }: KeptSession, onEnd: () => void): () => void {
+    return new TimedSignIn(setAt + this.#maxAge).watch(onEnd);
+  }
+
   async drop(): Promise<boolean> {
     return true;
   }

@@ -1,6 +1,7 @@
 /** Sessions in a store, behind a random id in the cookie. */
 import { nodeCrypto } from "../../runtime.ts";
 import { fromText, type KeptSession, renewedText, type SessionKeeper } from "./keeper.ts";
+import { SessionWatches, type WatchedSessions } from "./session_watches.ts";
 import type { SessionStore } from "./store.ts";
 
 const ID_BYTES = 32;
@@ -12,6 +13,7 @@ export class StoredSessions implements SessionKeeper {
   readonly #store: SessionStore;
   readonly #purpose: string;
   readonly #maxAge: number;
+  readonly #watches: SessionWatches;
 
   /**
    * Keeps sessions in a store.
@@ -19,11 +21,16 @@ export class StoredSessions implements SessionKeeper {
    * @param store The store.
    * @param purpose What the ids are for: an id for one purpose finds nothing for another.
    * @param maxAge How long a session is good, in milliseconds.
+   * @param hint Calls back when the value of a key may have changed, and gives what ends that.
    */
-  constructor(store: SessionStore, purpose: string, maxAge: number) {
+  constructor(store: SessionStore, purpose: string, maxAge: number, hint?: WatchedSessions["hint"]) {
     this.#store = store;
     this.#purpose = purpose;
     this.#maxAge = maxAge;
+    this.#watches = new SessionWatches({
+      isThere: async (id) => await this.open(id) !== null,
+      hint: hint && ((id, onChange) => hint(this.#keyOf(id), onChange)),
+    });
   }
 
   async open(id: string): Promise<KeptSession | null> {
@@ -49,8 +56,14 @@ export class StoredSessions implements SessionKeeper {
     return isDone(await this.#store.set(this.#keyOf(id), renewedText(kept), write)) ? id : undefined;
   }
 
+  watch(id: string, _kept: KeptSession, onEnd: () => void): () => void {
+    return this.#watches.watch(id, onEnd);
+  }
+
   async drop(id: string): Promise<boolean> {
-    return ID.test(id) && isDone(await this.#store.delete(this.#keyOf(id)));
+    const isDropped = ID.test(id) && isDone(await this.#store.delete(this.#keyOf(id)));
+    this.#watches.wake(id);
+    return isDropped;
   }
 
   /**

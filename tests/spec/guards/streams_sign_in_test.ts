@@ -1,0 +1,310 @@
+// "An event stream, lines of JSON or a WebSocket behind `jwt` end at the token's `exp` and its
+// tolerance (a WebSocket with 1008), one behind a stored session within 5 s after `clear()`, on all
+// nodes; a client that comes back is answered by the guard. `endsWithSignIn: false` on a route says
+// otherwise."
+
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { anySecurity, App, Events, JsonLines, SSE } from "@webfw/core";
+import {
+  apiKey,
+  jwt,
+  type JwtOptions,
+  memorySessions,
+  optional,
+  recordSessions,
+  session,
+  type SessionOptions,
+  type SessionStore,
+} from "@webfw/core/auth";
+import { client, ProblemError } from "@webfw/core/client";
+import * as v from "valibot";
+import { CapturedLog } from "../support/captured_log.ts";
+import { EventReader } from "../support/event_reader.ts";
+import { MovedClock } from "../support/moved_clock.ts";
+import { Serving } from "../support/serving.ts";
+import { SkippedTimeout } from "../support/skipped_timeout.ts";
+import { TemporaryFolder } from "../support/temporary_folder.ts";
+import { AUDIENCE, ISSUER, now, Signer } from "./support/tokens.ts";
+
+const signer = await Signer.make();
+const options: JwtOptions<unknown> = {
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  keys: signer.publicKey,
+  algorithms: ["ES256"],
+};
+const member = jwt(options);
+const User = v.object({ userId: v.number() });
+
+/** A token that ends in a moment: with the tolerance of 30 s. */
+const shortToken = () => signer.sign({ exp: now() - 28 });
+const POLL = 3_000;
+
+/** A source of values that ends only when it is closed. */
+async function* forever(): AsyncGenerator<number> {
+  yield 1;
+  await new Promise<never>(() => {});
+}
+
+/** An application with a stream of each kind behind a guard. */
+function streamsBehind(guard: typeof member, more: { endsWithSignIn?: boolean } = {}): App {
+  const app = new App();
+  const prices = app.topic<number>("prices");
+  app.get("/events", { deps: { guard }, ...more }, async () => SSE(prices.subscribe()));
+  app.get("/items", { deps: { guard }, ...more }, async () => SSE(forever()));
+  app.post("/events", { deps: { guard }, ...more }, async () => SSE(forever()));
+  app.get("/lines", { deps: { guard }, ...more }, async function* () {
+    yield* forever();
+  });
+  app.get("/declared", { deps: { guard }, response: JsonLines(v.number()), ...more }, async () => forever());
+  app.websocket("/socket", { deps: { guard }, ...more }, async (socket) => {
+    await socket.send("hello");
+    await new Promise((resolve) => socket.signal.addEventListener("abort", resolve));
+  });
+  return app;
+}
+
+/** Reads a stream to its end: whether it ended, or broke off. */
+async function endOf(response: Response): Promise<string> {
+  assertEquals(response.status, 200);
+  try {
+    await response.text();
+    return "ended";
+  } catch {
+    return "broke off";
+  }
+}
+
+/** Opens a socket. What it gives settles with the code of its end. */
+async function openSocket(url: string, headers: HeadersInit): Promise<{ readonly closing: Promise<number> }> {
+  const socket = new WebSocket(url.replace("http", "ws"), { headers });
+  const closing = new Promise<number>((resolve) => socket.onclose = ({ code }) => resolve(code));
+  await new Promise((resolve) => socket.onopen = resolve);
+  return { closing };
+}
+
+Deno.test("Streams and WebSockets behind jwt end at the token's exp and its tolerance, and the guard answers who comes back", async () => {
+  await using server = await Serving.start(streamsBehind(member));
+  const headers = { authorization: `Bearer ${await shortToken()}` };
+  const ask = (path: string, method = "GET") => fetch(server.origin + path, { method, headers });
+  const ends = await Promise.all([
+    ask("/events").then(endOf),
+    ask("/items").then(endOf),
+    ask("/events", "POST").then(endOf),
+    ask("/lines").then(endOf),
+    ask("/declared").then(endOf),
+    openSocket(`${server.origin}/socket`, headers).then(({ closing }) => closing),
+  ]);
+  // What no client asks for again must not be taken for complete.
+  assertEquals(ends, ["ended", "ended", "broke off", "broke off", "broke off", 1008]);
+  const again = await ask("/events");
+  assertEquals([again.status, (await again.json()).detail], [401, "The token has expired"]);
+});
+
+Deno.test("A stream that begins when the sign-in has ended meanwhile ends at once", async () => {
+  using clock = new MovedClock();
+  const app = new App();
+  app.get("/events", { deps: { member } }, async () => {
+    clock.advance(120_000);
+    return SSE(forever());
+  });
+  const headers = { authorization: `Bearer ${await signer.sign()}` };
+  assertEquals(await endOf(await app.fetch(new Request("http://localhost/events", { headers }))), "ended");
+});
+
+Deno.test("endsWithSignIn: false on a route lets its streams go on", async () => {
+  const app = streamsBehind(member, { endsWithSignIn: false });
+  const other = streamsBehind(member);
+  await using server = await Serving.start(app);
+  await using ending = await Serving.start(other);
+  const headers = { authorization: `Bearer ${await shortToken()}` };
+  await using events = new EventReader(await fetch(`${server.origin}/events`, { headers }));
+  await endOf(await fetch(`${ending.origin}/events`, { headers }));
+  await app.topic<number>("prices").publish(7);
+  assertEquals((await events.next())?.data, "7");
+});
+
+Deno.test("withScopes, optional and anySecurity end streams as the guard in them does; who sent nothing stays", async () => {
+  const key = apiKey(async (key) => key === "k", { in: "header", name: "x-key" });
+  const app = new App();
+  const prices = app.topic<number>("prices");
+  app.get("/scopes", { deps: { user: member.withScopes("read") } }, async () => SSE(forever()));
+  app.get("/optional", { deps: { user: optional(member) } }, async () => SSE(prices.subscribe()));
+  app.get("/either", { deps: { user: anySecurity(key, member) } }, async () => SSE(prices.subscribe()));
+  await using server = await Serving.start(app);
+  const headers = { authorization: `Bearer ${await signer.sign({ exp: now() - 28, scope: "read" })}` };
+  await using visitor = new EventReader(await fetch(`${server.origin}/optional`));
+  await using partner = new EventReader(await fetch(`${server.origin}/either`, { headers: { "x-key": "k" } }));
+  const ends = ["/scopes", "/optional", "/either"].map(async (path) =>
+    endOf(await fetch(server.origin + path, { headers }))
+  );
+  assertEquals(await Promise.all(ends), ["ended", "ended", "ended"]);
+  await prices.publish(7);
+  assertEquals([(await visitor.next())?.data, (await partner.next())?.data], ["7", "7"]);
+});
+
+/** The routes of an application, for its client. */
+function routesOf(app: App) {
+  return { events: app.get("/events", { deps: { member }, response: Events(v.number()) }, async () => forever()) };
+}
+
+Deno.test("The client comes back after the end, and throws the 401 of the guard", async () => {
+  const app = new App();
+  routesOf(app);
+  await using server = await Serving.start(app);
+  const headers = { authorization: `Bearer ${await shortToken()}` };
+  const events = client<ReturnType<typeof routesOf>>(server.origin, { headers }).events("/events");
+  assertEquals(((await events.next()).value as { data: number }).data, 1);
+  const refused = await assertRejects(async () => {
+    for await (const _ of events);
+  }, ProblemError);
+  assertEquals(refused.status, 401);
+});
+
+/** An application with a session, in which signing in and out is possible. */
+function sessionApp(store: SessionOptions["store"] & object, topics?: string): App {
+  const visit = session(User, { store, subject: ({ userId }) => userId, cookie: { secure: false } });
+  const app = new App(topics === undefined ? {} : { topics });
+  const signedIn = visit.required();
+  app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 1 }));
+  app.post("/again", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 1 }));
+  app.post("/other", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 2 }));
+  app.post("/logout", { deps: { visit } }, async (_request, { visit }) => await visit.clear());
+  const prices = app.topic<number>("prices");
+  app.get("/events", { deps: { signedIn } }, async () => SSE(prices.subscribe()));
+  app.get("/visit", { deps: { visit } }, async () => SSE(prices.subscribe()));
+  app.websocket("/socket", { deps: { signedIn } }, async (socket) => {
+    await new Promise((resolve) => socket.signal.addEventListener("abort", resolve));
+  });
+  return app;
+}
+
+async function post(origin: string, path: string, headers: HeadersInit = {}): Promise<Response> {
+  const response = await fetch(origin + path, { method: "POST", headers });
+  await response.body?.cancel();
+  assertEquals(response.ok, true);
+  return response;
+}
+
+async function signIn(origin: string): Promise<{ readonly cookie: string }> {
+  const { headers } = await post(origin, "/login");
+  return { cookie: headers.getSetCookie()[0]!.split(";", 1)[0]! };
+}
+
+Deno.test("Streams and WebSockets behind a stored session end after clear()", async () => {
+  for (const store of [memorySessions(), recordSessions()]) {
+    await using server = await Serving.start(sessionApp(store));
+    const headers = await signIn(server.origin);
+    const other = await signIn(server.origin);
+    const events = await fetch(`${server.origin}/events`, { headers });
+    const visit = await fetch(`${server.origin}/visit`, { headers });
+    const { closing } = await openSocket(`${server.origin}/socket`, headers);
+    const elsewhere = await fetch(`${server.origin}/events`, { headers: other });
+    await post(server.origin, "/again", headers);
+    await post(server.origin, "/logout", headers);
+    assertEquals([await endOf(events), await endOf(visit), await closing], ["ended", "ended", 1008]);
+    const again = await fetch(`${server.origin}/events`, { headers });
+    assertEquals(again.status, 401);
+    await again.body?.cancel();
+    assertEquals(elsewhere.status, 200);
+    await post(server.origin, "/logout", other);
+    assertEquals(await endOf(elsewhere), "ended");
+  }
+});
+
+Deno.test("A session that another user takes over ends the streams of the one before, and a set of the same user none", async () => {
+  await using server = await Serving.start(sessionApp(memorySessions()));
+  const headers = await signIn(server.origin);
+  const events = await fetch(`${server.origin}/events`, { headers });
+  await post(server.origin, "/again", headers);
+  assertEquals(
+    (await fetch(`${server.origin}/events`, { headers }).then((reply) => (reply.body?.cancel(), reply))).status,
+    200,
+  );
+  await post(server.origin, "/other", headers);
+  assertEquals(await endOf(events), "ended");
+});
+
+Deno.test("On another node with the same file, streams end after clear()", async () => {
+  await using folder = await TemporaryFolder.make();
+  const file = folder.within("records.sqlite");
+  await using one = await Serving.start(sessionApp(recordSessions(), file));
+  await using two = await Serving.start(sessionApp(recordSessions(), file));
+  const headers = await signIn(one.origin);
+  const events = await fetch(`${two.origin}/events`, { headers });
+  const { closing } = await openSocket(`${two.origin}/socket`, headers);
+  await post(one.origin, "/logout", headers);
+  assertEquals([await endOf(events), await closing], ["ended", 1008]);
+});
+
+/** A store that two nodes share, which counts its reads. */
+class SharedStore implements SessionStore {
+  readonly entries = new Map<string, string>();
+  reads = 0;
+  fails = false;
+
+  async get(key: string): Promise<string | null> {
+    this.reads++;
+    if (this.fails) throw new Error("the store is away");
+    return this.entries.get(key) ?? null;
+  }
+
+  async set(key: string, value: string): Promise<boolean> {
+    this.entries.set(key, value);
+    return true;
+  }
+
+  async delete(key: string): Promise<boolean> {
+    return this.entries.delete(key);
+  }
+}
+
+Deno.test("A store of one's own is read once for each session, however many streams it has", async () => {
+  const store = new SharedStore();
+  const polls: (() => void)[] = [];
+  await using one = await Serving.start(sessionApp(store));
+  await using two = await Serving.start(sessionApp(store));
+  const headers = await signIn(one.origin);
+  const original = globalThis.setTimeout;
+  // The polls run when the test says so.
+  globalThis.setTimeout = ((run: () => void, ms: number) => {
+    if (ms === POLL) polls.push(run);
+    return original(ms === POLL ? () => {} : run, ms === POLL ? 0 : ms);
+  }) as typeof setTimeout;
+  try {
+    const open = await Promise.all(Array.from({ length: 20 }, () => fetch(`${two.origin}/events`, { headers })));
+    assertEquals([polls.length, store.reads], [1, 20], "besides the reads of the guards");
+    await post(one.origin, "/logout", headers);
+    polls[0]!();
+    assertEquals(new Set(await Promise.all(open.map(endOf))), new Set(["ended"]));
+  } finally {
+    globalThis.setTimeout = original;
+  }
+});
+
+Deno.test("While the store of sessions fails, streams go on, which is logged once", async () => {
+  using log = new CapturedLog();
+  using _skipped = new SkippedTimeout(POLL);
+  const store = new SharedStore();
+  const app = sessionApp(store);
+  await using server = await Serving.start(app);
+  const headers = await signIn(server.origin);
+  await using events = new EventReader(await fetch(`${server.origin}/events`, { headers }));
+  store.fails = true;
+  const before = store.reads;
+  while (store.reads < before + 3) await new Promise((resolve) => setTimeout(resolve));
+  await app.topic<number>("prices").publish(7);
+  assertEquals((await events.next())?.data, "7");
+  assertEquals(log.lines.filter((line) => line.includes("without its session being checked")).length, 1);
+  store.fails = false;
+  await post(server.origin, "/logout", headers);
+  assertEquals(await events.next(), undefined);
+});
+
+Deno.test("endsWithSignIn is true or false", () => {
+  const app = new App();
+  // deno-lint-ignore no-explicit-any -- declarations whose mistakes TypeScript would find
+  const wrong: any = { endsWithSignIn: "no" };
+  assertThrows(() => app.get("/", wrong, async () => 1), TypeError, '"endsWithSignIn" must be true or false');
+  assertThrows(() => app.websocket("/", wrong, async () => {}), TypeError, '"endsWithSignIn" must be true or false');
+});
