@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { Serving } from "../spec/support/serving.ts";
 import { AuthorizationServer } from "../support/authorization_server.ts";
-import { Guide } from "./guide.ts";
+import { Guide } from "../../tools/guide.ts";
 
 /** A browser: its tabs share cookies. */
 class Browser {
@@ -58,7 +58,7 @@ async function serveRecipe(guide: Guide, server: AuthorizationServer): Promise<S
 }
 
 Deno.test("two tabs that begin to sign in together come back signed in; another browser does not", async () => {
-  await using guide = await Guide.open("recipes");
+  await using guide = await Guide.open();
   await using server = await AuthorizationServer.start();
   await using serving = await serveRecipe(guide, server);
   using log = new CapturedLog();
