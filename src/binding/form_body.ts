@@ -7,7 +7,7 @@ import { contextOf, type HttpRequest } from "../http/request.ts";
 import { decodeUtf8 } from "../http/utf8.ts";
 import { checkDefaults } from "../schema/default.ts";
 import { coerceForm, holdsJson, isRepeated } from "../schema/coerce_form.ts";
-import { type FormEntry, type FormSchema, FormTree, keepFileText } from "../schema/form.ts";
+import { type FormEntry, type FormSchema, FormTree, hasStrayBrackets, keepFileText } from "../schema/form.ts";
 import { type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
 import { toValidator } from "../schema/check.ts";
@@ -108,16 +108,19 @@ export class FormBody {
     const { body } = contextOf(request);
     // An absent form needs no content type. An urlencoded body without fields is an empty form.
     const isMissing = mediaTypeOf(request.raw.headers) !== "application/x-www-form-urlencoded" && await body.isEmpty();
-    const tree = isMissing ? undefined : await this.#read(request);
+    const tree = isMissing ? undefined : await this.#read(request, issues);
     const dataset = await this.#validate(tree).catch(refuseDepth);
     if (!dataset.issues) return dataset.value;
     for (const issue of dataset.issues) issues.push(toFormIssue(issue));
     return undefined;
   }
 
-  async #read(request: HttpRequest): Promise<FormTree> {
+  async #read(request: HttpRequest, issues: Issue[]): Promise<FormTree> {
     const { body, matched } = contextOf(request);
     const entries = await body.form();
+    for (const name of new Set(entries.map(([name]) => name))) {
+      if (hasStrayBrackets(name)) issues.push(strayBrackets(name));
+    }
     const hasFiles = entries.some(([, value]) => typeof value !== "string");
     if (hasFiles && (this.#holdsJson ??= holdsJson(nodeOf(this.#schema)))) await readJson(entries, matched.limits.body);
     return FormTree.of(entries);
@@ -135,6 +138,16 @@ async function readJson(entries: readonly FormEntry[], limit: number): Promise<v
     size += value.size;
     keepFileText(value, size > limit ? tooLarge(limit, "The JSON of the form is") : await textOf(value));
   }
+}
+
+function strayBrackets(name: string): Issue {
+  return {
+    in: "form",
+    path: [name],
+    code: "invalid",
+    message: "Brackets of the name cannot be read",
+    expected: "a name or an index in each pair of brackets, such as rows[0][id]",
+  };
 }
 
 async function textOf(file: Blob): Promise<string | HTTPError> {

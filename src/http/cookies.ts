@@ -113,8 +113,8 @@ export function addDeletion(headers: Headers, name: string, attributes: CookieAt
 }
 
 /**
- * The cookies of a request by name. Of several with one name the last counts. Pairs without a name
- * are left out.
+ * The cookies of a request by name. Of several with one name the first counts: browsers send the
+ * most specific path first (RFC 6265, section 5.4). Pairs without a name are left out.
  *
  * Not getCookies: it throws for a pair without a name, and removes all that JavaScript takes for a
  * space, such as byte A0. So a neighbouring host could set a cookie that passes for one with the
@@ -124,8 +124,10 @@ export function readCookies(headers: Headers): Readonly<Record<string, string>> 
   // The client chooses the names, so the object has no prototype.
   const cookies: Record<string, string> = Object.create(null);
   for (const pair of headers.get("cookie")?.split(";") ?? []) {
-    const [name, ...value] = trimSpace(pair).split("=");
-    if (name !== "") cookies[trimSpace(name!)] = value.join("=");
+    const [start, ...value] = trimSpace(pair).split("=");
+    if (start === "") continue;
+    const name = trimSpace(start!);
+    if (!(name in cookies)) cookies[name] = value.join("=");
   }
   return cookies;
 }

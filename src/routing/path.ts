@@ -138,15 +138,15 @@ function parseSegment(part: string, fail: (reason: string) => never): Segment {
     );
   }
   if (/[?#]/.test(part)) fail(`"?" and "#" cannot stand in a path`);
-  if (part.includes("%")) {
+  if (/%(?!25)/.test(part)) {
     fail(
-      `write "${part}" decoded: requests are decoded before they are compared`,
+      `write "${part}" decoded, and a literal "%" as "%25": requests are decoded before they are compared`,
     );
   }
   if (part === "." || part === "..") {
     fail(`no request can have the segment "${part}"`);
   }
-  return { kind: "literal", text: part };
+  return { kind: "literal", text: part.replaceAll("%25", "%") };
 }
 
 function shapeOf(segment: Segment): string {

@@ -7,7 +7,7 @@
  */
 import { preprocessingOf } from "./map_schema.ts";
 import { type Dataset, nodeOf, type PipeAction, runAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
-import { isStockValibot, testOf } from "./standard_check.ts";
+import { isFiniteNumber, isStockValibot, testOf } from "./standard_check.ts";
 
 /** The result of a check for an invalid value. */
 export const INVALID: unique symbol = Symbol("invalid");
@@ -115,6 +115,7 @@ export class CheckSource {
       const converted = this.#let(`${this.#value(preprocessing.convert)}(${input})`);
       return this.#schema(preprocessing.node, converted, depth);
     }
+    if (isFiniteNumber(node)) return this.#unless(`typeof ${input} === "number" && Number.isFinite(${input})`, input);
     if (!isStockValibot(node) || "fallback" in node) return this.#byValibot(node, input);
     if (node.pipe) return this.#pipe(node, input, depth);
     switch (node.type) {
@@ -181,7 +182,7 @@ export class CheckSource {
     const bound = Number.isFinite(requirement) ? String(requirement) : this.#value(requirement);
     switch (type) {
       case "integer":
-        return `Number.isInteger(${input})`;
+        return `Number.${requirement === Number.isSafeInteger ? "isSafeInteger" : "isInteger"}(${input})`;
       case "min_length":
         return `!(${input}.length < ${bound})`;
       case "max_length":

@@ -1,14 +1,14 @@
 /**
  * Coerces forms: makes a schema that takes a tree of named fields.
  *
- * Texts are converted as in a query. An empty field counts as not sent if the schema allows that
+ * Texts are converted as in a query, and as the controls of HTML write them. An empty field counts as not sent if the schema allows that
  * and refuses an empty text, because browsers send every field. An object, or a list of objects,
  * may be JSON text.
  */
 import * as v from "valibot";
 import type { Issue } from "../errors.ts";
 import { coerceJson, cureOf, findOverflows } from "./coerce_json.ts";
-import { textParserOf } from "./coerce_text.ts";
+import { FORM, textParserOf } from "./coerce_text.ts";
 import { FormTree, isNoFileChosen } from "./form.ts";
 import { mapSchema, preprocess } from "./map_schema.ts";
 import {
@@ -70,7 +70,7 @@ function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
   const mayTakeNull = takesNull && node.type !== "non_nullable" && node.type !== "non_nullish";
   const mapSame = mayTakeNull ? map : (part: SchemaNode): SchemaNode => coerce(part, name, false);
   if (node.pipe) return mapSchema(node, mapSame);
-  const parse = textParserOf(node);
+  const parse = textParserOf(node, FORM);
   if (parse) {
     return preprocess(node, (value) => {
       const single = toSingle(value);

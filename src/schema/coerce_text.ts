@@ -2,7 +2,7 @@
  * Coerces text: makes a schema that takes what a path, query, header or cookie can hold.
  *
  * It accepts what the document describes: numbers in JSON's grammar, `true false 1 0` as booleans,
- * and `null` if the schema is nullable. All other text is passed on unchanged, for the schema to
+ * and `null` if the schema is nullable, lists included. All other text is passed on unchanged, for the schema to
  * refuse.
  */
 import { mapSchema, preprocess } from "./map_schema.ts";
@@ -25,12 +25,7 @@ interface CoercedText {
 export function coerceText(schema: Schema, name: string): CoercedText {
   const node = nodeOf(schema);
   const isList = takesList(node, name);
-  const toScalar = (part: SchemaNode): SchemaNode => coerceScalar(part, name);
-  const toList = (part: SchemaNode): SchemaNode => {
-    if (part.type === "lazy" && !part.pipe) return toList(requireLazyTarget(part));
-    return mapSchema(part, LISTS.has(part.type) && !part.pipe ? toScalar : toList);
-  };
-  return { schema: isList ? toList(node) : toScalar(node), isList };
+  return { schema: isList ? coerceList(node, name) : coerceScalar(node, name), isList };
 }
 
 /** Like {@linkcode preprocess}, but only for strings. */
@@ -42,9 +37,21 @@ export function coerceString(node: SchemaNode, parse: (text: string) => unknown)
  * Below `nonNullable` and `nonNullish`, the text "null" stays text. Otherwise a default inside
  * would replace it before the outer schema sees it.
  */
+function refusesNull({ type }: SchemaNode): boolean {
+  return type === "non_nullable" || type === "non_nullish";
+}
+
+function coerceList(node: SchemaNode, name: string, takesNull = true): SchemaNode {
+  if (!node.pipe && LISTS.has(node.type)) return mapSchema(node, (part) => coerceScalar(part, name));
+  if (!node.pipe && node.type === "lazy") return coerceList(requireLazyTarget(node), name, takesNull);
+  const mayTakeNull = takesNull && !refusesNull(node);
+  const mapped = mapSchema(node, (part) => coerceList(part, name, mayTakeNull));
+  const isNullable = !node.pipe && (node.type === "nullable" || node.type === "nullish");
+  return isNullable && takesNull ? preprocess(mapped, parseNullList) : mapped;
+}
+
 function coerceScalar(node: SchemaNode, name: string, takesNull = true): SchemaNode {
-  const refusesNull = node.type === "non_nullable" || node.type === "non_nullish";
-  const map = (part: SchemaNode): SchemaNode => coerceScalar(part, name, takesNull && !refusesNull);
+  const map = (part: SchemaNode): SchemaNode => coerceScalar(part, name, takesNull && !refusesNull(node));
   if (node.pipe) return mapSchema(node, map);
   const parse = textParserOf(node);
   if (parse) return coerceString(node, parse);
@@ -114,9 +121,19 @@ export function splitList(value: string): string[] {
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const BIGINT = /^-?(?:0|[1-9]\d*)$/;
 
+/** A valid floating-point number of HTML, which number fields send: also `.5` and `007`. */
+const FORM_NUMBER = /^-?(?:\d+|\d*\.\d+)(?:[eE][+-]?\d+)?$/;
+
 /** Returns a number in the grammar of JSON, or the text unchanged. */
 export function parseNumber(text: string): number | string {
-  if (!NUMBER.test(text)) return text;
+  return NUMBER.test(text) ? toFinite(text) : text;
+}
+
+function parseFormNumber(text: string): number | string {
+  return FORM_NUMBER.test(text) ? toFinite(text) : text;
+}
+
+function toFinite(text: string): number | string {
   const number = Number(text);
   return Number.isFinite(number) ? number : text;
 }
@@ -131,16 +148,38 @@ function parseBoolean(text: string): boolean | string {
   return text === "false" || text === "0" ? false : text;
 }
 
+/** What a checkbox without a value sends (HTML, "Checkbox state") is true, too. */
+function parseFormBoolean(text: string): boolean | string {
+  return text === "on" ? true : parseBoolean(text);
+}
+
 function parseNull(text: string): null | string {
   return text === "null" ? null : text;
 }
 
+/** Takes a list with the text "null" alone for null. */
+function parseNullList(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 1 && value[0] === "null" ? null : value;
+}
+
+/** How values are written as text. */
+export interface TextGrammar {
+  readonly number: (text: string) => number | string;
+  readonly boolean: (text: string) => boolean | string;
+}
+
+/** The grammar of paths, queries, headers and cookies. */
+const TEXT: TextGrammar = { number: parseNumber, boolean: parseBoolean };
+
+/** The grammar of forms: also what the controls of HTML send. */
+export const FORM: TextGrammar = { number: parseFormNumber, boolean: parseFormBoolean };
+
 /** Makes a parser that returns the value that a text stands for, or the text unchanged. */
-export function parseOneOf(options: readonly unknown[]): (text: string) => unknown {
+export function parseOneOf(options: readonly unknown[], { number, boolean } = TEXT): (text: string) => unknown {
   const parsers = new Map<string, (text: string) => unknown>([
-    ["number", parseNumber],
+    ["number", number],
     ["bigint", parseBigInt],
-    ["boolean", parseBoolean],
+    ["boolean", boolean],
   ]);
   const kinds = new Set(options.map((option) => typeof option));
   return (text) => {
@@ -154,21 +193,21 @@ export function parseOneOf(options: readonly unknown[]): (text: string) => unkno
 }
 
 /** Returns the parser for a kind of schema; undefined if the kind has none. */
-export function textParserOf(node: SchemaNode): ((text: string) => unknown) | undefined {
+export function textParserOf(node: SchemaNode, grammar = TEXT): ((text: string) => unknown) | undefined {
   switch (node.type) {
     case "number":
-      return parseNumber;
+      return grammar.number;
     case "bigint":
       return parseBigInt;
     case "boolean":
-      return parseBoolean;
+      return grammar.boolean;
     case "null":
       return parseNull;
     case "literal":
-      return parseOneOf([node.literal]);
+      return parseOneOf([node.literal], grammar);
     case "picklist":
     case "enum":
-      return parseOneOf(node.options ?? []);
+      return parseOneOf(node.options ?? [], grammar);
     default:
       return undefined;
   }

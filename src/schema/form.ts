@@ -14,9 +14,11 @@ export interface FormSchema<Value = unknown, Input = unknown> {
  * Declares a form as the body of a route, in the option `form`. Clients send it urlencoded or as
  * multipart.
  *
- * - The schema converts texts as in a query: to numbers, booleans and so on.
+ * - The schema converts texts as in a query: to numbers, booleans and so on. It also takes what the
+ *   controls of HTML send: `on` of a checkbox, `.5` and `007` of a number field.
  * - Names nest in brackets: `address[street]`, `items[0][name]`. A list takes a name that is sent
- *   several times, as `tag`, as `tag[]`, or with indices, `tag[0]`.
+ *   several times, as `tag`, as `tag[]`, or with indices, `tag[0]`. Other brackets, such as
+ *   `items[][name]`, are refused.
  * - An object or a list of objects may also be JSON text, as most clients send it: a text field, or
  *   a part of type `application/json`. A list is one text, or one text for each object. The values
  *   in JSON have the types of JSON, and the limits of JSON bodies apply. Objects that contain files
@@ -195,7 +197,12 @@ export function isNoFileChosen({ name, size }: File): boolean {
   return name === "" && size === 0;
 }
 
-/** The parts of a name. A name with other brackets is one part. */
+/** Whether a name has brackets that are not around names or indices, such as `rows[][id]`. */
+export function hasStrayBrackets(name: string): boolean {
+  return /[[\]]/.test(name) && !NESTED.test(name);
+}
+
+/** The parts of a name. A name with stray brackets is one part. */
 function fieldPath(name: string): readonly string[] {
   const [, first, rest] = NESTED.exec(name) ?? [];
   if (first === undefined || !rest) return [first ?? name];

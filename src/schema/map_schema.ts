@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { describeMissingKeys } from "./issues.ts";
 import { type Dataset, fallsBack, type PipeAction, resolveLazy, type RunConfig, type SchemaNode } from "./schema.ts";
-import { toStandardCheck } from "./standard_check.ts";
+import { toFiniteNumber, toStandardCheck } from "./standard_check.ts";
 
 type MapPart = (part: SchemaNode) => SchemaNode;
 
@@ -10,9 +10,13 @@ type MapPart = (part: SchemaNode) => SchemaNode;
  * Maps the parts of a schema. Returns the same object if no part changes.
  *
  * A changed schema is made by its constructor, because many schemas close over their parts.
+ *
+ * @param node The schema.
+ * @param map Maps a part that gets input.
+ * @param mapResult Maps a part of a pipe that gets the result of a transformation.
  */
-export function mapSchema(node: SchemaNode, map: MapPart): SchemaNode {
-  if (node.pipe) return mapPipe(node, node.pipe, map);
+export function mapSchema(node: SchemaNode, map: MapPart, mapResult: MapPart = withStandardChecks): SchemaNode {
+  if (node.pipe) return mapPipe(node, node.pipe, map, mapResult);
   const rebuilt = rebuild(node, map);
   return rebuilt === node ? node : keepFallback(node, rebuilt);
 }
@@ -63,21 +67,36 @@ export function withStandardChecks(node: SchemaNode): SchemaNode {
   return standard;
 }
 
+const ofReplies = new WeakMap<SchemaNode, SchemaNode>();
+
+/** The schema of a reply: with the checks of {@linkcode withStandardChecks} and finite numbers. */
+export function toReplySchema(node: SchemaNode): SchemaNode {
+  let schema = ofReplies.get(node);
+  if (!schema) {
+    schema = node.type === "number" && !node.pipe
+      ? toFiniteNumber(node)
+      : mapSchema(node, toReplySchema, toReplySchema);
+    ofReplies.set(node, schema);
+  }
+  return schema;
+}
+
 /**
- * A schema after a transformation gets its result instead of input, so only its checks are
+ * A schema after a transformation gets its result instead of input, so usually only its checks are
  * replaced.
  */
 function mapPipe(
   node: SchemaNode,
   pipe: readonly (SchemaNode | PipeAction)[],
   map: MapPart,
+  mapResult: MapPart,
 ): SchemaNode {
   let raw = true;
   const steps = pipe.map((step) => {
     if (step.kind === "transformation") raw = false;
     if (step.kind === "validation") return toStandardCheck(step as PipeAction, node);
     if (step.kind !== "schema") return step;
-    const mapped = raw ? map(step as SchemaNode) : withStandardChecks(step as SchemaNode);
+    const mapped = (raw ? map : mapResult)(step as SchemaNode);
     if (transforms(step as SchemaNode)) raw = false;
     return mapped;
   });

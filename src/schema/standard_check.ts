@@ -3,7 +3,9 @@
  *
  * The document describes dates by `format`, and lengths by `minLength` and `maxLength`. Requests
  * and replies must match it, but valibot accepts 31 April and `2026-01-01 09:17:48 +03`, and counts
- * an emoji as two characters.
+ * an emoji as two characters. It also accepts integers beyond 2^53 - 1, of which a number holds
+ * only some, so that the value may be another one than was sent; and infinite numbers, which JSON
+ * does not have.
  */
 import * as v from "valibot";
 import { type Dataset, LISTS, type PipeAction, type RunConfig, type SchemaIssue, type SchemaNode } from "./schema.ts";
@@ -77,6 +79,7 @@ export function testOf(check: PipeAction): CompiledTest | undefined {
  */
 export function toStandardCheck(check: PipeAction, first: SchemaNode): PipeAction {
   if (!isStockValibot(check)) return check;
+  if (check.type === "integer") return { ...check, requirement: Number.isSafeInteger };
   const isText = DATES.get(check.type);
   if (isText) {
     const test = (value: unknown): boolean => isText(String(value));
@@ -112,6 +115,36 @@ function hasDay(text: string): boolean {
   if (month !== 2) return day < 31 || !SHORT_MONTHS.includes(month);
   const year = Number(text.slice(0, 4));
   return day === 29 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+}
+
+// A cache, because a lazy schema asks for the same schema at every value.
+const finite = new WeakMap<SchemaNode, SchemaNode>();
+const finiteNumbers = new WeakSet<SchemaNode>();
+
+/** A schema of numbers that refuses infinite ones; the same object for any other schema. */
+export function toFiniteNumber(node: SchemaNode): SchemaNode {
+  if (node.type !== "number" || node.pipe || !isStockValibot(node)) return node;
+  let result = finite.get(node);
+  if (!result) {
+    finite.set(node, result = { ...node, "~run": (dataset, config) => runFinite(node, dataset, config) });
+    finiteNumbers.add(result);
+  }
+  return result;
+}
+
+/** Whether a schema was made by {@linkcode toFiniteNumber}. */
+export function isFiniteNumber(node: SchemaNode): boolean {
+  return finiteNumbers.has(node);
+}
+
+/** valibot makes the issue, for a value that it refuses. */
+function runFinite(node: SchemaNode, dataset: Dataset, config: RunConfig): Dataset | Promise<Dataset> {
+  const { value } = dataset;
+  if (value !== Infinity && value !== -Infinity) return node["~run"](dataset, config);
+  const { issues } = node["~run"]({ value: NaN }, config) as Dataset;
+  const found = { input: value, received: String(value), expected: "a finite number" };
+  dataset.issues = issues?.map((issue) => ({ ...issue, ...found })) as Dataset["issues"];
+  return dataset;
 }
 
 type Fits = (length: number, bound: number) => boolean;

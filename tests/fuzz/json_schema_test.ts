@@ -158,14 +158,16 @@ function textOf(value: unknown): string {
 }
 
 /**
- * The readings of a text: itself, a number, a boolean, null. For a list, the readings of each text.
+ * The readings of a text: itself, a number, a boolean, null. For a list, the readings of each text,
+ * and null for "null" alone.
  */
 function readingsOf(sent: string | readonly string[]): unknown[] {
   if (typeof sent !== "string") {
-    return sent.reduce<unknown[][]>(
+    const lists = sent.reduce<unknown[][]>(
       (lists, text) => lists.flatMap((list) => readingsOf(text).map((reading) => [...list, reading])),
       [[]],
     );
+    return sent.length === 1 && sent[0] === "null" ? [...lists, null] : lists;
   }
   const number = parseNumber(sent);
   return [

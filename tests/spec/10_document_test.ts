@@ -6,6 +6,7 @@ import { App, dependency, HTTPError, redirect, Router } from "@webfw/core";
 import * as v from "valibot";
 import type { OpenAPIOperation, OpenAPIParameter } from "../../src/describe/openapi/document.ts";
 import { operationAt, resolve } from "../describe/look_up.ts";
+import { INT64 } from "../unit/describe/json_schema/support/integer_bounds.ts";
 
 const int = v.pipe(v.number(), v.integer());
 const Book = v.pipe(v.object({ id: int, title: v.string() }), v.title("Book"));
@@ -35,7 +36,7 @@ Deno.test("Included: path and query parameters, with types and whether they are 
     query: { q: v.optional(v.string()), limit: v.number(), tags: v.array(v.string()) },
   }, answer);
   assertEquals(parametersOf(operationAt(app.openapi(), "get", "/books/{id}/{part}")), {
-    "path id": { required: true, schema: { type: "integer", format: "int64" } },
+    "path id": { required: true, schema: INT64 },
     "path part": { required: true, schema: { type: "string", minLength: 1 } },
     "query q": { required: false, schema: { type: "string" } },
     "query limit": { required: true, schema: { type: "number", format: "double" } },
@@ -166,11 +167,11 @@ Deno.test("A name in an include prefix belongs to the path, with the schema that
   app.include(books, { prefix: "/shops/{shop}" });
   const document = app.openapi();
   assertEquals(parametersOf(operationAt(document, "get", "/books")), {
-    "query shop": { required: true, schema: { type: "integer", format: "int64" } },
+    "query shop": { required: true, schema: INT64 },
     "query q": { required: false, schema: { type: "string" } },
   });
   assertEquals(parametersOf(operationAt(document, "get", "/shops/{shop}/books")), {
-    "path shop": { required: true, schema: { type: "integer", format: "int64" } },
+    "path shop": { required: true, schema: INT64 },
     "query q": { required: false, schema: { type: "string" } },
   });
 });

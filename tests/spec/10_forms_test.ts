@@ -6,6 +6,7 @@ import type { OpenAPIRequestBody } from "@webfw/core/openapi";
 import * as v from "valibot";
 import { Agent } from "../agents/agent.ts";
 import { operationAt } from "../describe/look_up.ts";
+import { INT64 } from "../unit/describe/json_schema/support/integer_bounds.ts";
 
 const int = v.pipe(v.number(), v.integer());
 const answer = async () => null;
@@ -32,7 +33,7 @@ Deno.test("A form without files is documented as urlencoded, its fields as the v
           type: "object",
           properties: {
             title: { type: "string" },
-            copies: { type: "integer", format: "int64", default: 1 },
+            copies: { ...INT64, default: 1 },
             gift: { type: "boolean" },
           },
           required: ["title"],

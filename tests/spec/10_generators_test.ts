@@ -10,6 +10,7 @@ import type { JsonSchema } from "../../src/describe/json_schema/json_schema.ts";
 import { hostileApp } from "../describe/hostile_app.ts";
 import { operationAt } from "../describe/look_up.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
+import { INT64 } from "../unit/describe/json_schema/support/integer_bounds.ts";
 
 const int = v.pipe(v.number(), v.integer());
 const answer = async () => null as never;
@@ -321,11 +322,11 @@ Deno.test("A property of a response that ends in a transformation is required, a
   assertEquals(Stock!.required, ["own", "known", "number", "flag", "day"]);
   assertEquals(Stock!.properties, {
     own: {},
-    known: { type: "integer", format: "int64" },
+    known: INT64,
     number: { type: "number", format: "double" },
     flag: { type: "boolean" },
     day: { type: "string", format: "date-time" },
-    first: { type: "integer", format: "int64" },
+    first: INT64,
     maybe: { type: "string" },
   });
 });
@@ -334,7 +335,7 @@ Deno.test("The length of a closed tuple is documented as a length", () => {
   const { AnswerBody } = schemasOf((app) =>
     app.post("/", { body: v.object({ at: v.strictTuple([int, int]) }) }, answer)
   );
-  const item = { type: "integer", format: "int64" };
+  const item = INT64;
   assertEquals(
     AnswerBody!.properties!.at,
     { type: "array", prefixItems: [item, item], minItems: 2, maxItems: 2 } as never,

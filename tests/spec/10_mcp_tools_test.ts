@@ -4,6 +4,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App, dependency, RouteError, Router } from "@webfw/core";
 import * as v from "valibot";
 import { Agent } from "../agents/agent.ts";
+import { SAFE } from "../unit/describe/json_schema/support/integer_bounds.ts";
 
 const Book = v.pipe(v.object({ id: v.pipe(v.number(), v.integer()), title: v.string() }), v.title("Book"));
 
@@ -33,7 +34,7 @@ Deno.test("A tool has the name and the texts of its route", async () => {
     outputSchema: {
       title: "Book",
       type: "object",
-      properties: { id: { type: "integer" }, title: { type: "string" } },
+      properties: { id: { type: "integer", ...SAFE }, title: { type: "string" } },
       required: ["id", "title"],
     },
     annotations: {

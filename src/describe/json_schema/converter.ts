@@ -22,6 +22,7 @@ import {
   type Place,
   subjectAt,
   toJson,
+  withIntegerBounds,
   withNumberFormat,
   withoutNull,
   withoutNumberFormat,
@@ -91,7 +92,8 @@ export class Converter {
   convert(node: SchemaNode, place: Place): JsonSchema {
     return this.#scope.part(this.#form, node, place, (place) => {
       const body = this.#body(node, place);
-      return this.#scope.isForGenerators ? withNumberFormat(body) : body;
+      const bounded = withIntegerBounds(body);
+      return this.#scope.isForGenerators ? withNumberFormat(bounded) : bounded;
     });
   }
 

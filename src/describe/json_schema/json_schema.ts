@@ -210,6 +210,19 @@ export function withNumberFormat(schema: JsonSchema): JsonSchema {
   return types[0] === "integer" ? { ...schema, format: isInt32(schema) ? "int32" : "int64" } : schema;
 }
 
+/** The schema with the bounds of the integers that are accepted, where it has none of its own. */
+export function withIntegerBounds(schema: JsonSchema): JsonSchema {
+  if (![schema.type].flat().includes("integer") || schema.const !== undefined || schema.enum !== undefined) {
+    return schema;
+  }
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
+  return {
+    ...schema,
+    ...(minimum === undefined && exclusiveMinimum === undefined && { minimum: Number.MIN_SAFE_INTEGER }),
+    ...(maximum === undefined && exclusiveMaximum === undefined && { maximum: Number.MAX_SAFE_INTEGER }),
+  };
+}
+
 /** The schema without a format that {@linkcode withNumberFormat} gave it. */
 export function withoutNumberFormat(schema: JsonSchema): JsonSchema {
   const { format, ...others } = schema;

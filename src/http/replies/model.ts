@@ -1,7 +1,7 @@
 /** Response models: handlers' results are validated and reduced to them. */
 import { toValidator } from "../../schema/check.ts";
 import { summarizeIssues } from "../../schema/issues.ts";
-import { withStandardChecks } from "../../schema/map_schema.ts";
+import { toReplySchema } from "../../schema/map_schema.ts";
 import { type Dataset, nodeOf, type Schema, type SchemaIssue } from "../../schema/schema.ts";
 
 /**
@@ -19,7 +19,7 @@ export type Reduce = (value: unknown, what?: string) => unknown;
  * @param value What the values are, for messages.
  */
 export function reducerTo(model: Schema, route: string, value = "the result"): Reduce {
-  const { validate } = toValidator(withStandardChecks(nodeOf(model)));
+  const { validate } = toValidator(toReplySchema(nodeOf(model)));
   const settle = (dataset: Dataset, what: string): unknown => {
     if (dataset.issues) throw misfit(route, what, dataset.issues);
     return dataset.value;

@@ -15,6 +15,7 @@ import {
   Said,
   topicsApp,
 } from "./support/asyncapi_apps.ts";
+import { INT64 } from "../../unit/describe/json_schema/support/integer_bounds.ts";
 
 Deno.test("A WebSocket route is a channel with its path, parameters, query, headers and both kinds of messages", async () => {
   const document = await asyncapiOf(chatApp());
@@ -27,7 +28,7 @@ Deno.test("A WebSocket route is a channel with its path, parameters, query, head
     description: "Until you leave.",
     parameters: {
       room: { enum: ["a", "b"], "x-schema": { enum: ["a", "b"], type: "string" } },
-      seat: { description: "Where to sit.", "x-schema": { type: "integer", format: "int64" } },
+      seat: { description: "Where to sit.", "x-schema": INT64 },
     },
     messages: {
       received: {
@@ -43,7 +44,7 @@ Deno.test("A WebSocket route is a channel with its path, parameters, query, head
         method: "GET",
         query: {
           type: "object",
-          properties: { since: { type: "string" }, limit: { type: "integer", format: "int64", default: 10 } },
+          properties: { since: { type: "string" }, limit: { ...INT64, default: 10 } },
           required: ["since"],
         },
         headers: {

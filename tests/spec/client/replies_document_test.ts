@@ -6,6 +6,7 @@ import type { OpenAPIDocument, OpenAPIHeader, OpenAPIMediaType, OpenAPIResponse 
 import { TestClient } from "@webfw/core/testing";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as v from "valibot";
+import { INT64 } from "../../unit/describe/json_schema/support/integer_bounds.ts";
 
 const Order = v.pipe(v.object({ id: v.number() }), v.title("Order"));
 const ORDER = { $ref: "#/components/schemas/Order" };
@@ -94,7 +95,7 @@ Deno.test("`responses: { 201: { schema, description, headers } }` documents head
   app.post("/model", { response: Order, status: 201, responses: { 201: { headers } } }, async () => ({ id: 1 }));
   const described: Record<string, OpenAPIHeader> = {
     location: { required: true, description: "Where it is.", schema: { type: "string", format: "uri" } },
-    "x-left": { schema: { type: "integer", format: "int64" } },
+    "x-left": { schema: INT64 },
   };
   const document = app.openapi();
   const content = { "application/json": { schema: ORDER } };

@@ -2,6 +2,7 @@
 
 import { bigint, bytes, type Described, matching, number, object, text, texts } from "./described.ts";
 import * as v from "valibot";
+import { SAFE } from "./integer_bounds.ts";
 
 /** By the names that valibot exports. */
 export const ACTIONS: Readonly<Record<string, Described>> = {
@@ -52,7 +53,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   hexadecimal: [v.pipe(v.string(), v.hexadecimal()), matching(v.HEXADECIMAL_REGEX.source)],
   imei: [v.pipe(v.string(), v.imei()), text],
   includes: [v.pipe(v.array(v.string()), v.includes("a")), { type: "array", items: text, contains: { const: "a" } }],
-  integer: [v.pipe(v.number(), v.integer()), { type: "integer" }],
+  integer: [v.pipe(v.number(), v.integer()), { type: "integer", ...SAFE }],
   ip: [v.pipe(v.string(), v.ip()), { ...text, anyOf: [matching(undefined, "ipv4"), matching(undefined, "ipv6")] }],
   ipv4: [v.pipe(v.string(), v.ipv4()), { type: "string", format: "ipv4" }],
   ipv6: [v.pipe(v.string(), v.ipv6()), { type: "string", format: "ipv6" }],
@@ -133,8 +134,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   rfcEmail: [v.pipe(v.string(), v.rfcEmail()), { type: "string", format: "email" }],
   safeInteger: [v.pipe(v.number(), v.safeInteger()), {
     type: "integer",
-    minimum: -9007199254740991,
-    maximum: 9007199254740991,
+    ...SAFE,
   }],
   size: [v.pipe(v.blob(), v.size(8)), bytes],
   slug: [v.pipe(v.string(), v.slug()), matching(v.SLUG_REGEX.source)],
@@ -220,7 +220,7 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
     v.pipe(v.string(), v.toLowerCase(), v.email()),
     { type: "string", format: "email" },
   ],
-  toMaxValue: [v.pipe(v.number(), v.integer(), v.toMaxValue(5)), { type: "integer" }],
+  toMaxValue: [v.pipe(v.number(), v.integer(), v.toMaxValue(5)), { type: "integer", ...SAFE }],
   toMinValue: [v.pipe(v.bigint(), v.toMinValue(5n)), bigint],
   toNumber: [v.pipe(v.string(), v.toNumber(), v.minValue(1)), text, { type: "number", minimum: 1 }],
   toPascalCase: [v.pipe(v.string(), v.toPascalCase()), text],
