@@ -74,6 +74,7 @@ export type { FileOptions } from "./src/http/files/served_file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export { Events } from "./src/http/replies/events.ts";
 export { JsonLines } from "./src/http/replies/json_lines.ts";
+export { Replies, reply } from "./src/http/replies/replies.ts";
 export { Bytes } from "./src/http/replies/bytes.ts";
 export { Html, Text } from "./src/http/replies/text.ts";
 export { type EventStream, type ServerSentEvent, SSE, type SSEOptions } from "./src/http/sse/sse.ts";

@@ -83,6 +83,14 @@ export type {
 // Declared replies
 export type { EventsReply } from "./src/http/replies/events.ts";
 export type { JsonLinesReply } from "./src/http/replies/json_lines.ts";
+export type {
+  AnyResult,
+  CheckedModels,
+  ReceivedFor,
+  RepliesReply,
+  StatusReply,
+  TakenBy,
+} from "./src/http/replies/replies.ts";
 export type { BytesReply, ReceivedBytes } from "./src/http/replies/bytes.ts";
 export type { TextReply } from "./src/http/replies/text.ts";
 export type { ReceivedAs } from "./src/http/replies/declared_reply.ts";

@@ -45,6 +45,10 @@ function checkRoute(route: AnyRoute): void {
   const check = isTool(route) ? toolModelCheck(route) : checkJson;
   if (body && !isStream(body)) check("input", body, "body", action);
   if (form) check("input", form.schema, "form", action);
+  for (const [status, entry] of entriesOf(response)) {
+    const model = modelOf(entry);
+    if (model) check("output", model, `response${status}`, action);
+  }
   const model = modelOf(response);
   if (model) {
     check("output", model, model !== response || isAsyncGeneratorFunction(route.handler) ? "item" : "response", action);
@@ -60,6 +64,11 @@ function checkResponses(responses: RouteDeclaration["responses"], action: string
     if (model) checkJson("output", model, `response${status}`, action);
     for (const [name, header] of Object.entries(headers)) checkJson("output", header, name, action);
   }
+}
+
+/** The models of several successes by status. */
+function entriesOf(response: Schema | undefined): ReadonlyMap<number, Schema> {
+  return isDeclaredReply(response) && response.type === "replies" ? response.entries : new Map();
 }
 
 /** The schema of what is sent as JSON: of the whole reply, or of each value of a stream. */

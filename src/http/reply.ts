@@ -10,6 +10,7 @@ import { acceptReply, noteText, ownReply } from "./own_reply.ts";
 import { contextOf, type HttpRequest, type RateLimitHeaders, type RequestContext } from "./request.ts";
 import { EventStream } from "./sse/sse.ts";
 import type { Stopping } from "./stream_reply.ts";
+import { WITHOUT_BODY } from "./without_body.ts";
 
 // Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
 const { Response: PlatformResponse, Blob: PlatformBlob } = globalThis;
@@ -20,9 +21,6 @@ const HTML = "text/html;charset=UTF-8";
 const PROBLEM = { "content-type": "application/problem+json" };
 
 const RESPONSE_OPTIONS: OptionNames<ResponseInit> = { status: true, statusText: true, headers: true };
-
-/** The statuses without a body. The platform throws for a `Response` with both. */
-export const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
  * Makes the reply of a handler's result.

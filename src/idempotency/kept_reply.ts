@@ -1,5 +1,5 @@
 /** Replies as they are kept in records, and sent again. */
-import { WITHOUT_BODY } from "../http/reply.ts";
+import { WITHOUT_BODY } from "../http/without_body.ts";
 import { countBytes } from "../json_data.ts";
 import type { Records } from "../records/records.ts";
 

@@ -19,6 +19,7 @@ import { ownReply } from "../http/own_reply.ts";
 import { placeHeaders, placeRateLimit, toReply, withoutBody } from "../http/reply.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import { type Reduce, reducerTo } from "../http/replies/model.ts";
+import { ChosenReply } from "../http/replies/replies.ts";
 import { replierOf } from "../http/replies/replier.ts";
 import { mapValues } from "../http/mapped_values.ts";
 import { EventStream } from "../http/sse/sse.ts";
@@ -402,7 +403,7 @@ function handlerEndpoint(
   const { binder, pass, handler, options, name } = route;
   const { isAsync, bind, resolve, supply } = binder;
   const { response: model, status } = options;
-  const toDeclaredReply = isDeclaredReply(model) ? replierOf(model, status ?? 200, name) : undefined;
+  const toDeclaredReply = isDeclaredReply(model) ? replierOf(model, status, name) : undefined;
   const reduceOne = model && !toDeclaredReply ? reducerTo(model, name) : undefined;
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
   const { idempotency } = route;
@@ -483,6 +484,7 @@ function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplySt
 /** Whether the reply of a result is made at once, and not streamed. */
 function isBuffered(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return true;
+  if (result instanceof ChosenReply) return isBuffered(result["~value"]);
   const isMade = result instanceof Response || result instanceof Blob || result instanceof EventStream;
   return !isMade && !(Symbol.asyncIterator in result);
 }

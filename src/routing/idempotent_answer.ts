@@ -3,6 +3,7 @@ import { subjectText } from "../binding/caller.ts";
 import type { Values } from "../binding/resolver.ts";
 import { RouteError } from "../errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
+import { ChosenReply } from "../http/replies/replies.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Idempotency } from "../idempotency/options.ts";
 import type { ErrorBoundary } from "./middleware.ts";
@@ -61,6 +62,7 @@ export function idempotentAnswer(
 
 /** Whether a result is a stream of values. It is not begun. */
 function isStream(result: unknown): boolean {
+  if (result instanceof ChosenReply) return isStream(result["~value"]);
   if (result instanceof EventStream) return true;
   if (!(result instanceof Response)) {
     return typeof result === "object" && result !== null && Symbol.asyncIterator in result;

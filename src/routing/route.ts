@@ -12,7 +12,7 @@ import {
 import type { Replacements } from "../binding/replacements.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
-import { WITHOUT_BODY } from "../http/reply.ts";
+import { WITHOUT_BODY } from "../http/without_body.ts";
 import type { TokenAdvice } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
@@ -352,6 +352,11 @@ function checkOptions(options: RouteDeclaration, name: string): void {
 /** @throws {TypeError} If the handler streams, and what it declares is whole. */
 function checkResult({ response }: RouteDeclaration, handler: AnyHandler, name: string): void {
   if (!isDeclaredReply(response) || !isAsyncGeneratorFunction(handler)) return;
+  if (response.type === "replies") {
+    throw new TypeError(
+      `Cannot register ${name}: its response is Replies(…), and the handler yields values, return reply(status, value) from an async function`,
+    );
+  }
   if (response.type !== "bytes" && response.type !== "text") return;
   const cure = response.type === "bytes" ? "return a ReadableStream from an async function" : "return a string";
   throw new TypeError(
@@ -380,6 +385,13 @@ function checkStatus({ status, response }: RouteDeclaration, handler: AnyHandler
   if (!Number.isInteger(status) || status < 200 || status > 399) {
     throw new RangeError(
       `Cannot register ${name}: the status of a success must be from 200 to 399, got ${quote(status)}`,
+    );
+  }
+  if (isDeclaredReply(response) && response.type === "replies") {
+    if (response.entries.has(status)) return;
+    const known = [...response.entries.keys()].join(", ");
+    throw new TypeError(
+      `Cannot register ${name}: the status ${status} is not in Replies({ … }), which has ${known}, add it there`,
     );
   }
   if (!WITHOUT_BODY.has(status)) return;

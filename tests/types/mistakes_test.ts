@@ -15,8 +15,8 @@ const TYPESCRIPT = "6.0.";
 
 const DECLARATIONS = `
 import {
-  anySecurity, App, Bytes, dependency, Events, file, Form, Html, HTTPError, JsonLines, type Middleware, Router,
-  settings, SSE, stateType, Text, text, ValidationError,
+  anySecurity, App, Bytes, dependency, Events, file, Form, Html, HTTPError, JsonLines, type Middleware,
+  Replies, reply, Router, settings, SSE, stateType, Text, text, ValidationError,
 } from "@webfw/core";
 import { apiKey, basic, bearer, equal, jwt, optional, session } from "@webfw/core/auth";
 import { client as connect } from "@webfw/core/client";

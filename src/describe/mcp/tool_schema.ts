@@ -2,6 +2,7 @@
  * The schemas of tools. The root of each is an object: clients give up the whole list of tools
  * because of any other.
  */
+import * as v from "valibot";
 import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import { isBinary, type Schema } from "../../schema/schema.ts";
 import { annotate, type JsonSchema, type JsonType, restrict } from "../json_schema/json_schema.ts";
@@ -66,7 +67,8 @@ export function nullableArguments({ properties = {}, $defs = {} }: ObjectSchema)
  *
  * @throws {TypeError} If JSON Schema cannot describe it.
  */
-export function outputOf(response: Schema | undefined): ToolOutput {
+export function outputOf(declared: Schema | undefined): ToolOutput {
+  const response = singleOf(declared);
   if (response === undefined || isBinary(response) || isDeclaredReply(response)) return { form: "open" };
   const models = new Models(DEFINITIONS);
   const sent = models.jsonOutput(response);
@@ -78,6 +80,14 @@ export function outputOf(response: Schema | undefined): ToolOutput {
     ? { ...resolve(sent, definitions), type: "object" }
     : { type: "object", properties: { result: sent }, ...(isSent && { required: ["result"] }) };
   return { form: isObject ? "object" : "wrapped", schema: withDefinitions(root, definitions) };
+}
+
+/** One schema of all successes; undefined if one of them is not JSON. */
+function singleOf(declared: Schema | undefined): Schema | undefined {
+  if (!isDeclaredReply(declared) || declared.type !== "replies") return declared;
+  const models = [...new Set(declared.entries.values())];
+  if (models.some((model) => isBinary(model) || isDeclaredReply(model))) return undefined;
+  return models.length === 1 ? models[0] : v.union(models as v.GenericSchema[]);
 }
 
 /**

@@ -38,7 +38,7 @@ export function generatedContent(item: Schema | undefined, name: string, models:
   };
 }
 
-function declaredContent(declared: DeclaredReply, name: string, models: Models): Content {
+function declaredContent(declared: DeclaredReply, name: string, models: Models): Content | undefined {
   switch (declared.type) {
     case "events": {
       const data = declared.item && models.jsonOutput(declared.item, name);
@@ -50,6 +50,9 @@ function declaredContent(declared: DeclaredReply, name: string, models: Models):
       return { [withoutParameters(declared.mediaType)]: { schema: BYTES } };
     case "text":
       return { [withoutParameters(declared.mediaType)]: { schema: { type: "string" } } };
+    case "replies":
+      // Each entry is a reply with content of its own.
+      return undefined;
   }
 }
 

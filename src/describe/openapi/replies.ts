@@ -3,7 +3,7 @@ import { STATUS_TEXT } from "@std/http/status";
 import * as v from "valibot";
 import { type DeclaredReply, isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../errors.ts";
-import { WITHOUT_BODY } from "../../http/reply.ts";
+import { WITHOUT_BODY } from "../../http/without_body.ts";
 import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import { partsOfReply, type ReplyDescription } from "../../http/replies/documented_reply.ts";
 import type { RouteDeclaration } from "../../http/route_info.ts";
@@ -153,6 +153,13 @@ function successOf({ handler, operationId, options }: AnsweringRoute, models: Mo
   const { response, responses = {}, status = 200 } = options;
   const isGenerator = isAsyncGeneratorFunction(handler);
   const declared = response ?? (isGenerator ? partsAt(responses, status).schema : undefined);
+  if (isDeclaredReply(declared) && declared.type === "replies") {
+    const plain = options.status ?? Math.min(...declared.entries.keys());
+    return Array.from(declared.entries, ([code, model]) => {
+      const name = `${pascalCase(operationId)}Result${code === plain ? "" : code}`;
+      return [code, reply(code, contentOf(model, "application/json", name, models), model)] as const;
+    });
+  }
   if (isDeclaredReply(declared)) {
     const item = "item" in declared ? declared.item : undefined;
     const content = contentOf(declared, "", `${pascalCase(operationId)}Item`, models);

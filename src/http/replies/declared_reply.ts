@@ -5,17 +5,24 @@ import type { Schema } from "../../schema/schema.ts";
 export type DeclaredReply =
   | { readonly type: "events"; readonly item: Schema | undefined }
   | { readonly type: "json_lines"; readonly item: Schema }
-  | { readonly type: "bytes" | "text"; readonly mediaType: string };
+  | { readonly type: "bytes" | "text"; readonly mediaType: string }
+  | { readonly type: "replies"; readonly entries: ReadonlyMap<number, Schema> };
 
 /** The members that all declared replies share with schemas. They are none: valibot cannot run them. */
 export const DECLARED = { kind: "schema", async: false } as const;
 
-const TYPES: ReadonlySet<unknown> = new Set<DeclaredReply["type"]>(["events", "json_lines", "bytes", "text"]);
+const TYPES: ReadonlySet<unknown> = new Set<DeclaredReply["type"]>([
+  "events",
+  "json_lines",
+  "bytes",
+  "text",
+  "replies",
+]);
 
 /** The media type of each kind of stream. */
 export const STREAM_TYPES = { events: "text/event-stream", json_lines: "application/jsonl" } as const;
 
-/** Whether a value was made by `Events`, `JsonLines`, `Bytes`, `Text` or `Html`. */
+/** Whether a value was made by `Events`, `JsonLines`, `Bytes`, `Text`, `Html` or `Replies`. */
 export function isDeclaredReply(value: unknown): value is Schema & DeclaredReply {
   return typeof value === "object" && value !== null && !("~run" in value) &&
     (value as Partial<Schema>).kind === DECLARED.kind && TYPES.has((value as Partial<Schema>).type);

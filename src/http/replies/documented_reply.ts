@@ -78,7 +78,7 @@ export function checkDocumentedReply(reply: unknown, status: string, action: str
 }
 
 function isContent(value: unknown): value is Schema {
-  return isSchema(value) || isDeclaredReply(value);
+  return isSchema(value) || (isDeclaredReply(value) && value.type !== "replies");
 }
 
 function hasKnownKey(value: unknown): value is ReplyDescription {

@@ -1,13 +1,14 @@
 /** Makes the replies that routes declare. */
 import type { Schema } from "../../schema/schema.ts";
 import { mapValues } from "../mapped_values.ts";
-import { text } from "../reply.ts";
+import { text, toReply } from "../reply.ts";
 import type { HttpRequest } from "../request.ts";
 import { DataReducer } from "../sse/data_reducer.ts";
 import { EventStream, SSE } from "../sse/sse.ts";
 import type { Stopping } from "../stream_reply.ts";
-import type { DeclaredReply } from "./declared_reply.ts";
+import { type DeclaredReply, isDeclaredReply } from "./declared_reply.ts";
 import { reducerTo } from "./model.ts";
+import { ChosenReply } from "./replies.ts";
 
 /** What messages call a value of a stream. */
 const ITEM = "the item";
@@ -19,10 +20,11 @@ export type Replier = (result: unknown, request: HttpRequest, stopping: Stopping
  * Makes the function that makes the replies of a route.
  *
  * @param declared What the route declares.
- * @param status The status of a success.
+ * @param given The status of a success, if the route declares one.
  * @param route The route, for messages.
  */
-export function replierOf(declared: DeclaredReply, status: number, route: string): Replier {
+export function replierOf(declared: DeclaredReply, given: number | undefined, route: string): Replier {
+  const status = given ?? 200;
   switch (declared.type) {
     case "events":
       return eventReplier(declared.item, status, route);
@@ -32,7 +34,35 @@ export function replierOf(declared: DeclaredReply, status: number, route: string
       return byteReplier(declared.mediaType, status, route);
     case "text":
       return textReplier(declared.mediaType, status, route);
+    case "replies":
+      return statusReplier(declared.entries, given, route);
   }
+}
+
+/** Replies with the status that the handler has chosen, or that of plain results. */
+function statusReplier(entries: ReadonlyMap<number, Schema>, given: number | undefined, route: string): Replier {
+  const plain = given ?? Math.min(...entries.keys());
+  const repliers = new Map(Array.from(entries, ([status, model]) => [status, modelReplier(model, status, route)]));
+  return (result, request, stopping) => {
+    const [status, value] = result instanceof ChosenReply ? [result["~status"], result["~value"]] : [plain, result];
+    const replier = repliers.get(status);
+    if (replier) return replier(value, request, stopping);
+    const known = [...entries.keys()].join(", ");
+    throw new TypeError(
+      `Cannot reply to ${route}: reply(${status}, …) has a status that its response does not declare, add it to Replies({ … }), which has ${known}`,
+    );
+  };
+}
+
+function modelReplier(model: Schema, status: number, route: string): Replier {
+  if (isDeclaredReply(model)) return replierOf(model, status, route);
+  const reduce = reducerTo(model, route, `the result of status ${status}`);
+  return (result, request, stopping) => {
+    const reduced = reduce(result);
+    return reduced instanceof Promise
+      ? reduced.then((value) => toReply(value, status, request, stopping))
+      : toReply(reduced, status, request, stopping);
+  };
 }
 
 function eventReplier(item: Schema | undefined, status: number, route: string): Replier {

@@ -1,0 +1,170 @@
+/** Declares that a route has several successes. */
+import { quote } from "../../options.ts";
+import type { JsonForm } from "../../schema/json_form.ts";
+import { isSchema, type Mistake, type OutputOf, type Schema, schemaFault } from "../../schema/schema.ts";
+import { WITHOUT_BODY } from "../without_body.ts";
+import { DECLARED, isDeclaredReply } from "./declared_reply.ts";
+
+/** A result with its status, made by {@linkcode reply}. */
+export interface StatusReply<Status extends number, Value> {
+  /** The status. */
+  readonly "~status": Status;
+  /** The result. */
+  readonly "~value": Value;
+}
+
+/** What a schema takes, and so what a handler returns for it. */
+export type TakenBy<Given> = Given extends { readonly "~types"?: { readonly input: infer Value } | undefined } ? Value
+  : never;
+
+/**
+ * What a handler returns: a result of a model, or one with its status. Messages of the compiler show
+ * the cure; no value has it.
+ */
+export type AnyResult<Models> =
+  | { readonly "~cure": "Return what a model takes, or reply(status, value) with a status of Replies({ … })" }
+  | {
+    [Status in keyof Models]: TakenBy<Models[Status]> | StatusReply<Status & number, TakenBy<Models[Status]>>;
+  }[keyof Models];
+
+/** What a call of a typed client gives for a model. */
+export type ReceivedFor<Model> = Model extends { readonly "~as": infer Value } ? Value
+  : OutputOf<Model> extends infer Value ? Value extends Blob ? Blob : Value extends void ? undefined : JsonForm<Value>
+  : never;
+
+/** Replies of several statuses, made by {@linkcode Replies}. */
+export interface RepliesReply<Models> extends Schema<AnyResult<Models>, OutputOf<Models[keyof Models]>> {
+  /** Distinguishes it from the schemas of JSON replies. */
+  readonly type: "replies";
+  /** That a handler returns them; for types alone. */
+  readonly "~yields": Mistake<"Return reply(status, value) from an async function">;
+  /** What a call of a typed client gives; for types alone. */
+  readonly "~as": { [Status in keyof Models]: ReceivedFor<Models[Status]> }[keyof Models];
+  /** The models by status, the lowest first. */
+  readonly entries: ReadonlyMap<number, Schema>;
+}
+
+/** The models, or a mistake in the place of each that is wrong. */
+export type CheckedModels<Models> = Models extends Schema ? Mistake<"Write Replies({ 200: Item, 201: Item })"> : {
+  readonly [Status in keyof Models]: Models[Status] extends Schema
+    ? `${Status & (number | string)}` extends `${2 | 3}${number}` ? Models[Status]
+    : Mistake<"Write { 200: Item, 201: Item }: statuses from 200 to 399; the option responses has errors">
+    : Mistake<"Give a valibot schema, Text(…), Html() or Bytes(…)">;
+};
+
+const ACTION = "Cannot declare a reply by Replies()";
+
+/**
+ * Declares, as the `response` of a route, that it has several successes, each with a model.
+ *
+ * A plain result has the `status` of the route, or else the lowest status of these. Any other is
+ * returned by {@linkcode reply}. Each result is validated and reduced to the model of its status, so
+ * that no other data leaks. A status that is not declared is a `TypeError`, and the client gets a
+ * 500. A typed client gets the union of the results.
+ *
+ * @param models Schemas, `Text(…)`, `Html()` or `Bytes(…)` by status; `v.void()` for a status
+ * without a body.
+ * @throws {TypeError} If there is none, a status is not from 200 to 399, or a model is none of these.
+ *
+ * @example A created item, or the one that there is
+ * ```ts
+ * import { App, Replies, reply } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const Tag = v.object({ name: v.string() });
+ * const tags = new Set<string>();
+ * const app = new App();
+ * app.put("/tags/{name}", { response: Replies({ 200: Tag, 201: Tag }) }, async (_request, { name }) => {
+ *   if (tags.has(name)) return { name };
+ *   tags.add(name);
+ *   return reply(201, { name });
+ * });
+ * const put = async () => (await app.fetch(new Request("http://localhost/tags/new", { method: "PUT" }))).status;
+ * assertEquals([await put(), await put()], [201, 200]);
+ * ```
+ *
+ * @category Requests and replies
+ */
+export function Replies<const Models>(models: Models & CheckedModels<Models>): RepliesReply<Models> {
+  const given = typeof models === "object" && models !== null && !("kind" in models) ? Object.entries(models) : [];
+  if (given.length === 0) {
+    throw new TypeError(`${ACTION}: the argument must be schemas by status, write { 200: Item, 201: Item }`);
+  }
+  for (const [status, model] of given) checkEntry(status, model);
+  const entries = new Map(given.map(([status, model]) => [Number(status), model as Schema]));
+  // The types alone say what a handler returns, and what a client gets.
+  return Object.freeze({ ...DECLARED, type: "replies", entries }) as unknown as RepliesReply<Models>;
+}
+
+function checkEntry(status: string, model: unknown): void {
+  if (!/^[23]\d\d$/.test(status)) {
+    throw new TypeError(
+      `${ACTION}: ${quote(status)} is no status from 200 to 399, declare errors by the option "responses"`,
+    );
+  }
+  if (isDeclaredReply(model)) {
+    if (model.type !== "text" && model.type !== "bytes") {
+      throw new TypeError(`${ACTION}: "${status}" must be a schema, Text(…), Html() or Bytes(…), write them alone`);
+    }
+  } else if (!isSchema(model)) throw new TypeError(`${ACTION}: "${status}" ${schemaFault(model)}`);
+  if (WITHOUT_BODY.has(Number(status)) && !isEmpty(model as Schema)) {
+    throw new TypeError(`${ACTION}: a reply with status ${status} has no body, write ${status}: v.void()`);
+  }
+}
+
+/** Whether a reply of a model has no content. */
+export function isEmpty({ type }: Schema): boolean {
+  return type === "void" || type === "undefined";
+}
+
+/** At run time, what {@linkcode reply} makes. */
+export class ChosenReply implements StatusReply<number, unknown> {
+  readonly "~status": number;
+  readonly "~value": unknown;
+
+  constructor(status: number, value: unknown) {
+    this["~status"] = status;
+    this["~value"] = value;
+  }
+
+  /** Is called where a route without {@linkcode Replies} would send it as JSON. */
+  toJSON(): never {
+    const status = this["~status"];
+    throw new TypeError(
+      `Cannot reply by reply(${status}, …): the route declares no such reply, write response: Replies({ ${status}: … })`,
+    );
+  }
+}
+
+/**
+ * A result with its status, for a route that declares it by {@linkcode Replies}.
+ *
+ * @param status The status.
+ * @param value The result; left out where the reply has no body.
+ * @throws {TypeError} If the status is no number.
+ *
+ * @example Deleted, or nothing to delete
+ * ```ts
+ * import { App, Replies, reply } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const app = new App();
+ * const Removed = v.object({ removed: v.number() });
+ * app.delete("/books", { response: Replies({ 200: Removed, 204: v.void() }) }, async () => reply(204));
+ * const response = await app.fetch(new Request("http://localhost/books", { method: "DELETE" }));
+ * assertEquals([response.status, await response.text()], [204, ""]);
+ * ```
+ *
+ * @category Requests and replies
+ */
+export function reply<const Status extends number, const Value = void>(
+  status: Status,
+  ...value: Value extends void ? [value?: Value] : [value: Value]
+): StatusReply<Status, Value> {
+  if (typeof status !== "number") {
+    throw new TypeError(`Cannot reply by reply(): the status must be a number, got ${quote(status)}`);
+  }
+  return new ChosenReply(status, value[0]) as unknown as StatusReply<Status, Value>;
+}
