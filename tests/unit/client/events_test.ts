@@ -142,9 +142,24 @@ Deno.test("Retry-After of a status from 500 on is waited for, up to 5 minutes", 
   assertEquals(await pausesUntilEnd(time, listen(server)), [20_000, 300_000]);
 });
 
-Deno.test("A status below 500 is thrown, also when a connection comes back", async () => {
+Deno.test("408, 425 and 429 are tried again, after Retry-After or the usual pause", async () => {
+  for (const status of [408, 425, 429]) {
+    using time = new FakeTime();
+    const busy = (headers: HeadersInit) => new Response("", { status, headers });
+    const server = new EventServer(
+      busy({ "retry-after": "20" }),
+      busy({}),
+      ended("id: 1\ndata: 1\n\n"),
+      busy({ "retry-after": "7" }),
+      NO_CONTENT(),
+    );
+    assertEquals(await pausesUntilEnd(time, listen(server)), [20_000, 2_000, 1_000, 7_000]);
+  }
+});
+
+Deno.test("Another status below 500 is thrown, also when a connection comes back", async () => {
   using time = new FakeTime();
-  for (const status of [400, 401, 404, 408, 425, 429]) {
+  for (const status of [400, 401, 404, 409, 422, 451]) {
     const server = new EventServer(new Response("", { status, headers: { "retry-after": "1" } }));
     const error = await assertRejects(() => listen(server).next());
     assertEquals((error as { status?: number }).status, status);
