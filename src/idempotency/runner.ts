@@ -58,7 +58,7 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
     return await asked.answer();
   }
   const records = recordsOf(request.app.records, "idempotency");
-  const name = [hashOf(request.method, request.url.host, request.path, await caller(), key)];
+  const name = [hashOf(request.method, ...hostsOf(request), request.path, await caller(), key)];
   const print = await fingerprintOf(request, input, isBodyDeclared);
   const kept: KeptRequest = { print, claim: crypto.randomUUID() };
   const context = contextOf(request);
@@ -74,6 +74,15 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
     here.delete(name[0]!);
     await held.stop();
   }
+}
+
+/**
+ * The host that was asked for. Without a socket, the header may name another one than the URL, and
+ * programs may go by it; behind a proxy, it names the server.
+ */
+function hostsOf(request: HttpRequest): [url: string, header: string] {
+  const isForwarded = contextOf(request).forwarded?.host !== undefined;
+  return [request.url.host, isForwarded ? "" : request.headers.get("host")?.toLowerCase() ?? ""];
 }
 
 /** The requests of each application that run in this process, by their names. */

@@ -316,11 +316,17 @@ Deno.test("the host is part of the key: tenants that differ by it share no repli
   for (const replayed of [null, "true"]) {
     for (const name of ["ada.shop.example", "grace.shop.example"]) assertEquals(await ask(name), [name, replayed]);
   }
+  // Without a socket, a program may go by the header.
+  for (const replayed of [null, "true"]) {
+    for (const host of ["one.shop.example", "other.shop.example"]) {
+      assertEquals(await ask("shop.shop.example", { host }), ["shop.shop.example", replayed]);
+    }
+  }
   // The host that the client has asked for, not the one behind the proxy.
-  assertEquals(await ask("ada.shop.example", { "x-forwarded-host": "grace.shop.example" }), [
-    "grace.shop.example",
-    "true",
-  ]);
+  for (const host of ["node1:8000", "node2:8000"]) {
+    const headers = { host, "x-forwarded-host": "grace.shop.example" };
+    assertEquals(await ask("ada.shop.example", headers), ["grace.shop.example", "true"]);
+  }
   await app.stop();
 });
 
