@@ -77,12 +77,14 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
 }
 
 /**
- * The host that was asked for. Without a socket, the header may name another one than the URL, and
- * programs may go by it; behind a proxy, it names the server.
+ * The host that was asked for, without its port: a client may repeat a request at another node of
+ * the same machine. Without a socket, the header may name another host than the URL, and programs
+ * may go by it; behind a proxy, it names the server.
  */
 function hostsOf(request: HttpRequest): [url: string, header: string] {
   const isForwarded = contextOf(request).forwarded?.host !== undefined;
-  return [request.url.host, isForwarded ? "" : request.headers.get("host")?.toLowerCase() ?? ""];
+  const header = isForwarded ? null : request.headers.get("host");
+  return [request.url.hostname, header?.toLowerCase().replace(/:\d*$/, "") ?? ""];
 }
 
 /** The requests of each application that run in this process, by their names. */

@@ -2,7 +2,17 @@
 
 import { assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { anySecurity, App, type Dependency, dependency, RouteError, Router } from "@webfw/core";
-import { apiKey, basic, bearer, jwt, memorySessions, optional, recordSessions, session } from "@webfw/core/auth";
+import {
+  apiKey,
+  basic,
+  bearer,
+  jwt,
+  memorySessions,
+  optional,
+  recordSessions,
+  session,
+  type SessionOptions,
+} from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";
@@ -341,6 +351,95 @@ for (
     await app.stop();
   });
 }
+
+/** A kind of credentials: the guard, and what two requests of one user and one of another carry. */
+interface Kind {
+  readonly guard: Dependency<unknown, never>;
+  readonly sent: readonly [one: Record<string, string>, again: Record<string, string>, other: Record<string, string>];
+}
+
+/** Signs in three times, each with a session of its own unless the first two share one. */
+async function sessionKind(options: SessionOptions<{ user: string }>, isShared: boolean): Promise<Kind> {
+  const visit = session(v.object({ user: v.string() }), options);
+  const app = new App();
+  app.post("/{user}", { deps: { visit } }, async (_request, { user, visit }) => await visit.set({ user }));
+  const cookieOf = async (user: string) => {
+    const response = await app.fetch(new Request(`http://localhost/${user}`, { method: "POST" }));
+    return { cookie: response.headers.get("set-cookie")!.split(";")[0]! };
+  };
+  const ada = await cookieOf("ada");
+  return { guard: visit.required(), sent: [ada, isShared ? ada : await cookieOf("ada"), await cookieOf("grace")] };
+}
+
+async function kindsOfCredentials(): Promise<Record<string, Kind>> {
+  const options = { keys: SECRET, algorithms: ["HS256"] as ["HS256"], issuer: "https://id.example", audience: "books" };
+  const bearers = (...tokens: string[]) => tokens.map((token) => authorization(`Bearer ${token}`)) as never;
+  const keys = (...keys: string[]) => keys.map((key) => ({ "x-kind": key })) as never;
+  const withoutSubject = await tokenOf(undefined, 60);
+  const subject = ({ user }: { user: string }) => user;
+  return {
+    "bearer": { guard: bearer(async (token) => ({ token })), sent: bearers("1", "1", "2") },
+    "bearer with subject": {
+      guard: bearer(async (token) => token.split("-"), { subject: ([user]) => user! }),
+      sent: bearers("ada-1", "ada-2", "grace-1"),
+    },
+    "basic": {
+      guard: basic(async (name) => ({ name })),
+      sent: ["ada:1", "ada:2", "grace:1"].map((pair) => authorization(`Basic ${btoa(pair)}`)) as never,
+    },
+    "apiKey": { guard: apiKey(async (key) => ({ key }), { in: "header", name: "x-kind" }), sent: keys("1", "1", "2") },
+    "jwt": {
+      guard: jwt(options),
+      sent: [await tokenOf("ada", 60), await tokenOf("ada", 120), await tokenOf("grace", 60)],
+    },
+    "jwt with scopes": {
+      guard: jwt({ ...options, scopes: () => ["write"] }).withScopes("write"),
+      sent: [await tokenOf("ada", 60), await tokenOf("ada", 120), await tokenOf("grace", 60)],
+    },
+    "jwt without sub": { guard: jwt(options), sent: [withoutSubject, withoutSubject, await tokenOf(undefined, 61)] },
+    "sealed session": await sessionKind({ secret: "s".repeat(32) }, true),
+    "sealed session with subject": await sessionKind({ secret: "s".repeat(32), subject }, false),
+    "stored session": await sessionKind({ store: memorySessions() }, true),
+    "stored session with subject": await sessionKind({ store: memorySessions(), subject }, false),
+    "a guard of its own": {
+      guard: dependency(
+        { security: { own: { type: "apiKey", in: "header", name: "x-kind" } } },
+        async () => "somebody",
+      ),
+      sent: keys("1", "1", "2"),
+    },
+  };
+}
+
+Deno.test("in any combination of guards, each user gets the own reply again, and nobody another one's", async () => {
+  using _log = new CapturedLog();
+  const other = apiKey(async (key) => ({ key }), { in: "header", name: "x-other", scheme: "other" });
+  const roleOf = (guard: Dependency<unknown, never>) => dependency({ deps: { guard } as never }, async () => "clerk");
+  const combinations: Record<string, (guard: Dependency<unknown, never>) => Dependency<unknown, never>> = {
+    "itself": (guard) => guard,
+    "optional": (guard) => optional(guard as Dependency<unknown>),
+    "first of any": (guard) => anySecurity(guard, other),
+    "last of any": (guard) => anySecurity(other, guard),
+    "optional of any": (guard) => optional(anySecurity(other, guard) as Dependency<unknown>),
+    "any of any": (guard) => anySecurity(other, anySecurity(guard, other)),
+    "a role": roleOf,
+    "a role of a role": (guard) => roleOf(roleOf(guard)),
+    "a role of any": (guard) => roleOf(anySecurity(other, guard)),
+    "any of roles": (guard) => anySecurity(roleOf(other), roleOf(guard)),
+    "any of roles of any": (guard) => anySecurity(roleOf(anySecurity(other, guard)), other),
+  };
+  for (const [kind, { guard, sent }] of Object.entries(await kindsOfCredentials())) {
+    for (const [name, combine] of Object.entries(combinations)) {
+      // A guard of the program's own does not say whether credentials were sent.
+      if (kind === "a guard of its own" && name.startsWith("optional")) continue;
+      const runs: number[] = [];
+      await counting({ user: combine(guard) }, async (ask) => {
+        for (const headers of [...sent, sent[0]]) runs.push(await ask(headers));
+      });
+      assertEquals(runs, [1, 1, 2, 1], `${kind}, ${name}`);
+    }
+  }
+});
 
 Deno.test("tools get `idempotentHint`", async () => {
   const app = new App();

@@ -384,6 +384,18 @@ Deno.test("a node that dies in the middle frees the key after the lease", async 
   await app.stop();
 });
 
+Deno.test("a repetition at another port of the same host is one", async () => {
+  const { app, made } = shop();
+  for (const port of [8001, 8002]) {
+    const headers = { host: `localhost:${port}`, "content-type": "application/json", "idempotency-key": "a" };
+    const init = { method: "POST", headers, body: '{"item":"tea"}' };
+    const response = await app.fetch(new Request(`http://localhost:${port}/orders`, init));
+    assertEquals((await response.json()).number, 1);
+  }
+  assertEquals(made.length, 1);
+  await app.stop();
+});
+
 Deno.test("nodes that share a store answer repetitions of each other", async () => {
   await using folder = await TemporaryFolder.make();
   const [one, other] = [shop(folder.within("a.sqlite")), shop(folder.within("a.sqlite"))];
