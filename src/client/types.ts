@@ -128,11 +128,11 @@ export type ClientEvent<Data> =
   | {
     /** What is known of the events that have been missed. */
     readonly gap: {
-      /** Why they are missed. */
-      readonly reason: string;
+      /** Why they are missed: see the guide about topics. */
+      readonly reason: "retention" | "slow" | "epoch" | "ahead" | "schema";
       /** The id after which events are missed. */
       readonly from: string;
-      /** The id of the oldest event that is left; null if there is none. */
+      /** The id of the event to come next; null if there is none yet. */
       readonly oldest: string | null;
       /** The topic that misses them, where the stream has several. */
       readonly topic?: string;

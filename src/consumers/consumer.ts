@@ -5,6 +5,7 @@ import type { RecordStore } from "../records/store.ts";
 import type { ConsumerTry, ResolvedConsumeOptions } from "../topics/consume_options.ts";
 import { toId, type TopicMessage } from "../topics/message.ts";
 import type { Cursor, LogBounds, LogRef, TopicStore } from "../topics/store.ts";
+import type { StoredCheck } from "../topics/stored_check.ts";
 import { type Clock, elapsedSince, type Moment, momentOf } from "./clock.ts";
 import { type DeadLetterTopic, Failures } from "./failures.ts";
 import { Hand, type Held } from "./hand.ts";
@@ -31,6 +32,8 @@ export interface ConsumerSetup {
   readonly store: TopicStore;
   readonly records: RecordStore;
   readonly options: ResolvedConsumeOptions;
+  /** Checks what is stored, if the schema of the topic may be newer. */
+  readonly check?: StoredCheck | undefined;
   readonly handle: (
     message: TopicMessage,
     context: ConsumerTry,
@@ -122,11 +125,11 @@ export class Consumer {
   #isGone = false;
 
   constructor(setup: ConsumerSetup) {
-    const { name, log, store, records, options, deadLetter, clock } = setup;
+    const { name, log, store, records, options, check, deadLetter, clock } = setup;
     this.#setup = setup;
     this.#clock = clock;
     this.#consumer = { topic: log.name, name };
-    this.#window = new LogWindow({ store, log, keyOf: options.key });
+    this.#window = new LogWindow({ store, log, keyOf: options.key, check });
     this.#peers = new Peers(store, options.lease);
     this.#failures = new Failures({ consumer: this.#consumer, records, deadLetter, attempts: options.attempts });
     this.#hand = new Hand({

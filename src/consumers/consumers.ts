@@ -89,6 +89,7 @@ async function openConsumer(declared: DeclaredConsumer, topics: Topics, owner: O
     store,
     records: await store.openRecords(),
     options,
+    check: declared.check,
     handle: (message, context, trace) => handle(declared, message, contextOf(declared, message, owner, context), trace),
     deadLetter: options.deadLetter === undefined ? undefined : openDeadLetter(declared, options.deadLetter, topics),
     clock: SYSTEM_CLOCK,

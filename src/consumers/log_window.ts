@@ -1,6 +1,8 @@
 /** Reads the log ahead of what is claimed, and messages that are held by themselves. */
-import type { Cursor, LogBounds, LogPage, LogRef, ReadLimits, TopicStore } from "../topics/store.ts";
-import { type KeyOf, ReadMessage } from "./read_message.ts";
+import { cursorBefore } from "../topics/message.ts";
+import type { Cursor, LogBounds, LogPage, LogRef, ReadLimits, StoredMessage, TopicStore } from "../topics/store.ts";
+import type { CheckedData } from "../topics/stored_check.ts";
+import { type MessageReading, ReadMessage } from "./read_message.ts";
 import { heldCount, type Late, type Range } from "./record.ts";
 
 /** How much is read at once. */
@@ -19,10 +21,9 @@ export class OtherIncarnation extends Error {
   }
 }
 
-export interface LogWindowOptions {
+export interface LogWindowOptions extends MessageReading {
   readonly store: TopicStore;
   readonly log: LogRef;
-  readonly keyOf: KeyOf | undefined;
 }
 
 /** The messages that come next, and others that were read before. */
@@ -38,6 +39,8 @@ export class LogWindow {
   #mayHaveMore = true;
   #reading: Promise<void> | undefined;
   readonly #kept = new Map<Cursor, ReadMessage>();
+  /** The results of an async check. */
+  readonly #checked = new WeakMap<StoredMessage, CheckedData>();
   #keptBytes = 0;
 
   constructor(options: LogWindowOptions) {
@@ -145,7 +148,7 @@ export class LogWindow {
     const wanted = new Set(missing);
     for (const [index, at] of missing.entries()) {
       if (found.has(at)) continue;
-      const page = await this.#read(before(at), { ...PAGE, maxMessages: missing.length - index });
+      const page = await this.#read(cursorBefore(at), { ...PAGE, maxMessages: missing.length - index });
       checkReaches(page, at);
       found.set(at, undefined);
       for (const stored of page.messages) if (wanted.has(stored.cursor)) found.set(stored.cursor, this.#toRead(stored));
@@ -177,15 +180,20 @@ export class LogWindow {
   }
 
   async #read(after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    const { store, log } = this.#options;
+    const { store, log, check } = this.#options;
     const incarnation = this.#incarnation;
     const page = await store.read(log, after, limits);
+    if (check?.isAsync) {
+      await Promise.all(page.messages.map(async (stored) => {
+        this.#checked.set(stored, await check.check(JSON.parse(stored.data)));
+      }));
+    }
     if (page.incarnation !== incarnation || incarnation !== this.#incarnation) throw new OtherIncarnation(page);
     return page;
   }
 
-  #toRead(stored: LogPage["messages"][number], gap?: Cursor): ReadMessage {
-    return new ReadMessage(stored, this.#incarnation, this.#options.keyOf, gap);
+  #toRead(stored: StoredMessage, gap?: Cursor): ReadMessage {
+    return new ReadMessage(stored, this.#incarnation, this.#options, this.#checked.get(stored), gap);
   }
 
   #forget(cursor: Cursor): void {
@@ -211,9 +219,4 @@ export function countGaps(place: Cursor, messages: readonly ReadMessage[]): numb
     last = cursor;
   }
   return gaps;
-}
-
-/** The position just before a message. */
-export function before(cursor: Cursor): Cursor {
-  return (BigInt(`0x${cursor}`) - 1n).toString(16).padStart(cursor.length, "0");
 }

@@ -1,10 +1,9 @@
 /** What operators do with consumers: redeliver what was given up, and forget a consumer. */
 import { nearest, quote } from "../options.ts";
 import type { RecordKey, RecordStore } from "../records/store.ts";
-import { toPosition } from "../topics/message.ts";
+import { cursorBefore, toPosition } from "../topics/message.ts";
 import type { Cursor, LogRef, TopicStore } from "../topics/store.ts";
 import type { Failure } from "./failures.ts";
-import { before } from "./log_window.ts";
 import {
   consumerKey,
   type ConsumerName,
@@ -119,7 +118,7 @@ async function findPresent(store: TopicStore, log: LogRef, cursors: readonly Cur
   for (const at of cursors.toSorted()) {
     if (at <= end) continue;
     const limits = { maxMessages: READ_AT_ONCE, maxBytes: MAX_BYTES };
-    const { messages } = await store.read(log, before(at), limits);
+    const { messages } = await store.read(log, cursorBefore(at), limits);
     for (const { cursor } of messages) present.add(cursor);
     end = messages.at(-1)?.cursor ?? at;
   }

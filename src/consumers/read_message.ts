@@ -1,10 +1,20 @@
 /** A message as a consumer reads it from the log. */
+import { Discard } from "../topics/consume_options.ts";
 import { decodeMessage, type TopicMessage } from "../topics/message.ts";
 import type { Cursor, StoredMessage } from "../topics/store.ts";
+import type { CheckedData, StoredCheck } from "../topics/stored_check.ts";
 import { hashKey } from "./key_hash.ts";
 
 /** The option `key` of a consumer. */
 export type KeyOf = (message: TopicMessage) => unknown;
+
+/** How messages are read. */
+export interface MessageReading {
+  /** The option `key` of the consumer. */
+  readonly keyOf: KeyOf | undefined;
+  /** Checks the data, if the schema of the topic may be newer. */
+  readonly check?: StoredCheck | undefined;
+}
 
 /** A message that was read. It is decoded when it is needed. */
 export class ReadMessage {
@@ -12,15 +22,30 @@ export class ReadMessage {
   readonly gap: Cursor | undefined;
   readonly #stored: StoredMessage;
   readonly #incarnation: string;
-  readonly #keyOf: KeyOf | undefined;
+  readonly #reading: MessageReading;
+  #checked: CheckedData | undefined;
   #message: TopicMessage | undefined;
   #key: { readonly hash?: string; readonly fault?: unknown } | undefined;
 
-  constructor(stored: StoredMessage, incarnation: string, keyOf: KeyOf | undefined, gap?: Cursor) {
+  /**
+   * @param stored The message as it is stored.
+   * @param incarnation The incarnation of its log.
+   * @param reading How it is read.
+   * @param checked The result of the check, if that is async.
+   * @param gap All up to here was removed.
+   */
+  constructor(
+    stored: StoredMessage,
+    incarnation: string,
+    reading: MessageReading,
+    checked: CheckedData | undefined,
+    gap?: Cursor,
+  ) {
     this.gap = gap;
+    this.#checked = checked;
     this.#stored = stored;
     this.#incarnation = incarnation;
-    this.#keyOf = keyOf;
+    this.#reading = reading;
   }
 
   get cursor(): Cursor {
@@ -38,7 +63,7 @@ export class ReadMessage {
   }
 
   get message(): TopicMessage {
-    return this.#message ??= decodeMessage(this.#stored, this.#incarnation);
+    return this.#message ??= this.#decode();
   }
 
   /**
@@ -48,13 +73,34 @@ export class ReadMessage {
     return this.#findKey().hash;
   }
 
-  /** What the function `key` threw, or why its result cannot be used; undefined if all is well. */
+  /**
+   * Why the data does not fit the schema of the topic, or what is wrong with the key; undefined if
+   * all is well.
+   */
   get fault(): unknown {
     return this.#findKey().fault;
   }
 
+  #decode(): TopicMessage {
+    const checked = this.#check();
+    return decodeMessage(this.#stored, this.#incarnation, checked?.fault === undefined ? checked?.data : undefined);
+  }
+
+  #check(): CheckedData | undefined {
+    return this.#checked ??= this.#reading.check?.check(JSON.parse(this.#stored.data)) as CheckedData | undefined;
+  }
+
   #findKey(): { readonly hash?: string; readonly fault?: unknown } {
-    return this.#key ??= this.#keyOf === undefined ? {} : this.#callKey(this.#keyOf);
+    return this.#key ??= this.#checkAndCallKey();
+  }
+
+  #checkAndCallKey(): { readonly hash?: string; readonly fault?: unknown } {
+    const misfit = this.#check()?.fault;
+    // Another try would find the same.
+    if (misfit !== undefined) {
+      return { fault: new Discard(`The message does not fit the schema of its topic: ${misfit}`) };
+    }
+    return this.#reading.keyOf === undefined ? {} : this.#callKey(this.#reading.keyOf);
   }
 
   #callKey(keyOf: KeyOf): { readonly hash?: string; readonly fault?: unknown } {

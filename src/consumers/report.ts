@@ -1,9 +1,8 @@
 /** Reports on consumers for operators: what their records say. */
 import type { RecordStore } from "../records/store.ts";
-import { toId } from "../topics/message.ts";
+import { cursorBefore, toId } from "../topics/message.ts";
 import type { Cursor, LogRef, StoredMessage, TopicStore } from "../topics/store.ts";
 import type { ConsumerReport } from "../topics/topic_report.ts";
-import { before } from "./log_window.ts";
 import {
   CONSUMERS,
   type ConsumerState,
@@ -52,11 +51,11 @@ async function progressOf(name: string, state: ConsumerState, source: Source): P
   const { incarnation, next, ranges, late, lost, lastError } = state;
   const open = ranges.filter(isOpenRange);
   const waiting = await firstWaiting(name, state, source);
-  const places = [next, ...open.map(({ from }) => from), ...waiting.map(before)];
+  const places = [next, ...open.map(({ from }) => from), ...waiting.map(cursorBefore)];
   const oldest = await Promise.all([
     readAt(source, next, 0),
     ...open.map((range) => readAt(source, range.from, firstHeld(range))),
-    ...waiting.map((at) => readAt(source, before(at), 0)),
+    ...waiting.map((at) => readAt(source, cursorBefore(at), 0)),
   ]);
   const times = oldest.flatMap((message) => message?.time ?? []);
   const now = source.store.now?.() ?? Date.now();

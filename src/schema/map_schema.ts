@@ -115,7 +115,7 @@ function transforms(node: SchemaNode): boolean {
 }
 
 /** Wraps a mapped schema in its `v.fallback` again, which closes over the schema. */
-function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
+export function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
   if (!fallsBack(node)) return rebuilt;
   const wrap = (node.async ? v.fallbackAsync : v.fallback) as unknown as (
     schema: SchemaNode,

@@ -2,7 +2,7 @@
 import { lazyTarget, nodeOf, partsOf, type Schema, type SchemaNode } from "./schema.ts";
 
 /** The transformations that change nothing when they run again. */
-const REPEATABLE: ReadonlySet<string> = new Set(
+export const REPEATABLE: ReadonlySet<string> = new Set(
   "brand flavor normalize readonly to_lower_case to_upper_case trim trim_end trim_start".split(" "),
 );
 

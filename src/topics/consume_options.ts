@@ -4,6 +4,7 @@ import type { Log } from "../user_log.ts";
 import { checkOptions, type OptionNames, quote, readOptions } from "../options.ts";
 import type { TopicMessage } from "./message.ts";
 import type { LogRef } from "./store.ts";
+import type { StoredCheck } from "./stored_check.ts";
 
 /**
  * How often a message is tried.
@@ -186,6 +187,8 @@ export interface DeclaredConsumer {
   readonly log: LogRef;
   readonly isDurable: boolean;
   readonly options: ResolvedConsumeOptions;
+  /** Checks what is stored, if the schema of the topic may be newer. */
+  readonly check: StoredCheck | undefined;
   readonly handler: ConsumerHandler<unknown, object>;
 }
 

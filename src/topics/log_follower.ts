@@ -1,7 +1,7 @@
 /** Follows the log of a topic once for all who read it in this process. */
 import { nodeTimers } from "../runtime.ts";
 import { detached } from "../telemetry.ts";
-import { isSameIncarnation, type TopicMessage } from "./message.ts";
+import { isMisfit, isSameIncarnation, type TopicMessage, uniformRun } from "./message.ts";
 import type { LogSlice, TopicLog } from "./topic_log.ts";
 
 /** The most bytes of data of recent messages. A single larger message is kept, too. */
@@ -152,7 +152,10 @@ export class LogFollower<Data> {
     return this.#recent?.covers(id) ?? false;
   }
 
-  /** The recent messages after an id, the same list for all. Undefined if only the log has them. */
+  /**
+   * The recent messages after an id, the same list for all: the first ones that fit the schema of
+   * the topic, or the first ones that do not. Undefined if only the log has them.
+   */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
     const { age, now } = this.#options;
     if (age !== Infinity) this.#recent?.expire(now() - age);
@@ -226,8 +229,10 @@ export class LogFollower<Data> {
     const { end } = this;
     if (end !== undefined && end < slice.highWatermark) this.#isBehind = true;
     const messages = this.after(position);
-    if (!messages) this.#releaseSubscribers(position);
-    else if (messages.length > 0) this.#broadcast(messages);
+    const last = messages?.at(-1);
+    // What is missing for a subscriber is a matter of its reader.
+    if (!messages || isMisfit(last) || (last && last.id !== this.end)) this.#releaseSubscribers(position);
+    else if (last) this.#broadcast(messages);
     const waiting = this.#waiting;
     this.#waiting = new Set();
     for (const reader of waiting) reader.wake();
@@ -340,13 +345,16 @@ export class RecentMessages<Data> {
     this.#lists.clear();
   }
 
-  /** The messages after an id, the same list for all. Undefined if older ones were dropped. */
+  /**
+   * The first messages after an id that all fit the schema of the topic, or that all do not: the
+   * same list for all. Undefined if older ones were dropped.
+   */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
     if (!isSameIncarnation(id, this.#start) || id < this.#start) return undefined;
     const index = this.#indexAfter(id);
     const list = this.#lists.get(index);
     if (list) return list;
-    const messages = Object.freeze(this.#messages.slice(index));
+    const messages = uniformRun(Object.freeze(this.#messages.slice(index)));
     // Clients choose the ids that they resume after.
     if (this.#lists.size === MAX_LISTS) this.#lists.clear();
     this.#lists.set(index, messages);

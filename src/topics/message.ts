@@ -28,13 +28,15 @@ export interface TopicMessage<Data = unknown> {
  * - `epoch`: the id is of another incarnation of the topic, for example of a process that has
  *   ended.
  * - `ahead`: the id is later than the end of the topic, because its store was set back.
+ * - `schema`: the messages are kept, and do not fit the schema of the topic any more.
  *
  * @category Topics
  */
-export type GapReason = "retention" | "slow" | "epoch" | "ahead";
+export type GapReason = "retention" | "slow" | "epoch" | "ahead" | "schema";
 
 /**
- * Tells a reader that messages are missing. Reading goes on at the oldest message that is kept.
+ * Tells a reader that messages are missing. Reading goes on at the next message that is kept and
+ * fits the schema.
  *
  * @category Topics
  */
@@ -45,7 +47,7 @@ export interface TopicGap {
     readonly reason: GapReason;
     /** The id that the reader had come to. */
     readonly from: string;
-    /** The id of the next message; null when none is kept. */
+    /** The id of the next message; null when there is none yet. */
     readonly oldest: string | null;
   };
 }
@@ -75,19 +77,66 @@ export function toPosition(id: string): LogPosition {
   return { incarnation: id.slice(0, INCARNATION_LENGTH), cursor: id.slice(INCARNATION_LENGTH + 1) };
 }
 
+/** The position just before a message. */
+export function cursorBefore(cursor: Cursor): Cursor {
+  return (BigInt(`0x${cursor}`) - 1n).toString(16).padStart(cursor.length, "0");
+}
+
+/** The id of the position just before a message. */
+export function idBefore(id: string): string {
+  const { incarnation, cursor } = toPosition(id);
+  return toId(incarnation, cursorBefore(cursor));
+}
+
 /** Whether two ids are of one incarnation, so that they can be compared. */
 export function isSameIncarnation(id: string, other: string): boolean {
   return id.startsWith(other.slice(0, INCARNATION_LENGTH));
 }
 
-/** A message as readers get it. */
-export function decodeMessage<Data>(stored: StoredMessage, incarnation: string): TopicMessage<Data> {
+/**
+ * A message as readers get it.
+ *
+ * @param stored The message.
+ * @param incarnation The incarnation of its log.
+ * @param data Its data, if the schema of the topic has changed it.
+ */
+export function decodeMessage<Data>(
+  stored: StoredMessage,
+  incarnation: string,
+  data: unknown = JSON.parse(stored.data),
+): TopicMessage<Data> {
   return Object.freeze({
     id: toId(incarnation, stored.cursor),
     type: stored.type,
-    data: deepFreeze(JSON.parse(stored.data)),
+    data: deepFreeze(data as Data),
     time: new Date(stored.time),
   });
+}
+
+const misfits = new WeakSet<TopicMessage>();
+
+/** Marks a message whose data does not fit the schema of its topic. Readers get a gap instead. */
+export function markMisfit(message: TopicMessage): void {
+  misfits.add(message);
+}
+
+/** Whether the data of a message does not fit the schema of its topic. */
+export function isMisfit(message: TopicMessage | undefined): boolean {
+  return message !== undefined && misfits.has(message);
+}
+
+/**
+ * The first messages of a list from an index on that all fit the schema of their topic, or that all
+ * do not. It is the list itself where it begins with that and has no others.
+ */
+export function uniformRun<Data>(
+  messages: readonly TopicMessage<Data>[],
+  begin = 0,
+): readonly TopicMessage<Data>[] {
+  const isFirstMisfit = isMisfit(messages[begin]);
+  let end = begin + 1;
+  while (end < messages.length && isMisfit(messages[end]) === isFirstMisfit) end++;
+  return begin === 0 && end >= messages.length ? messages : Object.freeze(messages.slice(begin, end));
 }
 
 function deepFreeze<Value>(value: Value): Value {

@@ -1,7 +1,7 @@
 /** One position in a topic, from which a subscription reads on. */
 import type { Broadcaster, LiveReader, LogFollower } from "./log_follower.ts";
-import { type GapReason, isSameIncarnation, type TopicEntry, type TopicMessage } from "./message.ts";
-import type { TopicBounds } from "./topic_log.ts";
+import { type GapReason, isMisfit, isSameIncarnation, type TopicEntry, type TopicGap, uniformRun } from "./message.ts";
+import type { LogSlice, TopicBounds } from "./topic_log.ts";
 
 /** What one read gives: messages, oldest first, or a gap alone. */
 export type Batch<Data> = readonly TopicEntry<Data>[];
@@ -216,8 +216,11 @@ export class SubscriptionReader<Data> implements LiveReader {
     const position = this.#position;
     if (typeof position !== "string") return undefined;
     this.#isVerified ||= this.#follower.covers(position);
-    const batch = this.#isVerified ? this.#follower.after(position) : undefined;
-    return batch && { batch, position: batch.at(-1)?.id ?? position };
+    const messages = this.#isVerified ? this.#follower.after(position) : undefined;
+    if (!messages) return undefined;
+    const last = messages.at(-1)?.id ?? position;
+    if (!isMisfit(messages[0])) return { batch: messages, position: last };
+    return { batch: [schemaGap(position, this.#follower.after(last)?.[0]?.id)], position: last };
   }
 
   async #fetch(): Promise<void> {
@@ -240,31 +243,73 @@ export class SubscriptionReader<Data> implements LiveReader {
     const slice = await this.#follower.read(position);
     const reason = gapReasonOf(position, slice, this.#gapReason);
     this.#isVerified = true;
-    if (reason === undefined) return slice.messages.length > 0 ? [toPositioned(slice.messages)] : [];
+    if (reason === undefined) return await this.#toBatches(position, slice);
     const oldest = await this.#follower.read(slice.lowWatermark);
-    const { lowWatermark, messages } = oldest;
+    const { lowWatermark } = oldest;
     // A store may learn only by a read beyond the low watermark that some messages are too old.
     const isBefore = isSameIncarnation(lowWatermark, slice.lowWatermark) && lowWatermark < slice.lowWatermark;
+    const next = isBefore ? slice.lowWatermark : lowWatermark;
+    // The messages are kept with the gap. A reader that is slower than retention still gets some
+    // messages so.
+    const batches = await this.#toBatches(next, oldest);
     const gap = {
       reason: gapReasonOf(position, oldest, reason) ?? reason,
       from: position,
-      oldest: messages[0]?.id ?? null,
+      oldest: oldestOf(batches[0]),
     };
-    // The messages are kept with the gap. A reader that is slower than retention still gets some
-    // messages so.
-    return [
-      { batch: [{ gap }], position: isBefore ? slice.lowWatermark : lowWatermark },
-      ...messages.length > 0 ? [toPositioned(messages)] : [],
-    ];
+    return [{ batch: [{ gap }], position: next }, ...batches];
   }
+
+  /**
+   * The batches of what was read after a position. Messages that do not fit the schema of the topic
+   * become one gap, however many they are: for its end, the log is read on.
+   */
+  async #toBatches(position: string, { messages, highWatermark }: LogSlice<Data>): Promise<PositionedBatch<Data>[]> {
+    const batches: PositionedBatch<Data>[] = [];
+    for (let from = position, begin = 0; begin < messages.length;) {
+      const run = uniformRun(messages, begin);
+      begin += run.length;
+      const last = run.at(-1)!.id;
+      if (!isMisfit(run[0])) batches.push({ batch: run, position: last });
+      else if (begin < messages.length) batches.push({ batch: [schemaGap(from, messages[begin]!.id)], position: last });
+      else batches.push(...await this.#readPastMisfits(from, last, highWatermark));
+      from = last;
+    }
+    return batches;
+  }
+
+  /** Reads on until a message fits the schema, and gives the gap before it, and what follows. */
+  async #readPastMisfits(from: string, last: string, end: string): Promise<PositionedBatch<Data>[]> {
+    while (last < end && !this.#outcome) {
+      const slice = await this.#follower.read(last);
+      // What is missing besides shows at the next read.
+      if (slice.messages.length === 0 || gapReasonOf(last, slice, "slow")) break;
+      const run = uniformRun(slice.messages);
+      if (!isMisfit(run[0])) {
+        const gap = { batch: [schemaGap(from, run[0]!.id)], position: last };
+        return [gap, { batch: run, position: run.at(-1)!.id }];
+      }
+      last = run.at(-1)!.id;
+      end = slice.highWatermark;
+      const next = slice.messages[run.length];
+      if (next) return [{ batch: [schemaGap(from, next.id)], position: last }];
+    }
+    return [{ batch: [schemaGap(from, undefined)], position: last }];
+  }
+}
+
+function oldestOf(first: PositionedBatch<unknown> | undefined): string | null {
+  const entry = first?.batch[0];
+  if (entry === undefined) return null;
+  return "gap" in entry ? entry.gap.oldest : entry.id;
+}
+
+function schemaGap(from: string, oldest: string | undefined): TopicGap {
+  return { gap: { reason: "schema", from, oldest: oldest ?? null } };
 }
 
 function settle<Data>(receiver: BatchReceiver<Data>, outcome: Promise<undefined>): void {
   outcome.then((batch) => receiver.receive(batch), (error) => receiver.fail(error));
-}
-
-function toPositioned<Data>(batch: readonly TopicMessage<Data>[]): PositionedBatch<Data> {
-  return { batch, position: batch.at(-1)!.id };
 }
 
 /**

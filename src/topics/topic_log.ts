@@ -1,6 +1,7 @@
 /** Reads the log of a topic in terms of the ids and messages that readers see. */
-import { decodeMessage, toId, type TopicMessage, toPosition } from "./message.ts";
-import type { LogBounds, LogRef, ReadLimits, TopicStore } from "./store.ts";
+import { decodeMessage, markMisfit, toId, type TopicMessage, toPosition } from "./message.ts";
+import type { LogBounds, LogRef, ReadLimits, StoredMessage, TopicStore } from "./store.ts";
+import type { CheckedData, StoredCheck } from "./stored_check.ts";
 import type { TopicSpans } from "./topic_spans.ts";
 
 /** How much is read at once. A slow reader holds this much in memory at most. */
@@ -16,7 +17,7 @@ export interface TopicBounds {
 
 /** A part of a topic, and the bounds of the topic at the same moment. */
 export interface LogSlice<Data> extends TopicBounds {
-  /** Messages in order, without a hole. */
+  /** Messages in order, without a hole; also those that do not fit the schema of the topic. */
   readonly messages: readonly TopicMessage<Data>[];
   /** The bytes of data of each message. */
   readonly sizes: readonly number[];
@@ -26,6 +27,7 @@ export class TopicLog<Data> {
   readonly #store: () => TopicStore;
   readonly #log: LogRef;
   readonly #spans: TopicSpans | undefined;
+  readonly #check: StoredCheck | undefined;
   /** Reads in progress, by the id that they read after. */
   readonly #shared = new Map<string, Promise<LogSlice<Data>>>();
 
@@ -35,11 +37,13 @@ export class TopicLog<Data> {
    * @param store Gives the store; after a stop of the application, another one.
    * @param log The log to read.
    * @param spans Notes what is read; none where OpenTelemetry is off.
+   * @param check Checks what is read, if its schema may be newer.
    */
-  constructor(store: () => TopicStore, log: LogRef, spans?: TopicSpans) {
+  constructor(store: () => TopicStore, log: LogRef, spans?: TopicSpans, check?: StoredCheck) {
     this.#store = store;
     this.#log = log;
     this.#spans = spans;
+    this.#check = check;
   }
 
   async bounds(): Promise<TopicBounds> {
@@ -81,9 +85,30 @@ export class TopicLog<Data> {
     if (begin !== undefined) this.#spans?.noteReceived(messages, begin);
     return {
       ...toBounds(bounds),
-      messages: Object.freeze(messages.map((message) => decodeMessage<Data>(message, bounds.incarnation))),
+      messages: Object.freeze(await this.#decode(messages, bounds.incarnation)),
       sizes: messages.map(({ bytes }) => bytes),
     };
+  }
+
+  async #decode(messages: readonly StoredMessage[], incarnation: string): Promise<TopicMessage<Data>[]> {
+    const check = this.#check;
+    if (!check) return messages.map((message) => decodeMessage<Data>(message, incarnation));
+    const results = messages.map(({ data }) => check.check(JSON.parse(data)));
+    const checked = check.isAsync ? await Promise.all(results) : results as CheckedData[];
+    let misfits = 0;
+    let last: TopicMessage | undefined;
+    let fault = "";
+    const decoded = messages.map((message, index) => {
+      const result = checked[index]!;
+      if (result.fault === undefined) return decodeMessage<Data>(message, incarnation, result.data);
+      misfits++;
+      fault = result.fault;
+      last = decodeMessage<Data>(message, incarnation);
+      markMisfit(last);
+      return last as TopicMessage<Data>;
+    });
+    if (last) check.note(misfits, last.id, fault);
+    return decoded;
   }
 }
 

@@ -12,6 +12,7 @@ import { LogFollower } from "./log_follower.ts";
 import { isSameIncarnation } from "./message.ts";
 import { type PublishedMessage, Publisher, type PublishResult } from "./publisher.ts";
 import type { LogRef, TopicStore } from "./store.ts";
+import { StoredCheck } from "./stored_check.ts";
 import { checkId, type SubscribeOptions, Subscription } from "./subscription.ts";
 import { SubscriptionReader } from "./subscription_reader.ts";
 import { TopicLog } from "./topic_log.ts";
@@ -42,6 +43,7 @@ export class TopicRuntime<Data> {
   readonly #ref: LogRef;
   readonly #log: TopicLog<Data>;
   readonly #spans: TopicSpans | undefined;
+  readonly #check: StoredCheck | undefined;
   #follower: LogFollower<Data> | undefined;
   /**
    * Settles when the start positions of all subscriptions so far are known. Publishing waits for
@@ -64,7 +66,10 @@ export class TopicRuntime<Data> {
     const log = this.#ref = { name, policy: options.policy };
     const store = () => context.store(options.isDurable);
     this.#spans = tracing && new TopicSpans(tracing, log, isTransient);
-    this.#log = new TopicLog(store, log, this.#spans);
+    const { schema, isDurable } = options;
+    // What is in memory was published by this process.
+    this.#check = schema && isDurable ? new StoredCheck(schema, name) : undefined;
+    this.#log = new TopicLog(store, log, this.#spans, this.#check);
     this.publisher = new Publisher({ store, log, ready: () => this.#resolvingStarts, now: context.now });
   }
 
@@ -100,6 +105,7 @@ export class TopicRuntime<Data> {
       log: this.#ref,
       isDurable: this.options.isDurable,
       options: resolved,
+      check: this.#check,
       // It gets the messages of this topic, and its application.
       handler: handler as unknown as DeclaredConsumer["handler"],
     });

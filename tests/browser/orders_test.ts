@@ -233,6 +233,7 @@ const SHOWN: Readonly<Record<GapReason, string[]>> = {
   slow: ["Tea", "Milk", NOTE, "Bread"],
   epoch: [NOTE, "Bread"],
   ahead: [NOTE, "Bread"],
+  schema: ["Tea", "Milk", NOTE, "Bread"],
 };
 
 for (const [reason, shown] of Object.entries(SHOWN)) {

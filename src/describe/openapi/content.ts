@@ -69,7 +69,8 @@ export const EVENT_FIELDS: Readonly<Record<"id" | "event" | "retry", JsonSchema>
   id: { type: "string", description: "What a client resumes after, as `Last-Event-ID`." },
   event: {
     type: "string",
-    description: "The name of the event; without one it is `message`. `webfw.gap` says that messages are missing.",
+    description:
+      "The name of the event; without one it is `message`. `webfw.gap` says that messages are missing, with `reason`, `from` and `oldest` as data.",
   },
   retry: {
     type: "integer",

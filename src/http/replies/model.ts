@@ -30,8 +30,10 @@ export function reducerTo(model: Schema, route: string, value = "the result"): R
   };
 }
 
-/** The error for a result that does not match the model: a mistake of the application. */
+/** A value that does not match its model: a mistake of the application. */
+export class ModelError extends TypeError {}
+
 function misfit(route: string, what: string, issues: readonly SchemaIssue[]): Error {
   const faults = summarizeIssues(issues, what);
-  return new TypeError(`Cannot reply to ${route}: ${what} does not fit the response model, ${faults}`);
+  return new ModelError(`Cannot reply to ${route}: ${what} does not fit the response model, ${faults}`);
 }

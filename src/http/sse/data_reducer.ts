@@ -1,13 +1,19 @@
 /** Reduces the data of events to the schema that a route declares for it. */
 import type { Schema } from "../../schema/schema.ts";
 import { givesWhatItTakes } from "../../schema/repeatable.ts";
+import type { TopicMessage } from "../../topics/message.ts";
+import { MisfitLog } from "../../topics/misfit_log.ts";
 import { schemaOf, type Subscription } from "../../topics/subscription.ts";
 import { mapValues } from "../mapped_values.ts";
-import type { Reduce } from "../replies/model.ts";
+import { ModelError, type Reduce } from "../replies/model.ts";
 import { isEvent } from "./sse.ts";
 
 /** What messages call the data of an item that is an event. */
 const DATA = "the `data` of the event";
+const LOGGED = "Messages of a topic do not fit the events that the route declares: readers get a gap";
+
+/** Stands for the data of a message that is left out. */
+export const MISFIT: unique symbol = Symbol("misfit");
 
 /** What a route declares for the data of its events. */
 export class DataReducer {
@@ -17,6 +23,7 @@ export class DataReducer {
   readonly isAsync: boolean;
   readonly #schema: Schema;
   readonly #isRepeatable: boolean;
+  readonly #log = new MisfitLog("error", LOGGED);
 
   constructor(schema: Schema, reduce: Reduce) {
     this.reduce = reduce;
@@ -31,6 +38,25 @@ export class DataReducer {
    */
   reducesMessagesOf(subscription: Subscription): boolean {
     return this.#isRepeatable || schemaOf(subscription) !== this.#schema;
+  }
+
+  /**
+   * Reduces the data of a message. It gives {@linkcode MISFIT} where the data does not fit: a client
+   * would come back to the same message for ever.
+   */
+  reduceMessage(message: TopicMessage): unknown {
+    try {
+      const data = this.reduce(message.data);
+      return data instanceof Promise ? data.catch((error) => this.#leaveOut(message, error)) : data;
+    } catch (error) {
+      return this.#leaveOut(message, error);
+    }
+  }
+
+  #leaveOut({ id }: TopicMessage, error: unknown): typeof MISFIT {
+    if (!(error instanceof ModelError)) throw error;
+    this.#log.note(1, { message_id: id, error: error.message });
+    return MISFIT;
   }
 
   /** Reduces what an application's iterable gives: data, or events with data. */

@@ -1,13 +1,13 @@
 /** Topics as streams of events that a client can resume. */
 import { HTTPError } from "../../errors.ts";
-import type { TopicEntry, TopicGap, TopicMessage } from "../../topics/message.ts";
+import { idBefore, type TopicEntry, type TopicGap, type TopicMessage } from "../../topics/message.ts";
 import type { Broadcaster } from "../../topics/log_follower.ts";
 import { checkId, readerOf, type Subscription } from "../../topics/subscription.ts";
 import { nodeTimers } from "../../runtime.ts";
 import type { BatchReceiver, SubscriptionReader } from "../../topics/subscription_reader.ts";
 import type { Chunk, PullSink, PullSource } from "../pull_stream.ts";
 import { encodeData, formatEvent, toChunk } from "./event.ts";
-import type { DataReducer } from "./data_reducer.ts";
+import { type DataReducer, MISFIT } from "./data_reducer.ts";
 import type { DataEncoding, EventStreamParts } from "./sse.ts";
 
 /** The name of the event that reports missing messages. */
@@ -141,6 +141,8 @@ class MergedTopic {
   readonly label: string;
   /** Reduces the data of its messages. */
   readonly reducer: DataReducer | undefined;
+  /** The name in gaps; undefined if there are no others. */
+  readonly name: string | undefined;
   /** The id of the last message that the client got. Undefined where the topic ended before. */
   cursor: string | undefined;
   /** A batch that was read while the client got one of another topic. */
@@ -151,6 +153,7 @@ class MergedTopic {
   constructor(subscription: Subscription, { map, reducer }: TopicEventOptions, isOnly: boolean) {
     this.subscription = subscription;
     this.reducer = map ? reducer : necessary(reducer, subscription);
+    this.name = isOnly ? undefined : subscription.topic.name;
     this.label = isOnly ? "" : `${encodeURIComponent(subscription.topic.name)}=`;
   }
 }
@@ -255,13 +258,13 @@ export class ReaderSource implements PullSource {
     const last = batch.at(-1)!;
     if ("gap" in last) {
       topic.cursor = readerOf(subscription).currentPosition ?? topic.cursor;
-      return gapChunk(last, toEventId(this.#topics), this.#topics.length > 1 ? subscription.topic.name : undefined);
+      return gapChunk(last, toEventId(this.#topics), topic.name);
     }
     const index = this.#topics.indexOf(topic);
     const prefix = [...toIdParts(this.#topics.slice(0, index)), label].join(",");
     const suffix = ["", ...toIdParts(this.#topics.slice(index + 1))].join(",");
     const { encode, filter, map } = this.#options;
-    const format: BatchFormat = { encode, prefix, suffix, reducer };
+    const format: BatchFormat = { encode, prefix, suffix, reducer, topic: topic.name };
     const messages = batch as readonly TopicMessage[];
     if (filter || map) return this.#toReaderChunk(topic, messages, format);
     const chunk = batchChunk(messages, format);
@@ -279,15 +282,23 @@ export class ReaderSource implements PullSource {
   ): Promise<Chunk | undefined> {
     let events = "";
     let { cursor } = topic;
+    /** The position before messages that are left out; undefined where none are. */
+    let missing: string | undefined;
     try {
       for (const [index, message] of batch.entries()) {
         if (this.#isClosed) return undefined;
-        const event = this.#toReaderEvent(message, topic, format);
-        events += typeof event === "string" ? event : await event;
+        const pending = this.#toReaderEvent(message, topic, format);
+        const event = isPromise(pending) ? await pending : pending;
+        if (event === MISFIT) missing ??= cursor ?? idBefore(message.id);
+        else if (event !== "") {
+          if (missing !== undefined) events += gapText(missing, message.id, cursor!, format);
+          missing = undefined;
+          events += event;
+        }
         cursor = message.id;
         // Heartbeats move the client's place while nothing passes, however long the filter takes.
-        if (events === "") topic.cursor = cursor;
-        else if (typeof event !== "string" && message !== batch.at(-1)) {
+        if (events === "" && missing === undefined) topic.cursor = cursor;
+        else if (isPromise(pending) && message !== batch.at(-1)) {
           // What has passed does not wait until the others were asked for.
           topic.batch = batch.slice(index + 1);
           break;
@@ -296,6 +307,7 @@ export class ReaderSource implements PullSource {
     } catch (error) {
       this.#failure = { error };
     }
+    if (missing !== undefined) events += gapText(missing, null, cursor!, format);
     topic.cursor = cursor;
     if (events !== "") return toChunk(events);
     // Other work comes in between, though a store in memory gives all messages of a topic at once.
@@ -304,18 +316,21 @@ export class ReaderSource implements PullSource {
   }
 
   /** One message as an event; empty if it does not pass. */
-  #toReaderEvent(message: TopicMessage, topic: MergedTopic, format: BatchFormat): string | Promise<string> {
+  #toReaderEvent(message: TopicMessage, { subscription, reducer }: MergedTopic, format: BatchFormat): ReaderEvent {
     const { filter, map } = this.#options;
-    const { name } = topic.subscription.topic;
+    const { name } = subscription.topic;
     const passes = filter ? filter(message, name) : true;
-    const toEvent = (data: unknown) => toEventText(message, data, format);
+    const toEvent = (data: unknown) => data === MISFIT ? MISFIT : toEventText(message, data, format);
     const toData = () => {
-      const data = map ? map(message, name) : message.data;
-      return then(data, (data) => topic.reducer ? topic.reducer.reduce(data) : data);
+      if (!map) return reducer ? reducer.reduceMessage(message) : message.data;
+      return then(map(message, name), (data) => reducer ? reducer.reduce(data) : data);
     };
-    return then(passes, (passes) => passes ? then(toData(), toEvent) : "");
+    return then<unknown, string | typeof MISFIT>(passes, (passes) => passes ? then(toData(), toEvent) : "");
   }
 }
+
+/** The text of an event for one reader, or that the message is left out. */
+type ReaderEvent = string | typeof MISFIT | Promise<string | typeof MISFIT>;
 
 /** Goes on at once with a value, and later with a promise: one for each message costs much. */
 function then<Value, Result>(
@@ -384,6 +399,8 @@ interface BatchFormat {
   readonly suffix: string;
   /** Reduces the data. */
   readonly reducer: DataReducer | undefined;
+  /** The name of the topic in gaps; undefined if there are no others. */
+  readonly topic?: string | undefined;
 }
 
 /** The broadcasters of streams of one topic. */
@@ -427,7 +444,7 @@ function batchChunk(batch: readonly TopicMessage[], format: BatchFormat): Chunk 
   const shared = encoded && isSameFormat(encoded.format, format) ? encoded.chunk.deref() : undefined;
   if (shared) return shared;
   const { reducer } = format;
-  const reduced = reducer ? batch.map(({ data }) => reducer.reduce(data)) : undefined;
+  const reduced = reducer ? batch.map((message) => reducer.reduceMessage(message)) : undefined;
   const chunk = reducer?.isAsync
     ? Promise.all(reduced!).then((data) => encodeBatch(batch, data, format))
     : encodeBatch(batch, reduced, format);
@@ -441,10 +458,24 @@ function encodeBatch(
   reduced: readonly unknown[] | undefined,
   format: BatchFormat,
 ): Chunk {
+  if (!reduced) return toChunk(batch.reduce((text, message) => text + toEventText(message, message.data, format), ""));
   let events = "";
-  let index = 0;
-  for (const message of batch) events += toEventText(message, reduced ? reduced[index++] : message.data, format);
+  for (let index = 0; index < batch.length; index++) {
+    const begin = index;
+    while (index < batch.length && reduced[index] === MISFIT) index++;
+    const message = batch[index];
+    if (index > begin) {
+      const from = batch[begin - 1]?.id ?? idBefore(batch[begin]!.id);
+      events += gapText(from, message?.id ?? null, batch[index - 1]!.id, format);
+    }
+    if (message) events += toEventText(message, reduced[index], format);
+  }
   return toChunk(events);
+}
+
+/** Writes a gap in place of messages that do not fit what the route declares. */
+function gapText(from: string, oldest: string | null, last: string, { prefix, suffix, topic }: BatchFormat): string {
+  return formatGap({ reason: "schema", from, oldest }, prefix + last + suffix, topic);
 }
 
 /** Writes a message as an event, with other data perhaps. */
@@ -458,9 +489,13 @@ function isSameFormat(one: BatchFormat, other: BatchFormat): boolean {
 }
 
 /** The event that reports missing messages, with the name of the topic in a stream of several. */
-function gapChunk({ gap }: TopicGap, id: string, topic?: string): Chunk {
+function formatGap(gap: TopicGap["gap"], id: string, topic: string | undefined): string {
   const data = JSON.stringify(topic === undefined ? gap : { ...gap, topic });
-  return toChunk(formatEvent({ event: GAP_EVENT, id, data }));
+  return formatEvent({ event: GAP_EVENT, id, data });
+}
+
+function gapChunk({ gap }: TopicGap, id: string, topic?: string): Chunk {
+  return toChunk(formatGap(gap, id, topic));
 }
 
 /** A heartbeat with the id again, for a client that has received nothing else. */

@@ -1,0 +1,80 @@
+/** The schema of what a schema gives, as JSON keeps it: with it, kept results can be checked again. */
+import * as v from "valibot";
+import { keepFallback, mapSchema } from "./map_schema.ts";
+import { REPEATABLE } from "./repeatable.ts";
+import { type Dataset, type PipeAction, runSchema, type SchemaNode } from "./schema.ts";
+
+/** Kinds whose keys may be absent from an object. */
+const OPTIONAL: ReadonlySet<string> = new Set(["optional", "exact_optional", "nullish"]);
+
+/** Kinds that take `undefined`. */
+const VOID: ReadonlySet<string> = new Set(["any", "unknown", "undefined", "undefinedable", "void"]);
+
+/** Takes the result of a transformation, which has no schema. It must be there. */
+const PRESENT = v.custom((value) => value !== undefined) as unknown as SchemaNode;
+
+type Step = SchemaNode | PipeAction;
+type Build = (...parts: readonly unknown[]) => SchemaNode;
+
+const outputs = new WeakMap<SchemaNode, SchemaNode>();
+
+/**
+ * Derives the schema of the results of a schema. It is the same object if the schema takes them
+ * again.
+ *
+ * What a transformation makes has no schema, so it is only checked to be there, unless a schema
+ * follows in the pipe. Async checks are left out: they depend on more than the value.
+ */
+export function outputSchema(node: SchemaNode): SchemaNode {
+  let output = outputs.get(node);
+  if (!output) outputs.set(node, output = derive(node));
+  return output;
+}
+
+function derive(node: SchemaNode): SchemaNode {
+  if (node.pipe) return derivePipe(node, node.pipe);
+  const map = node.entries ? (part: SchemaNode) => toEntry(outputSchema(part)) : outputSchema;
+  const options = node.type === "variant" ? (node.options as readonly SchemaNode[]).map(outputSchema) : [];
+  // A variant looks for its key in the entries of each option.
+  if (options.some(({ entries, type }) => !entries && type !== "variant")) return toUnion(options, node.async);
+  const mapped = mapSchema(node, map);
+  if (mapped === node || node.wrapped === undefined || node.default === undefined) return mapped;
+  // The default is input, and the wrapped schema takes output now.
+  return node.async ? mapped.reference(mapped.wrapped) : mapped.reference(mapped.wrapped, () => defaultOutput(node));
+}
+
+function defaultOutput(node: SchemaNode): unknown {
+  return (runSchema(node, node.type === "nullable" ? null : undefined) as Dataset).value;
+}
+
+function toUnion(options: readonly SchemaNode[], isAsync: boolean): SchemaNode {
+  return ((isAsync ? v.unionAsync : v.union) as unknown as Build)(options);
+}
+
+/** JSON drops a key whose value is undefined. */
+function toEntry(node: SchemaNode): SchemaNode {
+  if (OPTIONAL.has(node.type) || !takesUndefined(node)) return node;
+  return ((node.async ? v.optionalAsync : v.optional) as unknown as Build)(node);
+}
+
+function takesUndefined({ type, wrapped, options }: SchemaNode): boolean {
+  if (type === "union") return (options as readonly SchemaNode[]).some(takesUndefined);
+  return VOID.has(type) || (type === "nullable" && takesUndefined(wrapped!));
+}
+
+function derivePipe(node: SchemaNode, pipe: readonly Step[]): SchemaNode {
+  const mapped = pipe.map((step) => isSchemaStep(step) && step !== node ? outputSchema(step) : step);
+  const changed = pipe.findLastIndex((step, index) => {
+    return mapped[index] !== step || (step.kind === "transformation" && !REPEATABLE.has(step.type));
+  });
+  const begin = changed < 0 ? 0 : mapped.findIndex((step, index) => index >= changed && step.kind === "schema");
+  if (begin < 0) return PRESENT;
+  const steps = mapped.slice(begin).filter((step) => step.kind === "schema" || !("async" in step && step.async));
+  if (steps.length === pipe.length && steps.every((step, index) => step === pipe[index])) return node;
+  const isAsync = steps.some((step) => "async" in step && step.async === true);
+  return keepFallback(node, ((isAsync ? v.pipeAsync : v.pipe) as unknown as Build)(...steps));
+}
+
+function isSchemaStep(step: Step): step is SchemaNode {
+  return step.kind === "schema";
+}
