@@ -1,4 +1,5 @@
 /** Reads the log ahead of what is claimed, and messages that are held by themselves. */
+import { OrderedMap } from "../ordered_map.ts";
 import { cursorBefore } from "../topics/message.ts";
 import type { Cursor, LogBounds, LogPage, LogRef, ReadLimits, StoredMessage, TopicStore } from "../topics/store.ts";
 import type { CheckedData } from "../topics/stored_check.ts";
@@ -38,7 +39,7 @@ export class LogWindow {
   #low: Cursor = "";
   #mayHaveMore = true;
   #reading: Promise<void> | undefined;
-  readonly #kept = new Map<Cursor, ReadMessage>();
+  readonly #kept = new OrderedMap<Cursor, ReadMessage>();
   /** The results of an async check. */
   readonly #checked = new WeakMap<StoredMessage, CheckedData>();
   #keptBytes = 0;
@@ -129,10 +130,7 @@ export class LogWindow {
     this.#forget(message.cursor);
     this.#kept.set(message.cursor, message);
     this.#keptBytes += message.bytes;
-    for (const cursor of this.#kept.keys()) {
-      if (this.#kept.size <= MAX_KEPT && this.#keptBytes <= MAX_KEPT_BYTES) return;
-      this.#forget(cursor);
-    }
+    while (this.#kept.size > MAX_KEPT || this.#keptBytes > MAX_KEPT_BYTES) this.#forget(this.#kept.oldest!.key);
   }
 
   /** Whether a message is in memory. */

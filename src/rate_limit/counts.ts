@@ -1,4 +1,5 @@
 /** What counts requests, and the counts in memory. */
+import { OrderedMap } from "../ordered_map.ts";
 
 /** What a request is counted against. */
 export interface CountedLimit {
@@ -28,42 +29,16 @@ export const MAX_CALLERS = 100_000;
 
 /** The requests of a caller since its time began. */
 interface Window {
-  readonly caller: string;
   /** The end of the time, as `performance.now()`. */
   readonly ends: number;
   count: number;
-  /** The window that began next. */
-  next: Window | undefined;
 }
 
 /**
- * The windows of a limit. They are all equally long, so a queue holds them in the order in which
- * they end. A timer for each would cost more than the request.
+ * The windows of a limit by their callers. They are all equally long, so they are in the order in
+ * which they end. A timer for each would cost more than the request.
  */
-class Windows {
-  first: Window | undefined;
-  #last: Window | undefined;
-  readonly #byCaller = new Map<string, Window>();
-
-  find(caller: string): Window | undefined {
-    return this.#byCaller.get(caller);
-  }
-
-  add(window: Window): void {
-    if (this.#last) this.#last.next = window;
-    else this.first = window;
-    this.#last = window;
-    this.#byCaller.set(window.caller, window);
-  }
-
-  dropFirst(): void {
-    const { first } = this;
-    if (!first) return;
-    this.#byCaller.delete(first.caller);
-    this.first = first.next;
-    if (!this.first) this.#last = undefined;
-  }
-}
+type Windows = OrderedMap<string, Window>;
 
 /**
  * Counts in the memory of this process. For one caller too many, the one is given up whose time
@@ -90,12 +65,12 @@ export class MemoryCounts implements Counts {
 
   count({ number, limit, perMs }: CountedLimit, caller: string): Count {
     const now = performance.now();
-    const windows = this.#limits[number] ??= new Windows();
-    while (windows.first && windows.first.ends <= now) this.#drop(windows);
-    let window = windows.find(caller);
+    const windows = this.#limits[number] ??= new OrderedMap();
+    while (windows.oldest && windows.oldest.value.ends <= now) this.#drop(windows);
+    let window = windows.get(caller);
     if (!window) {
       if (this.#callers >= this.#maxCallers) this.#makeRoom();
-      windows.add(window = { caller, ends: now + perMs, count: 0, next: undefined });
+      windows.set(caller, window = { ends: now + perMs, count: 0 });
       this.#callers++;
     }
     const isRefused = window.count >= limit;
@@ -106,13 +81,14 @@ export class MemoryCounts implements Counts {
   #makeRoom(): void {
     let earliest: Windows | undefined;
     for (const windows of this.#limits) {
-      if (windows?.first && windows.first.ends < (earliest?.first?.ends ?? Infinity)) earliest = windows;
+      const { value } = windows?.oldest ?? {};
+      if (value && value.ends < (earliest?.oldest?.value.ends ?? Infinity)) earliest = windows;
     }
     if (earliest) this.#drop(earliest);
   }
 
   #drop(windows: Windows): void {
-    windows.dropFirst();
+    windows.shrink(windows.size - 1);
     this.#callers--;
   }
 }

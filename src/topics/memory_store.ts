@@ -1,4 +1,5 @@
 /** Topics in the memory of the process. */
+import { OrderedMap } from "../ordered_map.ts";
 import type { MemoryRecords } from "../records/memory_records.ts";
 import type { RecordStore } from "../records/store.ts";
 import {
@@ -60,8 +61,8 @@ export class MemoryStore implements TopicStore {
   readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
   readonly #maxBytes: number;
   readonly #now: () => number;
-  /** By name. The most recently appended is the last. */
-  readonly #logs = new Map<string, MemoryLog>();
+  /** By name. The most recently appended is the newest. */
+  readonly #logs = new OrderedMap<string, MemoryLog>();
   readonly #watchers = new Map<string, Set<() => void>>();
   #bytes = 0;
   #sweepTimer: ReturnType<typeof setTimeout> | undefined;
@@ -81,7 +82,6 @@ export class MemoryStore implements TopicStore {
   /** Appends messages at once: no failure leaves a part of them, and a signal has no effect. */
   async append(ref: LogRef, messages: readonly NewMessage[], options: AppendOptions = {}): Promise<AppendResult> {
     const result = this.#use(ref, (log) => {
-      this.#logs.delete(ref.name);
       this.#logs.set(ref.name, log);
       if (log.hasAge) this.#sweepTimer ??= this.#scheduleSweep();
       return log.append(messages, options);
@@ -160,7 +160,7 @@ export class MemoryStore implements TopicStore {
   /** Frees the memory of topics that nobody uses. A read removes what is too old by itself. */
   #sweep(): void {
     let hasMessages = false;
-    for (const log of this.#logs.values()) {
+    for (const [, log] of this.#logs) {
       if (!log.hasAge) continue;
       this.#bytes -= log.size;
       log.trim();
@@ -192,7 +192,7 @@ class MemoryLog {
   #dataBytes = 0;
   #idBytes = 0;
   #newestTime = 0;
-  readonly #ids = new Map<string, RememberedId>();
+  readonly #ids = new OrderedMap<string, RememberedId>();
 
   constructor(policy: LogPolicy, now: () => number) {
     this.#policy = policy;

@@ -1,4 +1,5 @@
 /** Publishes the messages of one topic in the order of the calls, one append at a time. */
+import { OrderedMap } from "../ordered_map.ts";
 import { countBytes } from "../json_data.ts";
 import { presentContext } from "../telemetry.ts";
 import { toId } from "./message.ts";
@@ -47,7 +48,7 @@ export class Publisher {
   readonly #store: () => TopicStore;
   readonly #log: LogRef;
   readonly #ready: () => Promise<void> | undefined;
-  readonly #queue = new Set<PendingMessage>();
+  readonly #queue = new OrderedMap<PendingMessage, true>();
   readonly #session: ProducerSession;
   #queuedBytes = 0;
   #newestId: string | undefined;
@@ -79,7 +80,7 @@ export class Publisher {
 
   /** Stops waiting for the store. All publishes reject; what was sent may still be stored. */
   abandon(cause: unknown): void {
-    for (const pending of this.#queue) this.#drop(pending, cause);
+    for (const [pending] of this.#queue) this.#drop(pending, cause);
     this.#stopWaiting(cause);
   }
 
@@ -101,7 +102,7 @@ export class Publisher {
     this.#checkSize(message);
     const pending = new PendingMessage(message, signal, this.#log.name, () => this.#dequeue(pending));
     pending.waitFor(this.#ready());
-    this.#queue.add(pending);
+    this.#queue.set(pending, true);
     this.#queuedBytes += queuedBytesOf(message);
     this.#draining ??= this.#drain();
     return pending.result;
@@ -111,7 +112,7 @@ export class Publisher {
     // Messages that are published at the same moment share an append.
     await Promise.resolve();
     for (;;) {
-      const [first] = this.#queue;
+      const first = this.#queue.oldest?.key;
       if (!first) break;
       // Only what the first one waits for: later messages could prolong this wait without end.
       if (first.blocker) await this.#wait(first.blocker).catch(() => {});
@@ -159,7 +160,7 @@ export class Publisher {
   /** Fails what has been queued for too long. Otherwise each batch would wait once more. */
   #failOverdue(cause: unknown): void {
     const latest = performance.now() - STORE_TIMEOUT;
-    for (const pending of this.#queue) {
+    for (const [pending] of this.#queue) {
       // The queue is in the order of the calls.
       if (pending.begin > latest) return;
       this.#drop(pending, cause);
@@ -174,7 +175,7 @@ export class Publisher {
   #takeBatch({ maxBatchMessages, maxBatchBytes }: StoreCapabilities): readonly PendingMessage[] {
     const batch: PendingMessage[] = [];
     let batchBytes = 0;
-    for (const pending of this.#queue) {
+    for (const [pending] of this.#queue) {
       if (pending.blocker) break;
       const { type, bytes } = pending.message;
       batchBytes += bytes + countBytes(type ?? "");

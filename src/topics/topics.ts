@@ -1,6 +1,7 @@
 /** The topics of an application, by name. */
 import { RouteError } from "../errors.ts";
 import { nearest, quote } from "../options.ts";
+import { OrderedMap } from "../ordered_map.ts";
 import { Records } from "../records/records.ts";
 import type { RecordStore } from "../records/store.ts";
 import type { DeclaredConsumer } from "./consume_options.ts";
@@ -63,8 +64,8 @@ export class Topics {
   readonly #maxIdle: number;
   readonly #context: RuntimeContext;
   readonly #declared = new Map<string, Entry>();
-  /** The most recently used is the last. */
-  readonly #transient = new Map<string, Entry>();
+  /** The most recently used is the newest. */
+  readonly #transient = new OrderedMap<string, Entry>();
   /** What is closed when subscriptions end, with the watches of records. */
   readonly #followers = new Set<Pick<LogFollower<unknown>, "close">>();
   /** By whether they are for durable topics. */
@@ -115,7 +116,7 @@ export class Topics {
     const counts = new Map<string | undefined, number>();
     for (const [name, { runtime }] of this.#declared) counts.set(name, runtime.subscribers);
     let others = 0;
-    for (const { runtime } of this.#transient.values()) others += runtime.subscribers;
+    for (const [, { runtime }] of this.#transient) others += runtime.subscribers;
     return this.#transient.size === 0 ? counts : counts.set(undefined, others);
   }
 
@@ -279,7 +280,7 @@ export class Topics {
   }
 
   #runtimes(): TopicRuntime<unknown>[] {
-    return Array.from([...this.#declared.values(), ...this.#transient.values()], ({ runtime }) => runtime);
+    return Array.from([...this.#declared, ...this.#transient], ([, { runtime }]) => runtime);
   }
 
   async #openRecords(): Promise<RecordStore> {
@@ -337,7 +338,6 @@ export class Topics {
   #find(name: string): Entry | undefined {
     const entry = this.#transient.get(name);
     if (!entry) return this.#declared.get(name);
-    this.#transient.delete(name);
     this.#transient.set(name, entry);
     return entry;
   }
@@ -356,10 +356,9 @@ export class Topics {
   /** Drops the least recently used topics. It looks at few of them at a time. */
   #dropIdle(): void {
     for (let looks = 8; looks > 0 && this.#transient.size > this.#maxIdle; looks--) {
-      const [oldest] = this.#transient;
-      const [name, entry] = oldest!;
-      this.#transient.delete(name);
-      if (!entry.runtime.isIdle) this.#transient.set(name, entry);
+      const { key, value } = this.#transient.oldest!;
+      if (value.runtime.isIdle) this.#transient.delete(key);
+      else this.#transient.set(key, value);
     }
   }
 }

@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname!, "..", "..");
  */
 const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
-    ["src/options.ts", "src/redaction.ts", "src/runtime.ts", "src/log_text.ts"],
+    ["src/options.ts", "src/redaction.ts", "src/runtime.ts", "src/log_text.ts", "src/ordered_map.ts"],
     ["src/telemetry.ts", "src/error_text.ts"],
     ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/json_data.ts"],
     ["src/user_log.ts", "src/records/"],

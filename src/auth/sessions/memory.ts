@@ -1,4 +1,5 @@
 /** Sessions in the memory of the process. */
+import { OrderedMap } from "../../ordered_map.ts";
 import { checkOptions, type OptionNames, quote } from "../../options.ts";
 import type { SessionStore, SessionWrite } from "./store.ts";
 
@@ -92,8 +93,7 @@ class MemorySessions implements SessionStore {
   readonly isLocal = true;
   readonly #maxSessions: number;
   readonly #maxBytes: number;
-  /** The one that was set first is the first. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new OrderedMap<string, Entry>();
   #bytes = 0;
 
   constructor(maxSessions: number, maxBytes: number) {

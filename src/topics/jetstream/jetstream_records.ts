@@ -7,6 +7,7 @@
  * All requests go to the leader of the stream. One that was replaced may still answer, so a read
  * may be old: but never older than what this process has seen. Writes are compared by the leader.
  */
+import { OrderedMap } from "../../ordered_map.ts";
 import type {
   ListedRecord,
   RecordKey,
@@ -76,7 +77,7 @@ export class JetStreamRecords implements RecordStore {
   /** What the subjects begin with. */
   readonly #subject: string;
   readonly #replicas: number;
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new OrderedMap<string, Seen>();
   /** The client whose servers have the bucket. */
   #ready: NatsClient | undefined;
 
@@ -219,10 +220,8 @@ export class JetStreamRecords implements RecordStore {
   }
 
   #remember(subject: string, seq: number): void {
-    this.#seen.delete(subject);
     this.#seen.set(subject, { seq, behindSince: undefined });
-    const [oldest] = this.#seen.keys();
-    if (this.#seen.size > MAX_SEEN) this.#seen.delete(oldest!);
+    this.#seen.shrink(MAX_SEEN);
   }
 
   #isExpired(message: BucketMessage): boolean {

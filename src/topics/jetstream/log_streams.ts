@@ -2,6 +2,7 @@
  * The streams of logs: one for each. A stream has one subject, which ends with the incarnation of
  * the log: what is published for another incarnation is not stored.
  */
+import { OrderedMap } from "../../ordered_map.ts";
 import { UnsuitableStoreError } from "../topic_errors.ts";
 import type { LogPolicy, LogRef } from "../store.ts";
 import type { StoreConnection } from "../store_connection.ts";
@@ -94,7 +95,7 @@ export class LogStreams {
   readonly #connection: StoreConnection<NatsClient>;
   readonly #options: StreamOptions;
   /** By the names of logs. The one used last comes last. */
-  readonly #known = new Map<string, LogStream>();
+  readonly #known = new OrderedMap<string, LogStream>();
 
   constructor(connection: StoreConnection<NatsClient>, options: StreamOptions) {
     this.#connection = connection;
@@ -244,10 +245,8 @@ export class LogStreams {
       isDoubtful: false,
       behindSince,
     };
-    this.#known.delete(name);
     this.#known.set(name, stream);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_LOGS) this.#known.delete(oldest!);
+    this.#known.shrink(MAX_LOGS);
     return { stream, first: state.messages === 0 ? state.last_seq + 1 : state.first_seq, last: state.last_seq };
   }
 

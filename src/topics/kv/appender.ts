@@ -1,6 +1,7 @@
 /**
  * Appends batches to logs. Each message is stored once, whatever becomes of requests and replies.
  */
+import { OrderedMap } from "../../ordered_map.ts";
 import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../store.ts";
 import {
   Batch,
@@ -79,7 +80,7 @@ export class Appender {
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
   /** By name; the one used last comes last. */
-  readonly #logs = new Map<string, WrittenLog>();
+  readonly #logs = new OrderedMap<string, WrittenLog>();
 
   constructor(connection: Connection, incarnations: Incarnations, now: () => number) {
     this.#connection = connection;
@@ -113,10 +114,8 @@ export class Appender {
   #writtenLog(name: string, incarnation: Incarnation): WrittenLog {
     const known = this.#logs.get(name);
     const log = known?.incarnation === incarnation ? known : newWrittenLog(name, incarnation);
-    this.#logs.delete(name);
     this.#logs.set(name, log);
-    const [oldest] = this.#logs.keys();
-    if (this.#logs.size > MAX_LOGS) this.#logs.delete(oldest!);
+    this.#logs.shrink(MAX_LOGS);
     return log;
   }
 

@@ -2,6 +2,7 @@
  * Identifies one incarnation of the database. Recreating the database, or restoring a backup,
  * starts a new one, and every cursor of an earlier one is invalid from then on.
  */
+import { OrderedMap } from "../../ordered_map.ts";
 import { orAborted } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import type { KvCheck, KvEntry, KvKey, KvSet } from "./engine.ts";
@@ -41,7 +42,7 @@ export class Incarnations {
   /** How often the known incarnation has changed. */
   #changes = 0;
   /** The ids of ended incarnations, oldest first. */
-  readonly #ended = new Set<string>();
+  readonly #ended = new OrderedMap<string, true>();
   /** The read that all callers share until an incarnation is known. */
   #reading: Promise<Snapshot> | undefined;
 
@@ -114,9 +115,8 @@ export class Incarnations {
     const adopted = this.#known = { id, version, newestVersion: "", newestRecord: "", confirmedAt: -Infinity };
     this.#changes++;
     if (known) {
-      this.#ended.add(known.id);
-      const [oldest] = this.#ended;
-      if (this.#ended.size > MAX_ENDED) this.#ended.delete(oldest!);
+      this.#ended.set(known.id, true);
+      this.#ended.shrink(MAX_ENDED);
       this.#onEnd();
     }
     return adopted;
