@@ -1,5 +1,5 @@
 /**
- * The five fields of a cron expression: their check where a cron is declared, and lists of steps.
+ * The five fields of a cron expression: their check where a cron is declared, and what they say.
  */
 
 interface Field {
@@ -52,14 +52,10 @@ export function faultOf(schedule: unknown): string | undefined {
   return undefined;
 }
 
-/**
- * Writes steps as lists, unless the hour is `*`. The library takes only values, lists and ranges
- * for local times, which run once at the change of summer time; others follow the elapsed time.
- */
-export function withoutSteps(schedule: string): string {
-  const [minute, hour, ...days] = schedule.trim().split(/\s+/) as [string, string, ...string[]];
-  if (hour.split(",").includes("*")) return [minute, hour, ...days].join(" ");
-  return [listOf(minute, FIELDS[0]!), listOf(hour, FIELDS[1]!), ...days].join(" ");
+/** Whether the hour of a schedule is `*`: such a cron follows the time that passes. */
+export function hasEachHour(schedule: string): boolean {
+  const [, hour] = schedule.trim().split(/\s+/);
+  return hour!.split(",").includes("*");
 }
 
 /**

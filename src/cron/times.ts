@@ -1,29 +1,35 @@
 /** The times of a cron. */
 import { Cron } from "croner";
-import { withoutSteps } from "./fields.ts";
+import { hasEachHour } from "./fields.ts";
 import type { DeclaredCron } from "./options.ts";
+import { Zone } from "./zone.ts";
 
 /** The resolution of the library, in milliseconds. */
 const SECOND = 1_000;
+/** Longer ago than this, a change of the offset doubles no local time of now. */
+const LONGEST_SHIFT = 26 * 3_600_000;
 
-/** Computes the times of a cron, in milliseconds since 1970. */
+/**
+ * Computes the times of a cron, in milliseconds since 1970. The library computes them as if the zone
+ * were UTC, so that local times have no gaps, and the zone says when they are.
+ */
 export class CronTimes {
   readonly #cron: Cron;
+  readonly #zone: Zone;
+  /** Whether it runs in each hour that passes, also in a doubled one. */
+  readonly #hasEachHour: boolean;
 
   /** @throws {TypeError} If the schedule cannot be read, or no time ever comes. */
   constructor({ name, schedule, timeZone }: DeclaredCron) {
     try {
-      this.#cron = new Cron(withoutSteps(schedule), {
-        mode: "5-part",
-        timezone: timeZone,
-        fixedTimeRule: "no-wildcard",
-        paused: true,
-      });
+      this.#cron = new Cron(schedule, { mode: "5-part", timezone: "UTC", paused: true });
     } catch (cause) {
       throw new TypeError(`Cannot start the cron "${name}": its schedule ${JSON.stringify(schedule)} cannot be read`, {
         cause,
       });
     }
+    this.#zone = new Zone(timeZone);
+    this.#hasEachHour = hasEachHour(schedule);
     if (this.#cron.nextRun() !== null) return;
     throw new TypeError(
       `Cannot start the cron "${name}": no day has the date of ${JSON.stringify(schedule)}, choose another schedule`,
@@ -32,14 +38,53 @@ export class CronTimes {
 
   /** The first time after a moment; `Infinity` if none comes. */
   next(after: number): number {
-    return this.#cron.nextRun(new Date(after))?.getTime() ?? Infinity;
+    let local = this.#localAfter(after + this.#zone.offset(after));
+    if (this.#hasEachHour) return this.#nextPassing(after, local);
+    // Of local times that are doubled, the first one may be over.
+    while (local !== undefined && this.#zone.momentOf(local) <= after) local = this.#localAfter(local);
+    return local === undefined ? Infinity : this.#zone.momentOf(local);
   }
 
   /** The last time up to a moment, and after another one; undefined if there is none. */
   latest(after: number, until: number): number | undefined {
+    const found = this.#hasEachHour ? this.#latestPassing(after, until) : this.#latestFixed(until);
+    return found !== undefined && found > after ? found : undefined;
+  }
+
+  /** Goes on from one offset of the zone to the next. */
+  #nextPassing(after: number, local: number | undefined): number {
+    if (local === undefined) return Infinity;
+    const time = local - this.#zone.offset(after);
+    const change = this.#zone.nextChange(after, time);
+    if (change === undefined) return time;
+    return this.#nextPassing(change, this.#localAfter(change + this.#zone.offset(change) - 1));
+  }
+
+  #latestPassing(after: number, until: number): number | undefined {
+    const offset = this.#zone.offset(until);
+    const local = this.#localUpTo(until + offset);
+    if (local === undefined) return undefined;
+    const time = local - offset;
+    const change = this.#zone.lastChange(until, Math.max(time, after));
+    return change === undefined ? time : this.#latestPassing(after, change - 1);
+  }
+
+  #latestFixed(until: number): number | undefined {
+    const zone = this.#zone;
+    // Local times after that of now are over where they are doubled.
+    const offset = Math.max(zone.offset(until), zone.offset(until - LONGEST_SHIFT));
+    let local = this.#localUpTo(until + offset);
+    while (local !== undefined && zone.momentOf(local) > until) local = this.#localUpTo(local - 1);
+    return local === undefined ? undefined : zone.momentOf(local);
+  }
+
+  #localAfter(local: number): number | undefined {
+    return this.#cron.nextRun(new Date(local))?.getTime();
+  }
+
+  #localUpTo(local: number): number | undefined {
     // Times are whole seconds, and the library gives those before its argument.
-    const end = new Date(Math.floor(until / SECOND) * SECOND + SECOND);
-    const [found] = this.#cron.previousRuns(1, end);
-    return found && found.getTime() > after ? found.getTime() : undefined;
+    const end = new Date(Math.floor(local / SECOND) * SECOND + SECOND);
+    return this.#cron.previousRuns(1, end)[0]?.getTime();
   }
 }
