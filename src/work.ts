@@ -5,7 +5,9 @@ import { Crons } from "./cron/crons.ts";
 import type { DeclareCron } from "./cron/options.ts";
 import type { TopicsReport } from "./cron/report.ts";
 import type { AppHandle } from "./http/request.ts";
+import { log } from "./log.ts";
 import type { LogRef, TopicStore } from "./topics/store.ts";
+import { StoreMissingError } from "./topics/topic_errors.ts";
 import type { ConsumerReport } from "./topics/topic_report.ts";
 import type { Topics } from "./topics/topics.ts";
 
@@ -96,7 +98,14 @@ export class Work<State> {
 
   /** What operators see of topics, consumers and crons. */
   async report(after: string | undefined): Promise<TopicsReport> {
-    return { topics: await this.#topics.report(after, reportConsumers), crons: await this.#crons.report() };
+    try {
+      return { topics: await this.#topics.report(after, reportConsumers), crons: await this.#crons.report() };
+    } catch (error) {
+      // An application that has never started shows what is declared.
+      if (!(error instanceof StoreMissingError)) throw error;
+      log("warn", error.message);
+      return { topics: await this.#topics.reportDeclared(), crons: await this.#crons.report(false) };
+    }
   }
 
   /**

@@ -105,11 +105,15 @@ export class Crons<State> {
     this.#owner = undefined;
   }
 
-  /** What operators see. */
-  async report(): Promise<CronReport[]> {
+  /**
+   * What operators see.
+   *
+   * @param hasRecords Whether there are records to read.
+   */
+  async report(hasRecords = true): Promise<CronReport[]> {
     if (this.#declared.size === 0) return [];
     const { reportCrons } = await import("./report.ts");
-    const records = recordsOf(this.#records, CRON_SPACE);
+    const records = hasRecords ? recordsOf(this.#records, CRON_SPACE) : undefined;
     return await reportCrons(this.#declared.values(), records, this.#clock.time());
   }
 

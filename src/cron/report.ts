@@ -48,11 +48,11 @@ export interface TopicsReport {
 /** Reports on crons, sorted by name. */
 export async function reportCrons(
   declared: Iterable<DeclaredCron>,
-  records: Records,
+  records: Records | undefined,
   now: number,
 ): Promise<CronReport[]> {
   const reports = await Promise.all(Array.from(declared, async (cron) => {
-    const entry = await records.get<CronRecord>([cron.name]);
+    const entry = await records?.get<CronRecord>([cron.name]);
     return toReport(cron, entry?.value, now);
   }));
   return reports.sort((one, other) => one.name < other.name ? -1 : 1);

@@ -183,7 +183,7 @@ export interface TopicStore {
 
   /**
    * Checks at the start of an application with durable topics that the store can work as it is
-   * configured. A store that is unreachable for a while passes.
+   * configured. A store that is unreachable may be waited for, for some seconds.
    *
    * @throws {Error} If it cannot work. The application does not start, and the message says why.
    */

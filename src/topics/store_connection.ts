@@ -1,6 +1,6 @@
 /** A connection to a store, which abandons requests that hang, and repeats those that fail. */
 import { log } from "../log.ts";
-import { reasonOf } from "./cannot_open.ts";
+import { cannotOpen, innermostReason, reasonOf } from "./cannot_open.ts";
 import { CannotOpenError, UnsuitableStoreError } from "./topic_errors.ts";
 
 /** What a connection keeps open. */
@@ -44,6 +44,8 @@ interface PendingRequest {
 
 const REQUEST_TIMEOUT = 3_000;
 const RETRY_TIMEOUT = 30_000;
+/** How long a start waits for a store that does not answer, in milliseconds. */
+const OPEN_TIMEOUT = 10_000;
 const MAX_PAUSE = 500;
 /** An outage of one kind is forgotten after so many milliseconds without another attempt. */
 const OUTAGE_MEMORY = 60_000;
@@ -138,18 +140,36 @@ export class StoreConnection<Engine extends StoreEngine> {
   }
 
   /**
-   * Opens the store and sends one request. An outage is logged, and is no error: the store is
-   * tried again when it is used.
+   * Opens the store and sends one request. It is repeated for 10 seconds: a store may start at the
+   * same time, and a wrong address must not look like an outage.
    *
-   * @throws {CannotOpenError} When the store can never be opened.
+   * @throws {CannotOpenError} When the store can never be opened, or nothing has answered.
    */
   async open(): Promise<void> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), OPEN_TIMEOUT);
+    const end = AbortSignal.any([late.signal, this.#closing.signal]);
+    let reason = "no answer";
     try {
-      await this.#attempt(this.#probe, undefined);
-    } catch (error) {
-      if (error instanceof CannotOpenError) throw error;
-      this.#noteFailure("read", error);
+      while (!end.aborted) {
+        try {
+          await this.#attempt(this.#probe, end);
+          if (this.#outages.size > 0) this.#noteSuccess("read");
+          return;
+        } catch (error) {
+          if (error instanceof CannotOpenError) throw error;
+          if (end.aborted) break;
+          reason = innermostReason(error);
+          this.#noteFailure("read", error);
+          await pause(MAX_PAUSE, end);
+        }
+      }
+    } finally {
+      clearTimeout(timer);
     }
+    this.#throwIfClosed();
+    const cure = "check the address, or start the store before";
+    throw cannotOpen(this.#name, `nothing has answered there for ${OPEN_TIMEOUT / 1_000} s (${reason}), ${cure}`);
   }
 
   /** Closes the store. The next request opens it again. */

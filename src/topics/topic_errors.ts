@@ -113,5 +113,8 @@ export class CannotOpenError extends Error {
   }
 }
 
+/** Nothing is where the store should be, and this program does not make it. */
+export class StoreMissingError extends CannotOpenError {}
+
 /** The store is open, and can never do what is asked of it as it is configured. */
 export class UnsuitableStoreError extends CannotOpenError {}

@@ -48,7 +48,7 @@ export interface TopicReport {
 export interface ConsumerReport {
   /** The name of the consumer. */
   readonly name: string;
-  /** All messages up to this id are done. */
+  /** All messages up to this id are done; empty if nothing is known of it yet. */
   readonly position: string;
   /** The age of the oldest message that is not done, in milliseconds; 0 if all are done. */
   readonly lag: number;
@@ -136,6 +136,19 @@ export async function reportLogs(
     reports.push({ ...await reportTopic(store, log, after), consumers });
   }
   return sortByName(reports);
+}
+
+/** Reports on durable topics and consumers that are declared, where there is no store yet. */
+export function reportDeclared(
+  topics: readonly LogRef[],
+  consumers: readonly { readonly name: string; readonly log: LogRef }[],
+): TopicReport[] {
+  return sortByName(topics.map((topic) => ({
+    ...emptyReport(topic),
+    consumers: consumers.filter(({ log }) => log.name === topic.name)
+      .map(({ name }) => ({ name, position: "", lag: 0, inFlight: 0, failures: 0, lost: 0, lastError: undefined }))
+      .sort((one, other) => one.name < other.name ? -1 : 1),
+  })));
 }
 
 function sortByName(reports: readonly TopicReport[]): TopicReport[] {

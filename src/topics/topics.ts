@@ -7,7 +7,7 @@ import type { RecordStore } from "../records/store.ts";
 import type { DeclaredConsumer } from "./consume_options.ts";
 import type { LogFollower } from "./log_follower.ts";
 import { type Publisher, STORE_TIMEOUT } from "./publisher.ts";
-import type { LogRef, TopicStore } from "./store.ts";
+import { type LogRef, orAborted, type TopicStore } from "./store.ts";
 import { Topic } from "./topic.ts";
 import { checkAgreement, type ResolvedTopicOptions, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
 import type { ConsumerReport, TopicReport } from "./topic_report.ts";
@@ -76,6 +76,8 @@ export class Topics {
   /** Whether the store of durable topics has passed its check. */
   #isOpen = false;
   #isEnding = false;
+  /** Aborted while the application stops: a start must not wait for a store then. */
+  #ending = new AbortController();
   /** Resolves when publishing is abandoned; renewed by each close. */
   #abandoned = Promise.withResolvers<void>();
   /** Whether records are in the store of durable topics; undefined before their first use. */
@@ -159,13 +161,18 @@ export class Topics {
     reportConsumers: (store: TopicStore, log: LogRef) => Promise<readonly ConsumerReport[]>,
   ): Promise<TopicReport[]> {
     const { reportLogs, reportTopics } = await import("./topic_report.ts");
-    const declared = this.declared.filter(({ options }) => options.isDurable)
-      .map(({ name, options: { policy } }) => ({ name, policy }));
+    const declared = this.#declaredLogs();
     const durable = await reportTopics(this.storeOf(true), after, reportConsumers, declared);
     const consumed = this.#consumers.filter(({ isDurable }) => !isDurable).map(({ log }) => log);
     // In memory there is something only if this process works.
     if (consumed.length === 0 || !this.#stores.has(false)) return durable;
     return [...durable, ...await reportLogs(this.storeOf(false), [...new Set(consumed)], after, reportConsumers)];
+  }
+
+  /** Reports on the durable topics that are declared here, without a store. */
+  async reportDeclared(): Promise<TopicReport[]> {
+    const { reportDeclared } = await import("./topic_report.ts");
+    return reportDeclared(this.#declaredLogs(), this.#consumers);
   }
 
   /**
@@ -205,7 +212,8 @@ export class Topics {
    */
   async open(needsRecords = false): Promise<void> {
     if (this.#isOpen || !(this.#hasDurable() || (needsRecords && this.#isStoreNamed()))) return;
-    await this.storeOf(true).open?.();
+    const opening = this.storeOf(true).open?.();
+    if (opening) await orAborted(opening, this.#ending.signal);
     this.#isOpen = true;
   }
 
@@ -229,6 +237,7 @@ export class Topics {
   /** Closes all subscriptions, and new ones until {@linkcode Topics.close}. */
   endSubscriptions(): void {
     this.#isEnding = true;
+    this.#ending.abort(new Error("Cannot start the application: it stops"));
     for (const follower of this.#followers) follower.close();
   }
 
@@ -252,6 +261,7 @@ export class Topics {
     clearInterval(this.#abandonTimer);
     this.#abandonTimer = undefined;
     this.#abandoned = Promise.withResolvers();
+    this.#ending = new AbortController();
     const stores = [...this.#stores.values()];
     this.#stores.clear();
     this.#isOpen = this.#isEnding = false;
@@ -290,6 +300,11 @@ export class Topics {
     throw new TypeError(
       "Cannot use the records: the store of topics that the App was given has none, give it openRecords()",
     );
+  }
+
+  #declaredLogs(): LogRef[] {
+    return this.declared.filter(({ options }) => options.isDurable)
+      .map(({ name, options: { policy } }) => ({ name, policy }));
   }
 
   #areRecordsDurable(): boolean {

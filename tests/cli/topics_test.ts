@@ -1,6 +1,6 @@
 // `webfw topics`, which shows operators the durable topics.
 
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
 import { join } from "node:path";
 import { CRON_SPACE, type CronRecord } from "../../src/cron/record.ts";
@@ -86,9 +86,13 @@ Deno.test("webfw topics lists the crons of the application below the topics, wit
   assertEquals(error, "nightly: failed at 2026-01-02T02:07Z: Error: no \\u001b[31mdisk");
 });
 
-Deno.test("webfw topics does not create a missing store, and says so", async () => {
+Deno.test("webfw topics shows what is declared where there is no store yet, creates none, and says so", async () => {
   const imports = await frameworkImports();
-  await using project = await Project.create({ "main.ts": MAIN, "notes": "text", "deno.json": { imports } });
+  const main = MAIN + `
+    app.topic("orders").consume("mail", () => {});
+    app.cron("nightly", "0 3 * * *", () => {});
+  `;
+  await using project = await Project.create({ "main.ts": main, "notes": "text", "deno.json": { imports } });
   const cwd = project.path;
   const places = ["mistyped/topics.sqlite", "notes/topics.sqlite", "mistyped.sqlite"];
   for (const args of [[], ["--tail", "orders"]]) {
@@ -101,7 +105,23 @@ Deno.test("webfw topics does not create a missing store, and says so", async () 
       const message = `Cannot open the store of topics "${path}": there is no such file, ` +
         "start the application with its durable topics once, or name another file in WEBFW_TOPICS; " +
         "topics in memory cannot be seen from another process";
-      assertEquals([code, stdout, stderr.split("\n").at(-1)], [1, "", `error: ${message}`]);
+      if (args.length > 0) assertEquals([code, stdout, stderr.split("\n").at(-1)], [1, "", `error: ${message}`]);
+      else {
+        assertEquals(code, 0, stderr);
+        assertStringIncludes(stderr, `WARN ${message}`);
+        const rows = stdout.trimEnd().split("\n").map((line) => line.split(/ {2,}/));
+        assertEquals(rows.map((cells) => cells.slice(0, 4).join()), [
+          "TOPIC,MESSAGES,SIZE,OLDEST",
+          "declared,0,0 B,-",
+          "orders,0,0 B,-",
+          "",
+          "CONSUMER,POSITION,LAG,IN HAND",
+          "orders/mail,-,-,0",
+          "",
+          "CRON,SCHEDULE,ZONE,NEXT",
+          `nightly,0 3 * * *,UTC,${rows.at(-1)![3]}`,
+        ]);
+      }
     }
   }
   const names = await Array.fromAsync(Deno.readDir(cwd), ({ name }) => name);

@@ -6,6 +6,8 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CapturedLog } from "./support/captured_log.ts";
 import { ChildProgram, CORE } from "./support/child_program.ts";
+import { SkippedTimeout } from "./support/skipped_timeout.ts";
+import { ticks } from "./support/ticks.ts";
 
 const PROGRAM = `
   import { App } from "${CORE}";
@@ -138,23 +140,34 @@ test("A client that cannot be loaded ends the start, with its cures and the perm
   assertEquals(more, `${message}; then with --allow-read=${folder} --allow-write=${folder}${forTests}`);
 });
 
-test("A store that is away keeps no application from starting, and the log says so", async (_folder, serverOf) => {
+test("An address where nothing answers for 10 s ends the start, and is named", async (_folder, serverOf) => {
+  using _log = new CapturedLog();
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
   const failing = serverOf(() => new Response(null, { status: 503 }));
-  for (const WEBFW_TOPICS of [`http://127.0.0.1:${port}/`, failing]) {
-    const env = { WEBFW_TOPICS, DENO_KV_ACCESS_TOKEN: "a token of a test" };
-    await using program = await ChildProgram.start(PROGRAM, { env });
-    const origin = `http://127.0.0.1:${await program.port()}`;
-    assertEquals(await (await fetch(`${origin}/`)).text(), '"served"');
-    // All processes share the store, and none would be ready.
-    assertEquals(await (await fetch(`${origin}/ready`)).text(), "ready");
-    program.signal("SIGTERM");
-    const { code, stderr } = await program.end();
-    assertEquals(code, 0);
-    assertMatch(stderr, /^\S+ WARN The store of topics does not answer, it is tried again store=\S+ reason=.+\n$/);
+  for (const url of [`http://127.0.0.1:${port}/`, failing, `nats://127.0.0.1:${port}`]) {
+    const topics = url.startsWith("nats:") ? url : { url, token: "a token of a test" };
+    const app = new App({ topics });
+    app.topic("news", { durable: true });
+    using _skipped = new SkippedTimeout(10_000);
+    const { message } = await assertRejects(() => app.start(), Error);
+    const name = url.replace("nats://", "");
+    assertStringIncludes(message, `Cannot open the store of topics "${name}": nothing has answered there for 10 s (`);
+    assertStringIncludes(message, "check the address, or start the store before");
+    await app.stop();
   }
+});
+
+test("A stop does not wait for a start whose store does not answer", async (_folder, serverOf) => {
+  using log = new CapturedLog();
+  const failing = serverOf(() => new Response(null, { status: 503 }));
+  const app = new App({ topics: { url: failing, token: "a token of a test" } });
+  app.topic("news", { durable: true });
+  const starting = assertRejects(() => app.start(), Error);
+  while (!log.text.includes("it is tried again")) await ticks(1);
+  await app.stop();
+  await starting;
 });
 
 test("The first request fails if the application has not started, and the log says why", async (folder) => {

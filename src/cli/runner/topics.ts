@@ -167,7 +167,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     const { name, position, lag, inFlight, failures, lost, lastError } = consumer;
     return [
       this.#quoteName(`${topic}/${name}`),
-      position,
+      position === "" ? "-" : position,
       lag === 0 ? "-" : this.#age(lag),
       `${inFlight}`,
       `${failures}`,

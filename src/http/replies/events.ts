@@ -33,10 +33,10 @@ export interface EventsReply<Input, Data> extends
  *
  * The handler returns `SSE(…)`, or is an `async function*` that yields data, or objects like
  * {@linkcode ServerSentEvent}. The data of each event is validated and reduced to the schema, so
- * that no other data leaks. Data that does not fit is never sent: the error is logged and the
- * stream ends. Clients then connect again, and a subscription goes on after the last event that
- * they got. No client connects again to another method than GET, so the reply breaks off there, as
- * it also does when the server stops: half of an answer does not look complete.
+ * that no other data leaks. Data that does not fit is never sent: the error is logged. A message of
+ * a topic is left out then, with a gap of the reason `schema`; any other stream ends, and clients
+ * connect again. No client connects again to another method than GET, so the reply breaks off
+ * there, as it also does when the server stops: half of an answer does not look complete.
  *
  * Data of a generator that has the key `data` alone, or with `id`, `event` and `retry`, is read as
  * an event. Write `{ data: … }` around it.

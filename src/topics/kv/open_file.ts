@@ -1,6 +1,7 @@
 /** Opens files by Deno's client, or by npm's where Deno has none. */
 import { nodePath } from "../../runtime.ts";
 import type { FileLocation } from "../location.ts";
+import { StoreMissingError } from "../topic_errors.ts";
 import {
   cannotOpen,
   clientMissing,
@@ -67,10 +68,8 @@ export async function openFile(location: FileLocation): Promise<KvEngine> {
   const readOnly = Reflect.get(globalThis, READ_ONLY) === true;
   if (readOnly && !isFile) throw cannotOpen(path, `${UNSEEN}, name a file`);
   if (readOnly && await isMissing(path)) {
-    throw cannotOpen(
-      path,
-      `there is no such file, start the application with its durable topics once, or name another file in WEBFW_TOPICS; ${UNSEEN}`,
-    );
+    const cure = "start the application with its durable topics once, or name another file in WEBFW_TOPICS";
+    throw new StoreMissingError(cannotOpen(path, `there is no such file, ${cure}; ${UNSEEN}`).message);
   }
   const hasClient = hasOwnClient();
   // The addon of npm's client asks nobody for permissions.

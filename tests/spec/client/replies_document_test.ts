@@ -15,7 +15,8 @@ const EVENT = {
   id: { type: "string", description: "What a client resumes after, as `Last-Event-ID`." },
   event: {
     type: "string",
-    description: "The name of the event; without one it is `message`. `webfw.gap` says that messages are missing, with `reason`, `from` and `oldest` as data.",
+    description:
+      "The name of the event; without one it is `message`. `webfw.gap` says that messages are missing, with `reason`, `from` and `oldest` as data.",
   },
   retry: {
     type: "integer",

@@ -180,3 +180,47 @@ Deno.test("No request is sent before the database's time is certain", async () =
   assertEquals([asked, connection.now()], [["time", "get", "get"], 5]);
   await connection.close();
 });
+
+/** A connection whose database refuses connections until a time. */
+function connectAt(time: number): Connection {
+  const engine = { ...ENGINE, get: () => Promise.resolve([]) } as unknown as KvEngine;
+  const open = () => Date.now() < time ? Promise.reject(new Error("Connection refused")) : Promise.resolve(engine);
+  return new Connection({ name: "a database", open });
+}
+
+Deno.test("A start waits 10 s for a database, and no longer", async () => {
+  using log = new CapturedLog();
+  await inVirtualTime(new Random(1), async () => {
+    const begin = Date.now();
+    const late = connectAt(begin + 9_000);
+    await late.open();
+    assertEquals(Date.now() - begin < 9_600, true);
+    await late.close();
+    const never = connectAt(Infinity);
+    const beginOfNever = Date.now();
+    await assertRejects(
+      () => never.open(),
+      CannotOpenError,
+      'Cannot open the store of topics "a database": nothing has answered there for 10 s (Connection refused), check the address',
+    );
+    assertEquals(Date.now() - beginOfNever, 10_000);
+    await never.close();
+  });
+  const [away, back, again] = log.lines;
+  assertEquals([away, again].map((line) => line?.includes("it is tried again")), [true, true]);
+  assertEquals(back?.includes("answers again"), true);
+});
+
+Deno.test("A start that waits for a database with no answer ends after 10 s, too, and when it is closed", async () => {
+  using _log = new CapturedLog();
+  await inVirtualTime(new Random(1), async () => {
+    const silent = () => new Connection({ name: "a database", open: never });
+    const begin = Date.now();
+    await assertRejects(() => silent().open(), CannotOpenError, "(No answer within 3000 ms)");
+    assertEquals(Date.now() - begin, 10_000);
+    const closed = silent();
+    const opening = assertRejects(() => closed.open(), Error, "it is closed");
+    await closed.close();
+    await opening;
+  });
+});
