@@ -266,7 +266,8 @@ export class SubscriptionReader<Data> implements LiveReader {
    */
   async #toBatches(position: string, { messages, highWatermark }: LogSlice<Data>): Promise<PositionedBatch<Data>[]> {
     const batches: PositionedBatch<Data>[] = [];
-    for (let from = position, begin = 0; begin < messages.length;) {
+    let from = position;
+    for (let begin = 0; begin < messages.length;) {
       const run = uniformRun(messages, begin);
       begin += run.length;
       const last = run.at(-1)!.id;

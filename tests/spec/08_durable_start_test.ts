@@ -1,6 +1,6 @@
 // Section 8 of the contract: an application whose durable topics cannot work says why at its start.
 
-import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
