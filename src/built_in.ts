@@ -85,21 +85,21 @@ export function builtIns(
   const endpoints: BuiltIn[] = [];
   const { deps: declared, rateLimits, ...signIn } = parts.docs;
   const deps = parts.replacements?.ofAll(declared) ?? declared;
-  const isGuarded = deps.size > 0;
+  const isPrivate = deps.size > 0;
   const pass = passOfDocs(deps, rateLimits, parts.gates);
   // What only some clients may see, no cache may keep for others.
-  const cacheControl = isGuarded ? "private, no-cache" : "no-cache";
+  const cacheControl = isPrivate ? "private, no-cache" : "no-cache";
   const guarded = (handler: BuiltIn["handler"]) => pass ? behind(pass, handler) : handler;
   if (openapiUrl !== null) {
     const handler = guarded(documentEndpoint(parts.document, cacheControl));
-    endpoints.push({ method: "GET", path: openapiUrl, handler, what: "its document", option: "openapiUrl" });
+    endpoints.push({ method: "GET", path: openapiUrl, handler, isPrivate, what: "its document", option: "openapiUrl" });
   }
   if (openapiUrl !== null && docsUrl !== null) {
     const assetFolder = docsUrl.endsWith("/") ? docsUrl : `${docsUrl}/`;
     const { title, document } = parts;
     const options = { title, docsUrl, openapiUrl, assetFolder, signIn, document, cacheControl };
     for (const [path, handler] of docsEndpoints(options, guarded)) {
-      endpoints.push({ method: "GET", path, handler, what: "its documentation page", option: "docsUrl" });
+      endpoints.push({ method: "GET", path, handler, isPrivate, what: "its documentation page", option: "docsUrl" });
     }
   }
   if (mcpUrl !== null) {

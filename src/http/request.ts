@@ -456,6 +456,8 @@ export interface MatchedRoute {
   /** The names of the path's parameters, in their order. */
   readonly names: readonly string[];
   readonly limits: ResolvedLimits;
+  /** Whether guards decide who gets the replies. */
+  readonly isGuarded: boolean;
 }
 
 /** A connection on which the request can be found that came over it, for the access log. */

@@ -1,5 +1,6 @@
 /** Takes a request to its reply: finds the route, and runs its middlewares and its handler. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
+import { isForOneCaller } from "../binding/guard_reads.ts";
 import { isHTTPError, type Issue, ValidationError } from "../errors.ts";
 import {
   type AgentCall,
@@ -72,6 +73,8 @@ export interface BuiltInRoute {
   readonly handler: (request: HttpRequest) => Promise<Response>;
   /** The pages that may use it, where the application's lists do not decide that. */
   readonly pages?: PagePolicy;
+  /** Whether a guard decides who gets its replies, so that shared caches may not keep them. */
+  readonly isPrivate?: boolean;
 }
 
 /** Which pages may use an endpoint, and read its replies. */
@@ -130,7 +133,7 @@ export class Dispatcher {
     const { hosts, origins, cors } = parts;
     this.#parts = parts;
     this.#finalize = finalizer(background, cors);
-    this.#unmatched = { info: null, names: [], limits: parts.limits };
+    this.#unmatched = { info: null, names: [], limits: parts.limits, isGuarded: false };
     const methodsOf = ({ raw }: HttpRequest) => {
       const start = pathStart(raw.url);
       const end = pathEnd(raw.url, start);
@@ -143,8 +146,10 @@ export class Dispatcher {
       admitPages(undefined, origins),
     ]);
     this.#hasWebSockets = parts.routes.some((route) => route instanceof WebSocketRoute);
+    const privately = keepFromSharedCaches(this.#finalize);
     for (const route of parts.routes) {
-      const finalize = this.#finalize;
+      const { scopes, options, counted } = route;
+      const finalize = isForOneCaller(scopes, options.deps, counted) ? privately : this.#finalize;
       const isSocket = route instanceof WebSocketRoute;
       const method = isSocket ? UPGRADE : route.method;
       const pages = isSocket ? origins.named.with(route.plan.origins) : origins;
@@ -171,8 +176,8 @@ export class Dispatcher {
       }
       for (const segments of route.patterns) this.#tree.add(method, segments, entry);
     }
-    for (const { method, path, handler, pages } of parts.builtIns) {
-      const finalize = pages ? finalizer(background, pages.cors) : this.#finalize;
+    for (const { method, path, handler, pages, isPrivate } of parts.builtIns) {
+      const finalize = pages ? finalizer(background, pages.cors) : isPrivate ? privately : this.#finalize;
       this.#tree.add(method, parsePath(path, "serve").segments, {
         matched: this.#unmatched,
         admit: pages
@@ -381,7 +386,8 @@ export class Dispatcher {
 }
 
 function matchedBy(route: AnyRoute, limits: ResolvedLimits): MatchedRoute {
-  return { info: route, names: route.template.names, limits: route.limitsOver(limits) };
+  const isGuarded = route.binder.guards.length > 0;
+  return { info: route, names: route.template.names, limits: route.limitsOver(limits), isGuarded };
 }
 
 /** The endpoint of a route with its middlewares. The outermost function finalizes the reply. */
@@ -478,6 +484,17 @@ function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplySt
     const reply = ownReply(context, finish(context, response, background));
     cors.stamp(context.raw, reply, reply === context.plainReply);
     return reply;
+  };
+}
+
+/** Marks replies as those of one caller, where nothing says how long caches may keep them. */
+function keepFromSharedCaches(finalize: ReplyStep): ReplyStep {
+  return (context, response) => {
+    if (response.status === 101 || response.headers.has("cache-control")) return finalize(context, response);
+    const reply = ensureMutable(context, response);
+    if (context.bufferedReply === response) context.bufferedReply = reply;
+    reply.headers.set("cache-control", "private");
+    return finalize(context, reply);
   };
 }
 

@@ -74,16 +74,15 @@ type Missed = Pick<FolderRequest, "refusal" | "isFree">;
 export class FilesRoute extends Route {
   /** It has no dependency of its own; see {@linkcode FilesRoute.starts}. */
   readonly deps: ReadonlyMap<string, PreparedDependency> = new Map();
-  readonly #folder: Omit<ServedFolder, "isGuarded">;
+  readonly #folder: ServedFolder;
 
-  private constructor(parts: RouteParts, folder: Omit<ServedFolder, "isGuarded">) {
-    const served = { ...folder, isGuarded: parts.binder.guards.length > 0 };
+  private constructor(parts: RouteParts, folder: ServedFolder) {
     super(parts, async (request) => {
       const context = contextOf(request);
       const missed = context.kept.get(FilesRoute) as Missed;
       const rest = context.values[context.matched.names.length];
       const { folderReply } = await import("../http/files/folder.ts");
-      return await folderReply(served, { request, rest, ...missed });
+      return await folderReply(folder, { request, rest, ...missed });
     });
     this.#folder = folder;
   }
@@ -118,7 +117,7 @@ export class FilesRoute extends Route {
   get starts(): readonly (() => Promise<void>)[] {
     return [async () => {
       const { checkFolder } = await import("../http/files/folder.ts");
-      await checkFolder({ ...this.#folder, isGuarded: false }, this.name);
+      await checkFolder(this.#folder, this.name);
     }];
   }
 

@@ -6,7 +6,7 @@
 import { eTag, ifMatch, ifNoneMatch } from "@std/http/etag";
 import { HTTPError } from "../../errors.ts";
 import { UploadedFile } from "../forms/uploaded_file.ts";
-import type { HttpRequest } from "../request.ts";
+import { contextOf, type HttpRequest } from "../request.ts";
 import { byteStream } from "../stream_reply.ts";
 import { chooseEncoding } from "./encoding.ts";
 import { ServedFile } from "./served_file.ts";
@@ -42,6 +42,10 @@ export interface Validators {
 export async function blobReply(blob: Blob, status: number, request: HttpRequest, type?: string): Promise<Response> {
   const { method } = request.raw;
   const headers = headersOf(blob, type);
+  // A file may change: caches that keep it ask each time, whether it has.
+  if (blob instanceof ServedFile) {
+    headers.set("cache-control", contextOf(request).matched.isGuarded ? "private, no-cache" : "no-cache");
+  }
   if (status !== 200 || (method !== "GET" && method !== "HEAD")) return replyOf(blob, status, headers);
   return versionReply(blob, await validatorsOf(blob), request, headers);
 }

@@ -13,8 +13,6 @@ export interface ServedFolder {
   readonly spa: string | undefined;
   /** Whether the file at a path of the folder never changes. */
   readonly isImmutable: (path: string) => boolean;
-  /** Whether guards decide who gets the files, so that only the client may keep them. */
-  readonly isGuarded: boolean;
 }
 
 /** A request that no route answers. */
@@ -109,7 +107,7 @@ function asksForHtml(accept: string | null): boolean {
 }
 
 async function fileReply(
-  { isImmutable, isGuarded }: ServedFolder,
+  { isImmutable }: ServedFolder,
   file: Found,
   root: string,
   parts: readonly string[],
@@ -124,7 +122,7 @@ async function fileReply(
   );
   const headers = new Headers({ "content-type": type, "x-content-type-options": "nosniff" });
   const isFixed = isImmutable(parts.join("/"));
-  const whose = isGuarded ? "private, " : isFixed ? "public, " : "";
+  const whose = forWhom(request) || (isFixed ? "public, " : "");
   headers.set("cache-control", whose + (isFixed ? "max-age=31536000, immutable" : "no-cache"));
   if (hasOthers) headers.set("vary", "accept-encoding");
   if (encoding !== undefined) headers.set("content-encoding", encoding);
@@ -133,6 +131,11 @@ async function fileReply(
   // Two forms can have the same size and time.
   const etag = encoding === undefined ? validators.etag : validators.etag?.replace(/"$/, `-${encoding}"`);
   return versionReply(content, { ...validators, etag }, request, headers);
+}
+
+/** Where guards decide who gets a file, only the client may keep it. */
+function forWhom(request: HttpRequest): "private, " | "" {
+  return contextOf(request).matched.isGuarded ? "private, " : "";
 }
 
 /** The form of a file that the client prefers: the file itself, or a compressed one next to it. */
@@ -165,6 +168,6 @@ function toFolder(request: HttpRequest): Response {
   const query = request.raw.url.slice(contextOf(request).pathEnd).replace(/#.*$/s, "");
   // Relative, because a proxy may have removed a prefix of the path.
   const reply = redirect(`./${name}/${query}`, 301);
-  reply.headers.set("cache-control", "no-cache");
+  reply.headers.set("cache-control", `${forWhom(request)}no-cache`);
   return reply;
 }
