@@ -9,7 +9,7 @@ import type { RegisterMount } from "./routing/mount.ts";
 import { Registry } from "./routing/registry.ts";
 import { GROUP_OPTIONS, type GroupOptions, type ScopeDependencies } from "./routing/scope.ts";
 import type { Mistake } from "./schema/schema.ts";
-import type { MethodsOption, PathNames, PathText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
+import type { MethodsOption, PathNames, PrefixText, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 
 /**
@@ -28,7 +28,7 @@ export interface IncludeOptions<
    *
    * @default {""}
    */
-  prefix?: PathText<Prefix>;
+  prefix?: PrefixText<Prefix>;
   /**
    * Guards of the routes: dependencies that are resolved before those of the router. Their values
    * are not handed over.
@@ -83,7 +83,7 @@ export interface RouterOptions<State, Prefix extends string, Given = None, Count
    *
    * @default {""}
    */
-  prefix?: PathText<Prefix>;
+  prefix?: PrefixText<Prefix>;
   /** The type of `request.state`, made by `stateType()`. */
   state?: StateType<State>;
   /**

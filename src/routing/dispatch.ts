@@ -491,8 +491,7 @@ function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplySt
 function keepFromSharedCaches(finalize: ReplyStep): ReplyStep {
   return (context, response) => {
     if (response.status === 101 || response.headers.has("cache-control")) return finalize(context, response);
-    const reply = ensureMutable(context, response);
-    if (context.bufferedReply === response) context.bufferedReply = reply;
+    const reply = ownReply(context, response);
     reply.headers.set("cache-control", "private");
     return finalize(context, reply);
   };

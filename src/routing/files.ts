@@ -6,7 +6,7 @@ import type { RouteInfo } from "../http/route_info.ts";
 import { type OptionNames, quote, readOptions } from "../options.ts";
 import type { PathTemplate, Segment } from "./path.ts";
 import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
-import type { FreePath, PathNames } from "./route_options.ts";
+import type { FreePrefix, PathNames } from "./route_options.ts";
 import type { Scope } from "./scope.ts";
 
 /** Options of `files`. */
@@ -36,7 +36,7 @@ export interface FilesOptions {
  * - A folder with `index.html` shows that page. Its path ends with a slash; one without is
  *   redirected.
  * - `app.js.br` or `app.js.gz` next to `app.js` is sent to clients that prefer it.
- * - Names that begin with a dot are 404, and so are links out of the folder or to such names.
+ * - Files whose names begin with a dot are not served, nor are links out of the folder or to them.
  * - Nothing is read at the start, and nothing is kept in memory.
  */
 export interface RegisterFiles<Prefix extends string, Given = None> {
@@ -53,7 +53,7 @@ export interface RegisterFiles<Prefix extends string, Given = None> {
    * request or include.
    */
   <const Path extends string>(
-    path: FreePath<Path, PathNames<`${Prefix}${Path}`>, keyof Given>,
+    path: FreePrefix<Path, PathNames<`${Prefix}${Path}`>, keyof Given>,
     folder: string | URL,
     options?: FilesOptions,
   ): void;

@@ -6,7 +6,7 @@ import { HTTPError } from "../errors.ts";
 import { type OptionNames, quote, readOptions } from "../options.ts";
 import type { PathTemplate, Segment } from "./path.ts";
 import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
-import type { FreePath, PathNames } from "./route_options.ts";
+import type { FreePrefix, PathNames } from "./route_options.ts";
 import type { Scope } from "./scope.ts";
 import { ANY_METHOD } from "./table.ts";
 
@@ -57,7 +57,7 @@ export interface RegisterMount<State, Prefix extends string, Given = None> {
    * `frozen` after the first request or include.
    */
   <const Path extends string>(
-    path: FreePath<Path, PathNames<`${Prefix}${Path}`>, keyof Given>,
+    path: FreePrefix<Path, PathNames<`${Prefix}${Path}`>, keyof Given>,
     handler: MountedHandler<State>,
     options?: MountOptions,
   ): void;

@@ -20,7 +20,7 @@ export type IsKnown<Path extends string> = Record<never, never> extends Record<P
 
 /**
  * A quick test for paths that may contain a parameter of another framework. It runs for each path;
- * {@linkcode ForeignSegment} then decides.
+ * {@linkcode ForeignCure} then decides.
  */
 export type SuspiciousPath =
   | `${string}/${":" | "*" | "[" | "<" | "(." | "{*" | "{+" | "{." | "{{"}${string}`
@@ -36,29 +36,47 @@ export type Letter =
   | "a" | "b" | "c" | "d" | "e" | "f" | "g" | "h" | "i" | "j" | "k" | "l" | "m"
   | "n" | "o" | "p" | "q" | "r" | "s" | "t" | "u" | "v" | "w" | "x" | "y" | "z";
 
-/**
- * The segments of a path that are parameters in another framework; never if there are none.
- */
-export type ForeignSegment<Path extends string> = Path extends `${infer Segment}/${infer Rest}`
-  ? ForeignSegment<Segment> | ForeignSegment<Rest>
-  : Path extends `{${infer Name}}`
-    ? Name extends `${string}${":" | "?" | "*" | "+" | "=" | "{" | "}"}${string}` | `...${string}` ? Path : never
-  : Path extends
+/** A segment if it is a parameter in another framework; never if it is none. */
+// deno-fmt-ignore
+export type ForeignSegment<Segment extends string> = Segment extends `{${infer Name}}`
+  ? Name extends `${string}${":" | "?" | "*" | "+" | "=" | "{" | "}"}${string}` | `...${string}` ? Segment : never
+  : Segment extends
     | `:${NameStart}${string}`
     | `*${string}`
     | `(.${"*" | "+"})${string}`
     | `[${"" | "["}${"" | "..."}${NameStart}${string}]${"" | `.${string}`}`
     | `<${NameStart}${string}>${"" | `.${string}`}`
-    | `{${string}}${string}` ? Path
+    | `{${string}}${string}` ? Segment
   : never;
 
+/**
+ * What to write in place of the parameters of other frameworks in a path; never if there are none.
+ * Only the last segment can take the rest of a path.
+ */
+// deno-fmt-ignore
+export type ForeignCure<Path extends string> = Path extends `${infer Segment}/${infer Rest}`
+  ? (ForeignSegment<Segment> extends never ? never : `Write '{name}' in place of '${ForeignSegment<Segment>}'`) | ForeignCure<Rest>
+  : ForeignSegment<Path> extends never ? never : `Write '{name}' or '{path...}' in place of '${ForeignSegment<Path>}'`;
+
 /** A path, or a mistake if it contains a parameter of another framework. */
-export type PathText<Path extends string> = Path extends SuspiciousPath ? ForeignSegment<Path> extends never ? Path
-  : Mistake<`Write '{name}' or '{path...}' in place of '${ForeignSegment<Path>}'`>
+export type PathText<Path extends string> = Path extends SuspiciousPath
+  ? ForeignCure<Path> extends never ? Path : Mistake<ForeignCure<Path>>
+  : Path;
+
+/** A path before others, or a mistake if it contains a parameter of another framework. */
+export type PrefixText<Path extends string> = Path extends SuspiciousPath
+  ? Path extends `${string}/${"*" | "**"}` ? Mistake<"Leave out the star at the end: what follows is taken without it">
+  : ForeignCure<`${Path}/`> extends never ? Path
+  : Mistake<ForeignCure<`${Path}/`>>
   : Path;
 
 /** A path, or a mistake if it binds a name that the deps of the scope have `Taken`. */
 export type FreePath<Path extends string, Names extends string, Taken> = Names & Taken extends never ? PathText<Path>
+  : Mistake<`The deps of the scope bind '${Names & Taken & string}' already`>;
+
+/** The same for a path before others. */
+export type FreePrefix<Path extends string, Names extends string, Taken> = Names & Taken extends never
+  ? PrefixText<Path>
   : Mistake<`The deps of the scope bind '${Names & Taken & string}' already`>;
 
 /**

@@ -144,10 +144,16 @@ Deno.test("Dates are compared where no tag is", async () => {
     [{ "if-modified-since": later }, 304],
     [{ "if-modified-since": earlier }, 200],
     [{ "if-modified-since": "yesterday" }, 200],
+    [{ "if-modified-since": "garbage 2050" }, 200],
+    [{ "if-modified-since": "2050-01-01T00:00:00Z" }, 200],
+    [{ "if-modified-since": "Saturday, 01-Jan-00 00:00:00 GMT" }, 304],
+    [{ "if-modified-since": "Sat Jan  1 00:00:00 2000" }, 304],
+    [{ "if-modified-since": "Fri Dec 31 23:59:59 1999" }, 200],
     [{ "if-modified-since": later, "if-none-match": '"other"' }, 200],
     [{ "if-unmodified-since": LAST_MODIFIED }, 200],
     [{ "if-unmodified-since": earlier }, 412],
     [{ "if-unmodified-since": "yesterday" }, 200],
+    [{ "if-unmodified-since": "garbage 1950" }, 200],
     [{ "if-match": '"other"' }, 412],
     [{ "if-match": "*" }, 200],
     [{ "if-match": "*", "if-unmodified-since": earlier }, 200],
@@ -187,6 +193,11 @@ Deno.test("The tag of a file that was changed a moment ago is weak: another chan
   assert(headers.get("etag")!.startsWith('W/"'), headers.get("etag")!);
   const ranged = await ask(() => file(path), { range: "bytes=5-", "if-range": headers.get("last-modified")! });
   assertEquals(ranged.status, 200);
+  // A weak tag is none that this header may name, but a star asks only whether there is a file.
+  assertEquals((await ask(() => file(path), { "if-match": headers.get("etag")! })).status, 412);
+  assertEquals((await ask(() => file(path), { "if-match": "*" })).status, 200);
+  assertEquals((await ask(() => file(path), { "if-match": " * " })).status, 200);
+  assertEquals((await ask(() => file(path), { "if-none-match": "*" })).status, 304);
   await Deno.utime(path, YEAR_2000, YEAR_2000);
   assert((await ask(() => file(path))).headers.get("etag")!.startsWith('"'));
 });
@@ -195,6 +206,9 @@ Deno.test("A large blob of memory has ranges and no tag", async () => {
   const blob = new Blob(["x".repeat(1024 * 1024), "y"]);
   const reply = await ask(async () => blob, { range: "bytes=-2" });
   assertEquals([reply.status, reply.body, reply.headers.get("etag")], [206, "xy", null]);
+  assertEquals((await ask(async () => blob, { "if-match": "*", range: "bytes=-2" })).status, 206);
+  assertEquals((await ask(async () => blob, { "if-match": '"other"' })).status, 412);
+  assertEquals((await ask(async () => blob, { "if-none-match": "*" })).status, 304);
 });
 
 Deno.test("A header that would take a pattern seconds takes none", async () => {
@@ -215,6 +229,25 @@ Deno.test("The type of a file is that of its extension, unless it is set", async
     ["a.json", {}, "application/json"],
     ["a.png", {}, "image/png"],
     ["a.tar.gz", {}, "application/gzip"],
+    ["favicon.ico", {}, "image/vnd.microsoft.icon"],
+    ["a.docx", {}, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"],
+    ["a.xlsx", {}, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"],
+    ["a.pptx", {}, "application/vnd.openxmlformats-officedocument.presentationml.presentation"],
+    ["a.doc", {}, "application/msword"],
+    ["a.odt", {}, "application/vnd.oasis.opendocument.text"],
+    ["a.m3u8", {}, "application/vnd.apple.mpegurl"],
+    ["a.tar", {}, "application/x-tar"],
+    ["a.7z", {}, "application/x-7z-compressed"],
+    ["a.apk", {}, "application/vnd.android.package-archive"],
+    ["a.flac", {}, "audio/x-flac"],
+    ["a.mkv", {}, "video/x-matroska"],
+    ["a.js", {}, "text/javascript; charset=utf-8"],
+    ["a.mjs", {}, "text/javascript; charset=utf-8"],
+    ["a.wasm", {}, "application/wasm"],
+    ["a.woff2", {}, "font/woff2"],
+    ["a.avif", {}, "image/avif"],
+    ["a.webmanifest", {}, "application/manifest+json"],
+    ["a.svg", {}, "image/svg+xml"],
     ["a.unknown", {}, "application/octet-stream"],
     ["none", {}, "application/octet-stream"],
     ["a.html", { type: "text/plain" }, "text/plain"],

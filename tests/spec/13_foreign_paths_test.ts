@@ -27,6 +27,16 @@ Deno.test("A route in the path syntax of another framework is a RouteError that 
     [() => router.get(id, handler), 'register GET at "/books/:id"', '"{id}"'],
     [() => new Router({ prefix: path("/:shop") }), 'make a router at "/:shop"', '"{shop}"'],
     [() => app.include(router, { prefix: path("/:version") }), 'include a router at "/:version"', '"{version}"'],
+    [() => app.get(path("/a/*/b"), handler), 'register GET at "/a/*/b"', 'write "{path}"'],
+    [() => app.get(path("/a/**/b"), handler), 'register GET at "/a/**/b"', 'write "{path}"'],
+    [() => app.get(path("/*/b"), handler), 'register GET at "/*/b"', 'write "{path}"'],
+    [() => app.get(path("/a/*:name/b"), handler), 'register GET at "/a/*:name/b"', 'write "{name}"'],
+    [() => new Router({ prefix: path("/a/*/b") }), 'make a router at "/a/*/b"', 'write "{path}"'],
+    [() => new Router({ prefix: path("/a/**") }), 'make a router at "/a/**"', "leave it out"],
+    [() => app.include(router, { prefix: path("/**/a") }), 'include a router at "/**/a"', 'write "{path}"'],
+    [() => app.include(router, { prefix: path("/*") }), 'include a router at "/*"', "leave it out"],
+    [() => app.mount(path("/a/*"), () => new Response()), 'mount a handler at "/a/*"', "leave it out"],
+    [() => app.files(path("/*/a"), "."), 'serve files at "/*/a"', 'write "{path}"'],
     [() => new App({ docsUrl: "/:docs" }), 'set docsUrl at "/:docs"', '"{docs}"'],
   ];
   for (const [declare, action, cure] of table) {

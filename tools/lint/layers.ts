@@ -89,7 +89,7 @@ const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
   ["@valibot/to-json-schema", ["src/describe/json_schema/"]],
   ["iron-webcrypto", ["src/auth/"]],
   ["jose", ["src/auth/"]],
-  ["mrmime", ["src/http/"]],
+  ["mime", ["src/http/"]],
   ["swagger-ui-dist", ["src/describe/page/"]],
   ["valibot", ["src/schema/", "src/topics/", "src/binding/", "src/describe/"]],
 ]);

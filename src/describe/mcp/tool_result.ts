@@ -2,6 +2,7 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import { HTTPError, type Issue, type ProblemDetails } from "../../errors.ts";
 import { withOwnDeadline } from "../../http/deadline.ts";
+import { readHttpDate } from "../../http/http_date.ts";
 import { isJson, mediaTypeOf } from "../../http/json.ts";
 
 /**
@@ -87,8 +88,10 @@ export function failed(text: string): CallToolResult {
 export function retryText(headers: Headers): string {
   const value = headers.get("retry-after")?.trim() ?? "";
   // Seconds or a date (RFC 9110, section 10.2.3).
-  const seconds = /^\d+$/.test(value) ? Number(value) : Math.ceil((Date.parse(value) - Date.now()) / 1000);
-  return Number.isFinite(seconds) ? `\nRetry after ${Math.max(seconds, 0)} s` : "";
+  const date = readHttpDate(value);
+  if (date === undefined && !/^\d+$/.test(value)) return "";
+  const seconds = date === undefined ? Number(value) : Math.ceil((date - Date.now()) / 1000);
+  return `\nRetry after ${Math.max(seconds, 0)} s`;
 }
 
 /**

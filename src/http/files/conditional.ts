@@ -6,6 +6,7 @@
 import { eTag, ifMatch, ifNoneMatch } from "@std/http/etag";
 import { HTTPError } from "../../errors.ts";
 import { UploadedFile } from "../forms/uploaded_file.ts";
+import { readHttpDate } from "../http_date.ts";
 import { contextOf, type HttpRequest } from "../request.ts";
 import { byteStream } from "../stream_reply.ts";
 import { chooseEncoding } from "./encoding.ts";
@@ -214,10 +215,13 @@ export async function validatorsOf(blob: Blob): Promise<Validators> {
 
 /** Evaluates the conditions of a GET or HEAD, in the order of RFC 9110, section 13.2.2. */
 function evaluate(headers: Headers, { etag, lastModified }: Validators): "send" | "unmodified" | "failed" {
-  if (headers.has("if-match")) {
-    if (!ifMatch(tagsOf(headers, "if-match"), etag)) return "failed";
+  const wanted = tagsOf(headers, "if-match");
+  if (wanted !== null) {
+    // Of a star, it only counts that there is a content.
+    if (wanted !== "*" && !ifMatch(wanted, etag)) return "failed";
   } else if (lastModified && !isUnmodified(headers, "if-unmodified-since", lastModified, true)) return "failed";
-  if (headers.has("if-none-match")) return ifNoneMatch(tagsOf(headers, "if-none-match"), etag) ? "send" : "unmodified";
+  const known = tagsOf(headers, "if-none-match");
+  if (known !== null) return known !== "*" && ifNoneMatch(known, etag) ? "send" : "unmodified";
   return lastModified && isUnmodified(headers, "if-modified-since", lastModified, false) ? "unmodified" : "send";
 }
 
@@ -226,10 +230,13 @@ function tagsOf(headers: Headers, name: string): string | null {
   return headers.get(name)?.replace(/\s+/g, "") ?? null;
 }
 
-/** Whether the date in a header is at or after the last change, in whole seconds. */
+/**
+ * Whether the date in a header is at or after the last change, in whole seconds. What is no date
+ * counts as none.
+ */
 function isUnmodified(headers: Headers, name: string, lastModified: Date, withoutDate: boolean): boolean {
-  const time = Date.parse(headers.get(name) ?? "");
-  return Number.isNaN(time) ? withoutDate : Math.floor(lastModified.getTime() / 1000) * 1000 <= time;
+  const time = readHttpDate(headers.get(name) ?? "");
+  return time === undefined ? withoutDate : Math.floor(lastModified.getTime() / 1000) * 1000 <= time;
 }
 
 /** Evaluates `If-Range` (RFC 9110, section 13.1.5). It names one version, never a list. */

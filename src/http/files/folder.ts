@@ -67,10 +67,11 @@ export async function checkFolder({ root, spa }: ServedFolder, name: string): Pr
 export async function folderReply(folder: ServedFolder, asked: FolderRequest): Promise<Response> {
   const { request, rest = "" } = asked;
   const root = await realPath(toPath(folder.root));
-  if (root === undefined || HIDDEN_SEPARATOR.test(request.path)) throw asked.refusal;
+  if (root === undefined) throw asked.refusal;
+  // No file has such a path, but a page of a single-page application may have it.
+  if (HIDDEN_SEPARATOR.test(request.path)) return await pageReply(folder, asked, root);
   const parts = rest === "" ? [] : rest.replace(/\/$/, "").split("/");
-  const path = await findWithin(root, parts);
-  if (path === null) throw asked.refusal;
+  const path = await findWithin(root, parts) ?? undefined;
   const info = path === undefined ? undefined : await infoOf(path);
   const namesFolder = request.path.endsWith("/");
   if (path !== undefined && info?.isFile && !namesFolder) {

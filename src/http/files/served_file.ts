@@ -132,7 +132,7 @@ export function toPath(path: string | URL): string {
 
 /** The media type of a file by its extension. */
 export async function typeOf(path: string): Promise<string> {
-  const { lookup } = await import("mrmime");
-  const type = lookup(nodePath().extname(path)) ?? "application/octet-stream";
+  const { default: types } = await import("mime");
+  const type = types.getType(nodePath().extname(path)) ?? "application/octet-stream";
   return type.startsWith("text/") ? `${type}; charset=utf-8` : type;
 }

@@ -226,6 +226,30 @@ Deno.test("unknown paths that ask for HTML get the SPA's page", async () => {
   assertEquals([status, headers.get("vary")], [404, null]);
 });
 
+Deno.test("A page of the SPA may have any path, also one that no file can have", async () => {
+  await using folder = await build({ ".env": "secret", ".git/config": "secret" });
+  const app = new App();
+  app.files("/", folder.path, { spa: "index.html" });
+  for (
+    const path of [
+      "/branches/feature%2Flogin",
+      "/open/http%3A%2F%2Fx.example",
+      "/files/a%5Cb",
+      "/files/.gitignore",
+      "/.env",
+      "/.git/config",
+      "/a%00b",
+    ]
+  ) {
+    const { status, headers, body } = await ask(app, path, HTML);
+    assertEquals([status, body, headers.get("vary")], [200, "<h1>Start</h1>", "accept"], path);
+    assertEquals((await ask(app, path, { accept: "*/*" })).status, 404, path);
+  }
+  const plain = new App();
+  plain.files("/", folder.path);
+  assertEquals((await ask(plain, "/.env", HTML)).status, 404);
+});
+
 Deno.test("other routes' 404 and 405 stay", async () => {
   await using folder = await build({ "both": "of the folder", "new": "of the folder" });
   const app = new App();
@@ -356,13 +380,24 @@ Deno.test(
       }
     }
     assertEquals(log.text, "");
-    // They are no unknown paths, which a page would answer.
+    // To a single-page application they are unknown paths, which its page answers.
     const page = new App();
     page.files("/", folder.path, { spa: "index.html" });
-    for (const path of ["/.env", "/.none", "/a/.hidden/x.txt", "/out.txt", "/out/secret.txt", "/env.txt", "/git"]) {
-      assertEquals((await ask(page, path, HTML)).status, 404, path);
+    const paths = [
+      "/.env",
+      "/.none",
+      "/a/.hidden/x.txt",
+      "/out.txt",
+      "/out/secret.txt",
+      "/env.txt",
+      "/git",
+      "/dangling",
+    ];
+    for (const path of paths) {
+      const { status, body } = await ask(page, path, HTML);
+      assertEquals([status, body.includes("secret")], [200, false], path);
+      assertEquals((await ask(page, path)).status, 404, path);
     }
-    assertEquals((await ask(page, "/dangling", HTML)).status, 200);
   },
 );
 
