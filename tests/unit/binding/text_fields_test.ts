@@ -64,7 +64,7 @@ function requestOf(random: Random): HttpRequest {
   if (random.below(2) === 1) headers.set("x-list", random.pick(TEXTS));
   if (random.below(2) === 1) headers.set("cookie", `sid=${random.pick(TEXTS)}`);
   const raw = new Request(`http://localhost/s?${query}`, { headers });
-  const matched = { info: null, names: ["shop", "id"], limits: DEFAULT_LIMITS };
+  const matched = { info: null, names: ["shop", "id"], limits: DEFAULT_LIMITS, isGuarded: false };
   const end = pathEnd(raw.url, pathStart(raw.url));
   return new HttpRequest(
     new RequestContext(raw, app, matched, ["s", random.pick(TEXTS)], end, undefined, new ProxyTrust(undefined, false)),
