@@ -8,10 +8,12 @@ import type { DeclareCron } from "./cron/options.ts";
 import type { TopicsReport } from "./cron/report.ts";
 import { checkErrorShape, type ErrorShape } from "./describe/openapi/replies.ts";
 import { ProtectedResource } from "./describe/mcp/protected_resource.ts";
+import { documentBelow } from "./describe/openapi/below_base_path.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import { Documents } from "./documents.ts";
 import { HTTPError, RouteError } from "./errors.ts";
-import type { AppHandle, ConnectionInfo } from "./http/request.ts";
+import type { ConnectionInfo } from "./http/connection.ts";
+import type { AppHandle } from "./http/request.ts";
 import type { ResolvedLimits } from "./http/limits.ts";
 import { problemReply } from "./http/reply.ts";
 import type { RouteInfo } from "./http/route_info.ts";
@@ -27,7 +29,16 @@ import { Dispatcher } from "./routing/dispatch.ts";
 import { checkErrorHandler, errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
 import { type AnyRoute, foldersOf, neededBy, Registry } from "./routing/registry.ts";
 import type { RegisterFiles } from "./routing/files.ts";
-import type { RegisterMount } from "./routing/mount.ts";
+import {
+  type MountableApp,
+  type MountedApp,
+  mountedApps,
+  MOUNTING,
+  refuseMountInItself,
+  type RegisterMount,
+  registerMountable,
+  type SharedWork,
+} from "./routing/mount.ts";
 import type { ExtraKeys, MethodsOption, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
@@ -89,13 +100,15 @@ const WEBFW_CONSUMER: unique symbol = Symbol.for("webfw.consumer");
  *
  * @category Applications
  */
-export class App<State = Record<string, unknown>, Given = None, Counted = unknown> implements AppHandle {
+export class App<State = Record<string, unknown>, Given = None, Counted = unknown> implements AppHandle, MountableApp {
   /** The title of the application. */
   readonly title: string;
   /** The version of the application. */
   readonly version: string;
   /** The description of the application. */
   readonly description: string | undefined;
+  /** The path below which it is served, by its option; empty without one. */
+  readonly basePath: string;
   /** The path of the OpenAPI document; null if it is not served. */
   readonly openapiUrl: string | null;
   /** The path of the documentation page; null if it is not served. */
@@ -130,6 +143,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly [WEBFW_CONSUMER] = (action: ConsumerAction, path: string): Promise<object | void> =>
     this.#work.operate(action, path);
 
+  /** @ignore Lets another application mount this one. */
+  readonly [MOUNTING]: MountedApp;
+
   readonly #documents: Documents;
   readonly #registry: Registry;
   readonly #limits: ResolvedLimits;
@@ -155,7 +171,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * @throws {RangeError} If a number is out of its range.
    */
   constructor(options: AppOptions<State, Given, Counted> = {}) {
-    const { title, version, description, scope, described, urls, limits, admission, topics, log, ...shown } =
+    const { title, version, description, scope, described, urls, limits, admission, topics, log, basePath, ...shown } =
       resolveAppOptions(options);
     this.log = makeLog(loggerOf(this));
     if (log) this.fetch = takeLogOf(this, log, this.fetch);
@@ -163,6 +179,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.title = title;
     this.version = version;
     this.description = description;
+    this.basePath = basePath;
     this.#limits = limits;
     this.#topics = new Topics({
       openStore: (isDurable) => isDurable ? logFor(this, () => openDurableStore(topics)) : new MemoryStore(),
@@ -173,7 +190,10 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.cron = this.#work.declareCron;
     const app = this as unknown as App<State>;
     const openSockets = () => this.#dispatcher?.openSockets.size ?? 0;
-    this.#lifecycle = new Lifecycle({ app, admission, topics: this.#topics, work: this.#work, openSockets });
+    this.#lifecycle = new Lifecycle({
+      ...{ app, admission, topics: this.#topics, work: this.#work, openSockets },
+      mounted: () => mountedApps(this.#registry.routes),
+    });
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
@@ -195,7 +215,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#endpoints = (dispatcher, replacements) =>
       builtIns(urls, {
         ...{ title, version, description, limits, ...shown, dispatcher, replacements },
-        document: () => this.openapi(),
+        document: (basePath) => documentBelow(this.#documents.openapi(), basePath),
         tokenAdvice: (tool, request) => this.#resource.adviceForTool(tool, request),
         stateForCall: () => this.#stateForCall(),
         gates: this.#registry.scope.gates,
@@ -204,6 +224,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#registry.reserve(this.#builtIns);
     this.#readiness = Readiness.at(urls.readyUrl, this.#registry, this.#servable, this.#lifecycle);
     if (this.#readiness) this.fetch = this.#readiness.before(this.fetch);
+    this[MOUNTING] = this.#asMounted();
+    registerMountable(this[MOUNTING]);
     startWithDenoServe(this, this.#servable);
   }
 
@@ -570,7 +592,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * ```
    */
   openapi(): OpenAPIDocument {
-    return this.#documents.openapi();
+    return documentBelow(this.#documents.openapi(), this.basePath);
   }
 
   /**
@@ -616,6 +638,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       const { openWorkerStore } = await import("./topics/worker_store.ts");
       this.#topics.use(openWorkerStore(options.workers));
       await this.#registry.scope.gates.shareWith(options.workers);
+      for (const app of this[MOUNTING].mounted()) app.expectWorkers();
     }
     try {
       await logFor(this, () => serve(this.#servable, options));
@@ -635,8 +658,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     return this.#startWith(this.#registry.routes);
   }
 
-  #startWith(routes: readonly AnyRoute[], guardsOfPage = this.#docsGuards): Promise<void> {
-    return this.#lifecycle.start([...neededBy(routes), ...guardsOfPage, ...foldersOf(routes)]);
+  async #startWith(routes: readonly AnyRoute[], guardsOfPage = this.#docsGuards): Promise<void> {
+    refuseMountInItself(this[MOUNTING]);
+    await this.#lifecycle.start([...neededBy(routes), ...guardsOfPage, ...foldersOf(routes)]);
   }
 
   /**
@@ -645,7 +669,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * topics. A later request starts the lifespans again.
    */
   async stop(): Promise<void> {
-    this.#work.limit();
+    this[MOUNTING].limit();
     await this.#endStreams();
     await this.#dispatcher?.background.drain();
     await this.#lifecycle.unwind();
@@ -654,7 +678,33 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
 
   async #endStreams(): Promise<void> {
     this.#lifecycle.quiet();
-    await this.#dispatcher?.openSockets.close();
+    const mounted = this[MOUNTING].mounted().map((app) => app.endStreams());
+    await Promise.all([this.#dispatcher?.openSockets.close(), ...mounted]);
+  }
+
+  /** This application, as one that mounts it sees it. */
+  #asMounted(): MountedApp {
+    const mounted = () => mountedApps(this.#registry.routes);
+    return {
+      fetch: this.fetch,
+      mounted,
+      expectWorkers: () => {
+        this.#lifecycle.hasWorkers = true;
+        for (const app of mounted()) app.expectWorkers();
+      },
+      join: (outer) => {
+        this.#dispatcher ??= this.#createDispatcher(outer);
+      },
+      start: () => this.start(),
+      limit: () => {
+        this.#work.limit();
+        for (const app of mounted()) app.limit();
+      },
+      endStreams: () => this.#endStreams(),
+      abandon: () => this.#lifecycle.abandon(),
+      unwind: () => this.#lifecycle.unwind(),
+      reopen: () => this.#lifecycle.reopen(),
+    };
   }
 
   /** The state for a call of an agent, until the lifespans have ended. */
@@ -664,13 +714,14 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     return state;
   }
 
-  #createDispatcher(): Dispatcher {
+  #createDispatcher(shared?: SharedWork): Dispatcher {
+    refuseMountInItself(this[MOUNTING]);
     stopWithDenoServe(this.#servable);
     this.#topics.serve();
     this.#registry.freeze("the application serves already; declare everything before the first request");
     this.#registry.nameOperations();
     const { routes } = this.#registry;
-    return new Dispatcher({
+    const dispatcher = new Dispatcher({
       app: this,
       routes,
       prefixes: this.#registry.prefixes,
@@ -681,7 +732,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       ...this.#admission,
       toErrorReply: errorBoundary(this.#errorHandler as ErrorHandler | undefined),
       stopping: () => this.#lifecycle.stopping,
-    });
+    }, shared);
+    for (const app of mountedApps(routes)) app.join(dispatcher);
+    return dispatcher;
   }
 
   async #startThenDispatch(dispatcher: Dispatcher, request: Request, info?: ConnectionInfo): Promise<Response> {

@@ -4,6 +4,7 @@ import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { DOCUMENT_OPTIONS, type DocumentOptions, readDocumentOptions } from "./describe/openapi/document_options.ts";
 import { type DocsOptions, type DocsParts, readDocs } from "./describe/page/options.ts";
 import { type McpOptions, type McpParts, readMcp } from "./describe/mcp/options.ts";
+import { checkBasePath } from "./http/base_path.ts";
 import { Cors, type CorsOptions, resolveCors } from "./http/cors.ts";
 import { HostList } from "./http/host.ts";
 import { OriginList, type Origins } from "./http/origin.ts";
@@ -204,6 +205,14 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * ```
    */
   log?: (entry: LogEntry) => unknown;
+  /**
+   * The path below which a proxy serves the application, where the proxy takes it off and does not
+   * name it in `X-Forwarded-Prefix`: `"/api/v1"`. Requests come without it. Links, redirects and the
+   * document of the application have it, see `request.basePath`.
+   *
+   * @default {""}
+   */
+  basePath?: string;
   /** The type of `request.state`, by `stateType()`. */
   state?: StateType<State>;
   /**
@@ -237,6 +246,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   topics: true,
   state: true,
   log: true,
+  basePath: true,
   ...DOCUMENT_OPTIONS,
   ...SCOPE_OPTIONS,
 };
@@ -256,6 +266,7 @@ interface ResolvedAppOptions extends McpParts {
   readonly admission: AdmissionParts;
   readonly topics: StoreLocation | TopicStore | undefined;
   readonly log: AppOptions["log"];
+  readonly basePath: string;
 }
 
 /**
@@ -287,6 +298,7 @@ export function resolveAppOptions<State, Given, Counted>(
     trustProxy,
     topics,
     log,
+    basePath = "",
     deps,
     responses,
     crossOrigin,
@@ -314,6 +326,7 @@ export function resolveAppOptions<State, Given, Counted>(
     },
     topics: topics === undefined ? undefined : toLocation(topics),
     log: checkLog(log),
+    basePath: checkBasePath(basePath),
   };
 }
 

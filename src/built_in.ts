@@ -34,7 +34,8 @@ export interface BuiltInUrls {
 /** What the endpoints show and ask. */
 export interface BuiltInParts
   extends McpParts, Pick<McpApplication, "title" | "version" | "description" | "limits" | "tokenAdvice"> {
-  readonly document: () => OpenAPIDocument;
+  /** Makes the document of the application below a path. */
+  readonly document: (basePath: string) => OpenAPIDocument;
   readonly docs: DocsParts;
   /** Gives what dispatches the requests of the application, once it serves. */
   readonly dispatcher: () => Dispatcher;
@@ -96,7 +97,8 @@ export function builtIns(
   }
   if (openapiUrl !== null && docsUrl !== null) {
     const assetFolder = docsUrl.endsWith("/") ? docsUrl : `${docsUrl}/`;
-    const { title, document } = parts;
+    const { title } = parts;
+    const document = () => parts.document("");
     const options = { title, docsUrl, openapiUrl, assetFolder, signIn, document, cacheControl };
     for (const [path, handler] of docsEndpoints(options, guarded)) {
       endpoints.push({ method: "GET", path, handler, isPrivate, what: "its documentation page", option: "docsUrl" });
@@ -158,17 +160,24 @@ function agentEndpoint(parts: McpApplication): BuiltIn["handler"] {
   };
 }
 
-/** Serves the document. It is written once: an application that serves gets no more routes. */
-function documentEndpoint(document: () => OpenAPIDocument, cacheControl: string): BuiltIn["handler"] {
-  let content: Promise<CachedText> | undefined;
-  const write = async (): Promise<CachedText> => {
+/**
+ * Serves the document. It is written once for a base path: an application that serves gets no more
+ * routes. One text is kept, because clients can make a proxy name any base path.
+ */
+function documentEndpoint(
+  document: (basePath: string) => OpenAPIDocument,
+  cacheControl: string,
+): BuiltIn["handler"] {
+  let written: { readonly basePath: string; readonly content: Promise<CachedText> } | undefined;
+  const write = async (basePath: string): Promise<CachedText> => {
     const { contentHash } = await import("./http/files/conditional.ts");
-    const text = stringify(document());
+    const text = stringify(document(basePath));
     return { contentType: "application/json", tag: await contentHash(text), read: async () => text };
   };
-  return async ({ headers }) => {
+  return async ({ headers, basePath }) => {
     const { cachedReply } = await import("./http/files/conditional.ts");
-    return await cachedReply(headers, await (content ??= write()), { "cache-control": cacheControl });
+    if (written?.basePath !== basePath) written = { basePath, content: write(basePath) };
+    return await cachedReply(headers, await written.content, { "cache-control": cacheControl });
   };
 }
 

@@ -5,6 +5,7 @@ import type { AppHandle } from "./http/request.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, log, logFor } from "./log.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
+import type { MountedApp } from "./routing/mount.ts";
 import { detached, meter, tracing } from "./telemetry.ts";
 import type { Topics } from "./topics/topics.ts";
 import type { Work } from "./work.ts";
@@ -15,6 +16,8 @@ export interface LifecycleParts<App, State> {
   readonly admission: AdmissionParts;
   readonly topics: Topics;
   readonly work: Work<State>;
+  /** The applications that it mounts. */
+  readonly mounted: () => readonly MountedApp[];
   /** How many WebSockets are open. */
   readonly openSockets: () => number;
 }
@@ -88,6 +91,7 @@ export class Lifecycle<App extends AppHandle, State> {
   abandon(): void {
     this.#parts.work.abort();
     this.#parts.topics.abandonPublishing();
+    for (const app of this.#parts.mounted()) app.abandon();
   }
 
   /** Waits for the work, ends the lifespans, and closes the topics. */
@@ -99,6 +103,7 @@ export class Lifecycle<App extends AppHandle, State> {
     await this.#starting?.catch(() => {});
     this.#starting = undefined;
     this.#state = this.#openState = undefined;
+    for (const app of this.#parts.mounted().toReversed()) await app.unwind();
     const isMeasured = this.#endGauges();
     await this.#parts.work.stop();
     await this.#lifespans.stop();
@@ -109,17 +114,33 @@ export class Lifecycle<App extends AppHandle, State> {
   /** Lets requests in again after a stop. The next one starts the application. */
   reopen(): void {
     this.#stopping = new AbortController();
+    for (const app of this.#parts.mounted()) app.reopen();
   }
 
   async #startAll(dependencies: readonly Startable[]): Promise<Readonly<State>> {
-    const { app, admission, work } = this.#parts;
+    const { app, admission, work, mounted } = this.#parts;
     if (meter) {
       const { showGauges } = await import("./gauges.ts");
       this.#endGauges = showGauges(meter, this.#parts);
     }
     await admission.proxies.open();
     await startDependencies(dependencies, { hasWorkers: this.hasWorkers });
-    return await this.#lifespans.start(app, () => work.open(), (state) => work.start(app, state));
+    return await this.#lifespans.start(app, () => work.open(), async (state) => {
+      await startAll(mounted());
+      await work.start(app, state);
+    });
+  }
+}
+
+/** Starts applications in order. If one fails, those before it are unwound. */
+async function startAll(apps: readonly MountedApp[]): Promise<void> {
+  for (const [index, app] of apps.entries()) {
+    try {
+      await app.start();
+    } catch (error) {
+      for (const started of apps.slice(0, index).toReversed()) await started.unwind();
+      throw error;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 /** The endpoint that tells load balancers whether to send requests to this process. */
 import type { BackgroundTasks } from "./http/after_response.ts";
 import { pathEnd, pathStart } from "./http/query.ts";
-import type { ConnectionInfo } from "./http/request.ts";
+import type { ConnectionInfo } from "./http/connection.ts";
 import { reportFailedStart } from "./lifecycle.ts";
 import type { Registry, ReservedPath } from "./routing/registry.ts";
 import { tracing } from "./telemetry.ts";

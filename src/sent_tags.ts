@@ -2,7 +2,7 @@
  * The entity tags of replies that the platform compresses. It makes them weak, because the bytes
  * are not those of the handler.
  */
-import type { ConnectionInfo } from "./http/request.ts";
+import type { ConnectionInfo } from "./http/connection.ts";
 
 /** Answers requests. */
 type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;

@@ -3,7 +3,7 @@ import { type Duration, toMilliseconds } from "./duration.ts";
 import { isDenoServe, readVariable } from "./runtime.ts";
 import { type BackgroundTasks, streamProgress } from "./http/after_response.ts";
 import { endWaits, releaseIdleTimer } from "./http/deadline.ts";
-import { type ConnectionInfo, LoggedConnection } from "./http/request.ts";
+import { type ConnectionInfo, LoggedConnection } from "./http/connection.ts";
 import { pathStart } from "./http/query.ts";
 import { redactUrl } from "./redaction.ts";
 import type { ListenOptions } from "./http_server.ts";

@@ -13,6 +13,8 @@ export interface Hop {
   readonly scheme: "http" | "https" | undefined;
   /** `host[:port]`, not checked. */
   readonly host: string | undefined;
+  /** The path that the proxy takes off, not checked. */
+  readonly prefix: string | undefined;
 }
 
 /**
@@ -50,17 +52,18 @@ export function* forwardedHops(headers: Headers): Generator<Hop, void, void> {
 }
 
 /**
- * The hops of `X-Forwarded-For`, the nearest first. Scheme and host are the last ones of their own
- * headers, which have one value in practice; all hops have the same.
+ * The hops of `X-Forwarded-For`, the nearest first. Scheme, host and prefix are the last ones of
+ * their own headers, which have one value in practice; all hops have the same.
  */
 export function* xForwardedHops(headers: Headers): Generator<Hop, void, void> {
   const scheme = readScheme(lastOf(headers.get("x-forwarded-proto")));
   const host = lastOf(headers.get("x-forwarded-host"));
+  const prefix = lastOf(headers.get("x-forwarded-prefix"));
   const addresses = headers.get("x-forwarded-for");
-  if (addresses === null) return yield { address: undefined, scheme, host };
+  if (addresses === null) return yield { address: undefined, scheme, host, prefix };
   for (let end = addresses.length; end >= 0;) {
     const comma = end === 0 ? -1 : addresses.lastIndexOf(",", end - 1);
-    yield { address: readAddress(addresses.slice(comma + 1, end).trim()), scheme, host };
+    yield { address: readAddress(addresses.slice(comma + 1, end).trim()), scheme, host, prefix };
     end = comma;
   }
 }
@@ -79,10 +82,11 @@ function readElement(element: string): Hop {
     address: readAddress(pairs.get("for") ?? ""),
     scheme: readScheme(pairs.get("proto")),
     host: pairs.get("host"),
+    prefix: undefined,
   };
 }
 
-const NOTHING: Hop = { address: undefined, scheme: undefined, host: undefined };
+const NOTHING: Hop = { address: undefined, scheme: undefined, host: undefined, prefix: undefined };
 
 /** The text of a token or a quoted text. */
 function unquote(text: string): string | undefined {

@@ -5,6 +5,7 @@
  */
 import { HTTPError } from "../errors.ts";
 import { quote } from "../options.ts";
+import { type ConnectionInfo, mountedOf } from "./connection.ts";
 import { pathEnd, pathStart } from "./query.ts";
 
 /** `host[:port]` without userinfo (RFC 3986, section 3.2.2). IPv6 addresses are in brackets. */
@@ -34,7 +35,7 @@ export class HostCheck {
    * @returns The index in the URL where the path starts.
    * @throws {HTTPError} With 400, also if the URL has no path.
    */
-  check(raw: Request, info: object | undefined): number {
+  check(raw: Request, info: ConnectionInfo | undefined): number {
     const { url } = raw;
     const origin = this.#origin;
     // For the URLs that Deno's server makes, startsWith() takes three times as long.
@@ -71,18 +72,23 @@ export function hostOf(url: string): string {
  * @param info The connection. Without one, a program made the request, and its URL is no target.
  * @throws {HTTPError} With 400, if the header is malformed, missing or not the host of the target.
  */
-export function checkHostHeader(raw: Request, info: object | undefined): void {
+export function checkHostHeader(raw: Request, info: ConnectionInfo | undefined): void {
   const header = raw.headers.get("host");
   if (header === null) {
     // Requests of HTTP/2 may lack it, and Deno does not say which version a request has.
-    if (info === undefined || !HTTP1_FIELDS.some((name) => raw.headers.has(name))) return;
+    if (!isTarget(info) || !HTTP1_FIELDS.some((name) => raw.headers.has(name))) return;
     throw new HTTPError(400, "The request has no Host header");
   }
   // Clients without a host name send an empty header. Deno puts its own address into the URL then.
   if (header === "" || header === hostOf(raw.url)) return;
   if (!HOST.test(header)) throw malformed();
-  if (info === undefined || isSameAuthority(header, hostOf(raw.url), raw.url)) return;
+  if (!isTarget(info) || isSameAuthority(header, hostOf(raw.url), raw.url)) return;
   throw new HTTPError(400, "The Host header is not the host of the request target");
+}
+
+/** Whether the URL of a request is its target: a server received it, and no mount has changed it. */
+function isTarget(info: ConnectionInfo | undefined): boolean {
+  return info !== undefined && mountedOf(info) === undefined;
 }
 
 /** Whether two authorities are the same but for case and the default port of the URL's scheme. */

@@ -6,6 +6,8 @@ import { log } from "../log.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { nodeNet } from "../runtime.ts";
 import { readAddress } from "./address.ts";
+import { readBasePath } from "./base_path.ts";
+import type { Forwarded } from "./connection.ts";
 import type { Hop } from "./forwarded.ts";
 import { isLoopbackName, readAuthority } from "./host.ts";
 
@@ -36,8 +38,8 @@ export interface ProxyOptions {
    */
   from?: readonly string[];
   /**
-   * The headers that the proxies write: `X-Forwarded-For`, `X-Forwarded-Proto` and
-   * `X-Forwarded-Host`, or `Forwarded` of RFC 7239. The others are ignored, because a client can
+   * The headers that the proxies write: `X-Forwarded-For`, `X-Forwarded-Proto`, `X-Forwarded-Host`
+   * and `X-Forwarded-Prefix`, or `Forwarded` of RFC 7239. The others are ignored, because a client can
    * send them through a proxy that does not know them.
    *
    * @default {"x-forwarded"}
@@ -51,18 +53,16 @@ const OPTIONS: OptionNames<ProxyOptions> = { hops: true, from: true, header: tru
 const MAX_HOPS = 32;
 
 /** Headers that a proxy adds. */
-const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+const FORWARDING = [
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-prefix",
+  "x-forwarded-proto",
+  "x-real-ip",
+];
 
 const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
-
-/** What trusted proxies say about a request. */
-export interface Forwarded {
-  /** The address of the client, or of the last proxy that is known; null without a network. */
-  readonly address: string | null;
-  readonly scheme: "http" | "https" | undefined;
-  /** `host[:port]`, well-formed. */
-  readonly host: string | undefined;
-}
 
 /** The proxies that an application trusts; none by default. */
 export class ProxyTrust {
@@ -121,15 +121,17 @@ export class ProxyTrust {
     let address = peer;
     let scheme: Hop["scheme"];
     let host: string | undefined;
+    let prefix: string | undefined;
     let passed = 0;
     for (const hop of hops) {
       scheme = hop.scheme ?? scheme;
       if (this.#takesHost && hop.host !== undefined && readAuthority(hop.host)) host = hop.host;
+      if (hop.prefix !== undefined) prefix = readBasePath(hop.prefix) ?? prefix;
       if (hop.address === undefined) break;
       address = hop.address;
       if (++passed === MAX_HOPS || !this.#isTrusted(address, passed)) break;
     }
-    return { address, scheme, host };
+    return { address, scheme, host, prefix };
   }
 
   /**

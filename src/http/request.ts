@@ -13,8 +13,9 @@ import type { TokenAdvice } from "./challenge.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { idempotencyKeyOf } from "./idempotency_key.ts";
+import { type ConnectionInfo, type Forwarded, mountedOf } from "./connection.ts";
 import { checkHostHeader, hostOf } from "./host.ts";
-import { type Forwarded, peerAddress, type ProxyTrust } from "./proxy.ts";
+import { peerAddress, type ProxyTrust } from "./proxy.ts";
 import { pathStart, resolveUnreserved } from "./query.ts";
 import type { RouteInfo } from "./route_info.ts";
 import type { SignIn } from "./sign_in.ts";
@@ -96,6 +97,26 @@ export class HttpRequest<State = Record<string, unknown>> {
    */
   get path(): string {
     return this.#context.path;
+  }
+
+  /**
+   * The path below which the application is served; empty if there is none. It is what a trusted
+   * proxy says in `X-Forwarded-Prefix`, or else the option `basePath` of the application, or else
+   * what a mount takes off. Write it before paths of the application in links and redirects.
+   *
+   * @example A redirect within the application
+   * ```ts
+   * import { App, redirect } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App({ basePath: "/shop" });
+   * app.post("/orders", async (request) => redirect(`${request.basePath}/orders/7`));
+   * const response = await app.fetch(new Request("http://localhost/orders", { method: "POST" }));
+   * assertEquals(response.headers.get("location"), "/shop/orders/7");
+   * ```
+   */
+  get basePath(): string {
+    return this.#context.basePath;
   }
 
   /** The route that serves the request; null if there is none. */
@@ -401,6 +422,8 @@ export interface AppHandle {
   readonly version: string;
   /** The description of the application, if it has one. */
   readonly description: string | undefined;
+  /** The path below which it is served, by its option `basePath`; empty without one. */
+  readonly basePath: string;
   /** The path of the OpenAPI document; null if it is not served. */
   readonly openapiUrl: string | null;
   /** The path of the documentation page; null if it is not served. */
@@ -437,18 +460,6 @@ export interface AppHandle {
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input>;
 }
 
-/**
- * The connection of a request: the part of `Deno.ServeHandlerInfo` that webfw reads.
- *
- * @category Requests and replies
- */
-export interface ConnectionInfo {
-  /** The address of the client. */
-  readonly remoteAddr?: Deno.Addr | undefined;
-  /** Settles when the reply has been sent, or has failed. */
-  readonly completed?: Promise<void> | undefined;
-}
-
 /** The route of a request, as far as the request needs it. */
 export interface MatchedRoute {
   /** The route; null if none matches. */
@@ -458,25 +469,6 @@ export interface MatchedRoute {
   readonly limits: ResolvedLimits;
   /** Whether guards decide who gets the replies. */
   readonly isGuarded: boolean;
-}
-
-/** A connection on which the request can be found that came over it, for the access log. */
-export class LoggedConnection implements ConnectionInfo {
-  readonly #info: ConnectionInfo | undefined;
-  /** Undefined if the application did not come to it. */
-  context: RequestContext | undefined;
-
-  constructor(info: ConnectionInfo | undefined) {
-    this.#info = info;
-  }
-
-  get remoteAddr(): Deno.Addr | undefined {
-    return this.#info?.remoteAddr;
-  }
-
-  get completed(): Promise<void> | undefined {
-    return this.#info?.completed;
-  }
 }
 
 /** What the endpoint for agents knows of a request that it has made itself. */
@@ -605,9 +597,24 @@ export class RequestContext implements Logger {
 
   /** What trusted proxies say about the request; undefined if it does not come from one. */
   get forwarded(): Forwarded | undefined {
+    const mounted = mountedOf(this.connection);
+    if (mounted?.forwarded) return mounted.forwarded;
     if (!this.proxies.isSet) return undefined;
     if (this.#forwarded === undefined) this.#forwarded = this.proxies.forwarded(this.raw.headers, this.peer) ?? null;
     return this.#forwarded ?? undefined;
+  }
+
+  /** The path below which the application is served; empty if there is none. */
+  get basePath(): string {
+    const { basePath } = this.app;
+    const mounted = mountedOf(this.connection);
+    // The proxy of a mounted application is that of the application that mounts it.
+    return mounted ? basePath || mounted.basePath : this.forwarded?.prefix ?? basePath;
+  }
+
+  /** The request of the server, also where another application mounts this one. */
+  get served(): Request {
+    return mountedOf(this.connection)?.served ?? this.raw;
   }
 
   /** The path, without escapes of characters that need none. */

@@ -5,14 +5,13 @@ import { isHTTPError, type Issue, ValidationError } from "../errors.ts";
 import {
   type AgentCall,
   type AppHandle,
-  type ConnectionInfo,
   contextOf,
   HttpRequest,
-  LoggedConnection,
   type MatchedRoute,
   RequestContext,
 } from "../http/request.ts";
 import { BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
+import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
 import { HostCheck } from "../http/host.ts";
 import type { Cors } from "../http/cors.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
@@ -27,7 +26,7 @@ import { EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
 import { FilesRoute } from "./files.ts";
-import { MountRoute } from "./mount.ts";
+import { MountRoute, type SharedWork } from "./mount.ts";
 import { OpenWebSockets, webSocketEndpoint, WebSocketRoute } from "./websocket_route.ts";
 import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import type { RouteInfo } from "../http/route_info.ts";
@@ -125,11 +124,11 @@ export class Dispatcher {
    * Composes each route with its middlewares, once.
    *
    * @param parts What it needs.
-   * @param sibling Another dispatcher of the application. Both keep together what is under way.
+   * @param shared What is under way in another dispatcher. Both keep it together.
    */
-  constructor(parts: DispatcherParts, sibling?: Dispatcher) {
-    const background = this.background = sibling?.background ?? new BackgroundTasks();
-    const openSockets = this.openSockets = sibling?.openSockets ?? new OpenWebSockets();
+  constructor(parts: DispatcherParts, shared?: SharedWork) {
+    const background = this.background = shared?.background ?? new BackgroundTasks();
+    const openSockets = this.openSockets = shared?.openSockets ?? new OpenWebSockets();
     const { hosts, origins, cors } = parts;
     this.#parts = parts;
     this.#finalize = finalizer(background, cors);

@@ -1,14 +1,17 @@
 /** Mounts: handlers of the platform's requests that get everything below a path. */
 import type { None } from "../binding/dependency.ts";
-import { type ConnectionInfo, contextOf, type HttpRequest } from "../http/request.ts";
+import { type ConnectionInfo, withMounted } from "../http/connection.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { RouteInfo } from "../http/route_info.ts";
-import { HTTPError } from "../errors.ts";
+import { HTTPError, RouteError } from "../errors.ts";
+import type { BackgroundTasks } from "../http/after_response.ts";
 import { type OptionNames, quote, readOptions } from "../options.ts";
 import type { PathTemplate, Segment } from "./path.ts";
 import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
 import type { FreePrefix, PathNames } from "./route_options.ts";
 import type { Scope } from "./scope.ts";
 import { ANY_METHOD } from "./table.ts";
+import type { OpenWebSockets } from "./websocket_route.ts";
 
 /** What a mounted handler learns of a request besides the request itself. */
 export interface MountInfo<State = Record<string, unknown>> extends ConnectionInfo {
@@ -22,6 +25,71 @@ export type MountedHandler<State = Record<string, unknown>> = (
   info: MountInfo<State>,
 ) => Response | Promise<Response>;
 
+/** The key of what an application does for one that mounts it. */
+export const MOUNTING: unique symbol = Symbol("webfw.mounting");
+
+/** An application that another one can mount: an `App`. */
+export interface MountableApp {
+  /** @ignore */
+  readonly [MOUNTING]: MountedApp;
+}
+
+/** What is under way in an application, for its stop. */
+export interface SharedWork {
+  readonly background: BackgroundTasks;
+  readonly openSockets: OpenWebSockets;
+}
+
+/** The life of a mounted application, which is a part of the life of the one that mounts it. */
+export interface MountedApp {
+  /** Its `fetch`. */
+  readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
+  /** The applications that it mounts itself. */
+  mounted(): readonly MountedApp[];
+  /** Notes that other workers of this process serve it, too. */
+  expectWorkers(): void;
+  /** Keeps its tasks and WebSockets with those of the application that mounts it. */
+  join(outer: SharedWork): void;
+  /** Starts it, once. */
+  start(): Promise<void>;
+  /** Makes its work end in a bounded time, where no server does. */
+  limit(): void;
+  /** Refuses new requests, and ends streams and WebSockets. */
+  endStreams(): Promise<void>;
+  /** Aborts its work. */
+  abandon(): void;
+  /** Ends it. */
+  unwind(): Promise<void>;
+  /** Lets a later request start it again. */
+  reopen(): void;
+}
+
+/** Applications by their `fetch`, which other frameworks are mounted by. */
+const applications = new WeakMap<object, MountedApp>();
+
+/** Makes an application known by its `fetch`. */
+export function registerMountable(app: MountedApp): void {
+  applications.set(app.fetch, app);
+}
+
+/** The applications that some routes mount, each once. */
+export function mountedApps(routes: readonly RouteRecord[]): readonly MountedApp[] {
+  const apps = routes.flatMap((route) => route instanceof MountRoute && route.app ? [route.app] : []);
+  return [...new Set(apps)];
+}
+
+/**
+ * Refuses an application that is mounted within itself, which would wait for its own start.
+ *
+ * @throws {RouteError} With code `conflict`.
+ */
+export function refuseMountInItself(app: MountedApp, within: readonly MountedApp[] = []): void {
+  if (within.includes(app)) {
+    throw new RouteError("conflict", "Cannot serve the App: it is mounted within itself, mount another one");
+  }
+  for (const inner of app.mounted()) refuseMountInItself(inner, [...within, app]);
+}
+
 /** Options of a mount. */
 export interface MountOptions {
   /**
@@ -33,15 +101,17 @@ export interface MountOptions {
 }
 
 /**
- * Hands everything below a path to a handler of the platform's `Request`: another framework, or a
- * GraphQL server. It gets any method, and the path itself, too.
+ * Hands everything below a path to a handler of the platform's `Request`, such as another framework
+ * or a GraphQL server, or to another `App`. It gets any method, and the path itself, too.
  *
  * The middleware and the guards of the scopes run before it. Routes and built-in endpoints with a
  * more specific path come first. The handler reads the body from its request, as an unread stream
  * without a limit of size. A mount is not in the document.
  *
- * The handler cannot accept a WebSocket: it sees the request as a GET. A WebSocket route can have
- * the same path.
+ * An `App` starts and stops with the application that mounts it, its WebSockets work, and
+ * `request.basePath` is the path of the mount. It checks hosts and origins by its own options, after
+ * the application that mounts it. Any other handler cannot accept a WebSocket: it sees the request as
+ * a GET. A WebSocket route can have the same path.
  */
 export interface RegisterMount<State, Prefix extends string, Given = None> {
   /**
@@ -49,16 +119,16 @@ export interface RegisterMount<State, Prefix extends string, Given = None> {
    *
    * @param path The path. It may contain `{name}`, which the handler finds in
    * `info.request.params`.
-   * @param handler Answers a request.
+   * @param handler Answers a request, or an `App`.
    * @param options Whether the handler sees the whole path.
-   * @throws {TypeError} If the handler is not a function, or an option is wrong.
+   * @throws {TypeError} If the handler is neither a function nor an `App`, or an option is wrong.
    * @throws {RouteError} With code `conflict`, if a route has the path or takes all below it, or a
    * dependency has a name of the path; with code `path`, if the path is malformed; with code
    * `frozen` after the first request or include.
    */
   <const Path extends string>(
     path: FreePrefix<Path, PathNames<`${Prefix}${Path}`>, keyof Given>,
-    handler: MountedHandler<State>,
+    handler: MountedHandler<State> | MountableApp,
     options?: MountOptions,
   ): void;
 }
@@ -70,11 +140,15 @@ const OPTIONS: RouteInfo["options"] = { hidden: true };
 
 /** A route for all methods of a path and of everything below it. */
 export class MountRoute extends Route {
+  /** The application that it mounts; undefined for another handler. */
+  readonly app: MountedApp | undefined;
   readonly #mounted: MountedHandler;
   readonly #strips: boolean;
 
   private constructor(parts: RouteParts, mounted: MountedHandler, strips: boolean) {
-    super(parts, handlerOf(mounted, strips ? parts.template.segments.length : 0));
+    const app = applications.get(mounted);
+    super(parts, handlerOf(mounted, strips ? parts.template.segments.length : 0, app !== undefined));
+    this.app = app;
     this.#mounted = mounted;
     this.#strips = strips;
   }
@@ -83,15 +157,17 @@ export class MountRoute extends Route {
    * Checks a mount and makes its record.
    *
    * @param path The path with the prefix of the router; empty for the root.
-   * @throws {TypeError} If the handler is no function, or an option is wrong.
+   * @throws {TypeError} If the handler is neither a function nor an application, or an option is
+   * wrong.
    * @throws {RouteError} If a name is bound twice.
    */
-  static mount(path: string, mounted: unknown, options: MountOptions, scope: Scope): MountRoute {
+  static mount(path: string, given: unknown, options: MountOptions, scope: Scope): MountRoute {
     const action = `mount at "${path}"`;
     const { strip = true } = readOptions(options, MOUNT_OPTIONS, action);
+    const mounted = isMountable(given) ? given[MOUNTING].fetch : given;
     if (typeof mounted !== "function") {
       throw new TypeError(
-        `Cannot ${action}: the handler must be a function, got ${quote(mounted)}; ${cureFor(mounted)}`,
+        `Cannot ${action}: the handler must be a function or an App, got ${quote(mounted)}; ${cureFor(mounted)}`,
       );
     }
     if (typeof strip !== "boolean") {
@@ -134,19 +210,39 @@ function cureFor(mounted: unknown): string {
   return isApplication ? "give its fetch, as in other.fetch" : "write (request) => new Response(…)";
 }
 
+function isMountable(value: unknown): value is MountableApp {
+  return typeof value === "object" && value !== null && MOUNTING in value;
+}
+
+/** A request for a mounted handler, and what was taken off its path. */
+interface Stripped {
+  readonly platform: Request;
+  readonly taken: string;
+  /** Whether nothing is left of the path. */
+  readonly isWithoutSlash: boolean;
+}
+
 /** Makes the handler of a mount, which drops the first segments of the path. */
-function handlerOf(mounted: MountedHandler, dropped: number): (request: HttpRequest) => Promise<Response> {
+function handlerOf(
+  mounted: MountedHandler,
+  dropped: number,
+  isApp: boolean,
+): (request: HttpRequest) => Promise<Response> {
   return async (request) => {
-    const response = await mounted(toPlatform(request, dropped), infoOf(request));
+    const stripped = strip(request, dropped);
+    // Handlers that accept WebSockets would answer 101, and the connection is not theirs.
+    if (!isApp) stripped.platform.headers.delete("upgrade");
+    const response = await mounted(stripped.platform, infoOf(request, stripped));
     if (response instanceof Response) return response;
     throw new TypeError(`Cannot reply to ${request.route?.path}: the mounted handler returned ${quote(response)}`);
   };
 }
 
 /** Deno's object has getters, which a copy does not get. An unread `completed` costs nothing. */
-function infoOf(request: HttpRequest): MountInfo {
-  const { connection } = contextOf(request);
-  if (!connection) return { request };
+function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): MountInfo {
+  const { connection, served, forwarded, basePath } = contextOf(request);
+  const mounted = { basePath: basePath + taken, isWithoutSlash, forwarded, served };
+  if (!connection) return withMounted<MountInfo>({ request }, mounted);
   // A mapped type without "?" would lose undefined in projects without exactOptionalPropertyTypes.
   const info: {
     readonly remoteAddr: Deno.Addr | undefined;
@@ -161,7 +257,7 @@ function infoOf(request: HttpRequest): MountInfo {
     },
     request,
   };
-  return info as MountInfo;
+  return withMounted(info as MountInfo, mounted);
 }
 
 /**
@@ -171,11 +267,11 @@ function infoOf(request: HttpRequest): MountInfo {
 const NO_METHOD = /^(?:TRACE|TRACK|CONNECT)$|[a-z]/;
 
 /**
- * The platform's request, with the body as an unread stream.
+ * Takes the first segments off the path. The body becomes an unread stream.
  *
  * @throws {HTTPError} With 501, if it cannot have the method.
  */
-function toPlatform(request: HttpRequest, dropped: number): Request {
+function strip(request: HttpRequest, dropped: number): Stripped {
   if (NO_METHOD.test(request.method)) throw new HTTPError(501, "The method cannot be served here");
   const { raw, path, url: { origin } } = request;
   let start = 0;
@@ -193,9 +289,7 @@ function toPlatform(request: HttpRequest, dropped: number): Request {
   });
   // It has to be that of the URL, which has the host that a proxy names.
   if (forwarded?.host !== undefined) platform.headers.set("host", forwarded.host);
-  // Handlers that accept WebSockets would answer 101, and the connection is not theirs.
-  platform.headers.delete("upgrade");
   // To read the signal of a server's request costs a listener, so only handlers that use it do.
   Object.defineProperty(platform, "signal", { get: () => request.signal });
-  return platform;
+  return { platform, taken: path.slice(0, start), isWithoutSlash: start > 0 && start === path.length };
 }

@@ -73,11 +73,11 @@ export async function upgrade(
   { background, openSockets, stopping }: UpgradeParts,
 ): Promise<Response> {
   const context = contextOf(request);
-  if (context.connection && await hasGone(request.raw)) throw new HTTPError(400, "The client has gone");
+  if (context.connection && await hasGone(context.served)) throw new HTTPError(400, "The client has gone");
   if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
   const leave = takePlace(request);
-  const { socket, response, pollsToClose } = upgradeOrLeave(request.raw, idleTimeout, leave);
+  const { socket, response, pollsToClose } = upgradeOrLeave(context.served, idleTimeout, leave);
   // Deno's own option accepts the client's list only where spaces stand between the names.
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
   const transport = new WebSocketTransport(socket, context.matched.limits.message, idleTimeout, pollsToClose);

@@ -25,14 +25,15 @@ export function checkLoginPath(path: unknown, action: string): void {
  * is not one of a browser for a page, or asks for that page already.
  */
 export function loginAddress(request: HttpRequest, login: string): string | undefined {
-  const { method, path, raw } = request;
+  const { method, path, raw, basePath } = request;
   if ((method !== "GET" && method !== "HEAD") || !acceptsHtml(raw.headers)) return undefined;
   const [page] = login.split("?", 1);
   if (path === page) return undefined;
   const query = raw.url.slice(contextOf(request).pathEnd).split("#", 1)[0];
-  const next = path + query;
-  if (!OWN_PATH.test(next)) return login;
-  return `${login}${login.includes("?") ? "&" : "?"}next=${encodeURIComponent(next)}`;
+  const next = basePath + path + query;
+  const address = basePath + login;
+  if (!OWN_PATH.test(next)) return address;
+  return `${address}${login.includes("?") ? "&" : "?"}next=${encodeURIComponent(next)}`;
 }
 
 /** Whether HTML is named: programs accept anything, and need the 401. */

@@ -5,6 +5,7 @@
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { isScope } from "../../binding/security.ts";
 import type { TokenAdvice } from "../../http/challenge.ts";
+import { belowBasePath } from "../../http/base_path.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { BuiltInRoute } from "../../routing/dispatch.ts";
 import { parsePath } from "../../routing/path.ts";
@@ -79,7 +80,7 @@ export class ProtectedResource {
     const { originPolicy } = this.#parts;
     const answer = async (request: HttpRequest): Promise<Response> => {
       originPolicy.checkHost(request);
-      return Response.json(this.#metadata(path, routes, request.url.origin), { headers: PUBLIC });
+      return Response.json(this.#metadata(path, routes, request), { headers: PUBLIC });
     };
     return [
       { method: "GET", path: metadataPath(path), handler: answer },
@@ -87,26 +88,27 @@ export class ProtectedResource {
     ];
   }
 
-  #metadata(path: string, routes: readonly RouteRecord[], origin: string): ResourceMetadata {
+  #metadata(path: string, routes: readonly RouteRecord[], request: HttpRequest): ResourceMetadata {
     const { title, docsUrl } = this.#parts;
+    const { basePath, url: { origin } } = request;
     const servers = new Set<string>();
     const scopes = new Set<string>();
     for (const { security, issuers } of new Set(routes.flatMap((route) => this.#tokenGuards(route)))) {
       for (const issuer of issuers) servers.add(issuer);
       for (const { scheme, scopes: required } of security.flatMap((way) => [...way.values()])) {
         if (!isTokenScheme(scheme)) continue;
-        if (issuers.length === 0) addIssuer(servers, scheme, origin);
+        if (issuers.length === 0) addIssuer(servers, scheme, origin, basePath);
         for (const scope of [...offeredScopes(scheme), ...required]) scopes.add(scope);
       }
     }
     return {
-      resource: path === "" ? origin : new URL(path, origin).href,
+      resource: basePath + path === "" ? origin : new URL(basePath + path, origin).href,
       // Members without a value are left out (section 3.2).
       ...(servers.size > 0 && { authorization_servers: [...servers] }),
       ...(scopes.size > 0 && { scopes_supported: [...scopes] }),
       bearer_methods_supported: ["header"],
       resource_name: title,
-      ...(docsUrl !== null && { resource_documentation: new URL(docsUrl, origin).href }),
+      ...(docsUrl !== null && { resource_documentation: new URL(basePath + docsUrl, origin).href }),
     };
   }
 
@@ -161,7 +163,7 @@ function metadataPath(path: string): string {
 /** The whole URL of a path; undefined if the Host header is none that a URL can hold. */
 function urlOf(path: string, request: HttpRequest): string | undefined {
   try {
-    return new URL(path, request.url).href;
+    return new URL(request.basePath + path, request.url).href;
   } catch {
     return undefined;
   }
@@ -175,9 +177,10 @@ function takesTokens({ security }: PreparedDependency): boolean {
  * Adds the issuer of a scheme that is declared by hand. OpenID Connect says where its document is;
  * the endpoints of `oauth2` do not tell the issuer.
  */
-function addIssuer(servers: Set<string>, scheme: TokenScheme, origin: string): void {
-  if (scheme.type !== "openIdConnect" || !URL.canParse(scheme.openIdConnectUrl, origin)) return;
-  const { href } = new URL(scheme.openIdConnectUrl, origin);
+function addIssuer(servers: Set<string>, scheme: TokenScheme, origin: string, basePath: string): void {
+  if (scheme.type !== "openIdConnect") return;
+  const href = URL.parse(belowBasePath(basePath, scheme.openIdConnectUrl), origin)?.href;
+  if (href === undefined) return;
   if (href.endsWith(OPENID_CONFIGURATION)) servers.add(href.slice(0, -OPENID_CONFIGURATION.length));
 }
 

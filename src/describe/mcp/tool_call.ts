@@ -7,7 +7,8 @@ import { tooLarge } from "../../http/body_errors.ts";
 import { pathEnd, pathStart } from "../../http/query.ts";
 import { isChallenge } from "../../http/challenge.ts";
 import { toHTTPError } from "../../http/reply.ts";
-import { type AgentCall, type ConnectionInfo, contextOf, type HttpRequest } from "../../http/request.ts";
+import { type ConnectionInfo, withoutCompletion } from "../../http/connection.ts";
+import { type AgentCall, contextOf, type HttpRequest } from "../../http/request.ts";
 import type { RouteInfo } from "../../http/route_info.ts";
 import { describeError, log } from "../../log.ts";
 import type { Destination, Refusal } from "../../routing/dispatch.ts";
@@ -251,8 +252,7 @@ function reportCookies({ headers }: Response, tool: Tool): void {
  */
 function connectionOf({ caller, isBatch }: Exchange): ConnectionInfo | undefined {
   const { connection } = contextOf(caller);
-  // The members of a server's connection are getters, which a spread would lose.
-  return isBatch && connection ? { remoteAddr: connection.remoteAddr } : connection;
+  return isBatch && connection ? withoutCompletion(connection) : connection;
 }
 
 /**

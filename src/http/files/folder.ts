@@ -1,6 +1,6 @@
 /** Answers requests with the files of a folder. Loaded with the first such request. */
 import { CannotStartError, HTTPError, isHTTPError } from "../../errors.ts";
-import { redirect } from "../reply.ts";
+import { isMountWithoutSlash, redirectToSlash } from "../slash.ts";
 import { contextOf, type HttpRequest } from "../request.ts";
 import { validatorsOf, versionReply } from "./conditional.ts";
 import { chooseEncoding, type Encoding, ENCODINGS } from "./encoding.ts";
@@ -73,7 +73,7 @@ export async function folderReply(folder: ServedFolder, asked: FolderRequest): P
   const parts = rest === "" ? [] : rest.replace(/\/$/, "").split("/");
   const path = await findWithin(root, parts) ?? undefined;
   const info = path === undefined ? undefined : await infoOf(path);
-  const namesFolder = request.path.endsWith("/");
+  const namesFolder = request.path.endsWith("/") && !isMountWithoutSlash(request);
   if (path !== undefined && info?.isFile && !namesFolder) {
     return await fileReply(folder, { path, info }, root, parts, request);
   }
@@ -165,10 +165,7 @@ async function findFile(root: string, parts: readonly string[]): Promise<Found |
 
 /** Redirects to the path with a slash, so that the relative links of the index page are right. */
 function toFolder(request: HttpRequest): Response {
-  const name = request.path.slice(request.path.lastIndexOf("/") + 1);
-  const query = request.raw.url.slice(contextOf(request).pathEnd).replace(/#.*$/s, "");
-  // Relative, because a proxy may have removed a prefix of the path.
-  const reply = redirect(`./${name}/${query}`, 301);
+  const reply = redirectToSlash(request);
   reply.headers.set("cache-control", `${forWhom(request)}no-cache`);
   return reply;
 }

@@ -255,7 +255,7 @@ Deno.test("A mount that is declared wrongly throws", () => {
   assertThrows(
     () => app.mount("/a", { fetch: seen } as never),
     TypeError,
-    "the handler must be a function, got object; give its fetch, as in other.fetch",
+    "the handler must be a function or an App, got object; give its fetch, as in other.fetch",
   );
   assertThrows(() => app.mount("/a", "dist" as never), TypeError, 'got "dist"; for a folder, use app.files');
   assertThrows(() => app.mount("/a", seen, { strip: 1 as never }), TypeError, '"strip" must be true or false, got 1');

@@ -1,0 +1,77 @@
+/** Connections of requests: what a server, or an application that mounts another one, says of them. */
+import type { Logger } from "../log.ts";
+
+/**
+ * The connection of a request: the part of `Deno.ServeHandlerInfo` that webfw reads.
+ *
+ * @category Requests and replies
+ */
+export interface ConnectionInfo {
+  /** The address of the client. */
+  readonly remoteAddr?: Deno.Addr | undefined;
+  /** Settles when the reply has been sent, or has failed. */
+  readonly completed?: Promise<void> | undefined;
+}
+
+/** A connection on which the request can be found that came over it, for the access log. */
+export class LoggedConnection implements ConnectionInfo {
+  readonly #info: ConnectionInfo | undefined;
+  /** Writes entries of the request; undefined if the application did not come to it. */
+  context: Logger | undefined;
+
+  constructor(info: ConnectionInfo | undefined) {
+    this.#info = info;
+  }
+
+  get remoteAddr(): Deno.Addr | undefined {
+    return this.#info?.remoteAddr;
+  }
+
+  get completed(): Promise<void> | undefined {
+    return this.#info?.completed;
+  }
+}
+
+/** What trusted proxies say about a request. */
+export interface Forwarded {
+  /** The address of the client, or of the last proxy that is known; null without a network. */
+  readonly address: string | null;
+  readonly scheme: "http" | "https" | undefined;
+  /** `host[:port]`, well-formed. */
+  readonly host: string | undefined;
+  /** The path that a proxy takes off, well-formed. */
+  readonly prefix: string | undefined;
+}
+
+/** The key of {@linkcode Mounted} in the connection that a mounted handler gets. */
+const MOUNTED = Symbol("webfw.mounted");
+
+/** What the application that mounts another one says of a request. */
+export interface Mounted {
+  /** The path below which the mounted application is served. */
+  readonly basePath: string;
+  /** Whether the path of the request ends with that of the mount, without a slash. */
+  readonly isWithoutSlash: boolean;
+  /** What trusted proxies say about the request. */
+  readonly forwarded: Forwarded | undefined;
+  /** The request of the server, which alone can become a WebSocket. */
+  readonly served: Request;
+}
+
+/** Adds to a connection what a mounted application needs to know. */
+export function withMounted<Info extends ConnectionInfo>(info: Info, mounted: Mounted): Info {
+  return Object.defineProperty(info, MOUNTED, { value: mounted, enumerable: true });
+}
+
+/** What is known of the request of a mounted application; undefined where none mounts it. */
+export function mountedOf(connection: ConnectionInfo | undefined): Mounted | undefined {
+  return (connection as { readonly [MOUNTED]?: Mounted } | undefined)?.[MOUNTED];
+}
+
+/** The same connection for a request that ends before the reply has gone. */
+export function withoutCompletion(connection: ConnectionInfo): ConnectionInfo {
+  const mounted = mountedOf(connection);
+  // The members of a server's connection are getters, which a spread would lose.
+  const info = { remoteAddr: connection.remoteAddr };
+  return mounted ? withMounted(info, mounted) : info;
+}
