@@ -2,10 +2,11 @@
  * Notes, for a person who signs in on a page, and for an agent that sends a token:
  * `NOTES_PASSWORD=… NOTES_TOKEN=… deno serve -A main.ts`. The page is at /, the tools at /mcp.
  */
-import { anySecurity, App, Form, html, HTTPError, redirect, Router } from "@webfw/core";
+import { anySecurity, App, Form, html, HTTPError, redirect, Router, text } from "@webfw/core";
 import { bearer, equal, recordSessions, session } from "@webfw/core/auth";
+import { secureHeaders } from "@webfw/core/middleware";
 import * as v from "valibot";
-import { LOGIN, PAGE } from "./pages.ts";
+import { LOGIN, PAGE, SCRIPT } from "./pages.ts";
 
 const Note = v.object({ text: v.pipe(v.string(), v.trim(), v.nonEmpty(), v.maxLength(200)) });
 const Login = v.object({ password: v.string() });
@@ -22,6 +23,7 @@ const written: v.InferOutput<typeof Note>[] = [];
 const pages = new Router({ hidden: true, rateLimit: { limit: 30, per: "1m" } });
 pages.get("/", { deps: { visit: visit.required({ redirect: "/login" }) } }, async () => html(PAGE));
 pages.get("/login", async () => html(LOGIN));
+pages.get("/page.js", async () => text(SCRIPT, { headers: { "content-type": "text/javascript;charset=UTF-8" } }));
 pages.post("/login", { form: Form(Login), deps: { visit } }, async (_request, { form, visit }) => {
   if (!equal(form.password, password)) throw new HTTPError(403, "The password is wrong");
   await visit.set({ since: Date.now() });
@@ -40,6 +42,7 @@ notes.post("", { body: Note, response: Note, status: 201, tool: true }, async fu
 });
 
 export const app = new App({ title: "Notes" });
+app.middleware(secureHeaders({ contentSecurityPolicy: { "default-src": ["'self'"], "img-src": ["data:"] } }));
 app.include(pages);
 app.include(notes);
 export default app;
