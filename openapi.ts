@@ -19,15 +19,19 @@
 
 export type { JsonSchema, JsonType } from "./src/describe/json_schema/json_schema.ts";
 export type {
+  OpenAPICallback,
+  OpenAPICallbackItem,
   OpenAPIComponents,
   OpenAPIContact,
   OpenAPIDocument,
   OpenAPIEncoding,
+  OpenAPIExample,
   OpenAPIExtensions,
   OpenAPIExternalDocs,
   OpenAPIHeader,
   OpenAPIInfo,
   OpenAPILicense,
+  OpenAPILink,
   OpenAPIMediaType,
   OpenAPIMethod,
   OpenAPIOperation,

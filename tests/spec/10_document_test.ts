@@ -2,9 +2,9 @@
 // includes, and what it leaves out.
 
 import { assert, assertEquals, assertObjectMatch } from "@std/assert";
-import { App, dependency, HTTPError, redirect, Router } from "@webfw/core";
+import { App, Bytes, dependency, HTTPError, Problem, redirect, Router, Text } from "@webfw/core";
 import * as v from "valibot";
-import type { OpenAPIOperation, OpenAPIParameter } from "../../src/describe/openapi/document.ts";
+import type { OpenAPIOperation, OpenAPIParameter, OpenAPIResponse } from "../../src/describe/openapi/document.ts";
 import { operationAt, resolve } from "../describe/look_up.ts";
 import { INT64 } from "../unit/describe/json_schema/support/integer_bounds.ts";
 
@@ -89,18 +89,24 @@ Deno.test("Included: response models, at 200 or at the status of the route", () 
   assertEquals([Object.keys(found), Object.keys(created)], [["200", "422", "4XX", "5XX"], ["201", "4XX", "5XX"]]);
 });
 
-Deno.test("Included: other documented replies, errors as what HTTPError sends", () => {
+Deno.test("Included: other documented replies, Problem as what HTTPError sends and models of one's own as JSON", () => {
   const Taken = v.pipe(v.looseObject({ by: v.string() }), v.title("Taken"), v.description("Someone has it"));
   const app = new App();
-  app.get("/", { responses: { 202: Book, 204: v.void(), 409: Taken } }, answer);
+  const Missing = v.pipe(Problem, v.description("There is none"));
+  const Barred = v.pipe(v.intersect([Problem, v.looseObject({ until: v.string() })]), v.title("Barred"));
+  const declared = { 202: Book, 204: v.void(), 400: Problem, 403: Barred, 404: { schema: Missing }, 409: Taken };
+  app.get("/", { responses: declared }, answer);
   const { responses } = operationAt(app.openapi(), "get", "/");
   assertEquals(responses["202"], {
     description: "Accepted",
     content: { "application/json": { schema: { $ref: "#/components/schemas/Book" } } },
   });
   assertEquals(responses["204"], { description: "No Content" });
-  assertObjectMatch(responses["409"]!, { description: "Someone has it", content: { "application/problem+json": {} } });
-  assertEquals(Object.keys(responses), ["202", "204", "409", "4XX", "5XX"]);
+  assertObjectMatch(responses["409"]!, { description: "Someone has it" });
+  const contentAt = (status: number) => Object.keys((responses[status] as { content: object }).content);
+  assertEquals(contentAt(409), ["application/json"]);
+  for (const status of [400, 403, 404]) assertEquals(contentAt(status), ["application/problem+json"]);
+  assertEquals(Object.keys(responses), ["202", "204", "400", "403", "404", "409", "4XX", "5XX"]);
 });
 
 Deno.test("A reply without a model is application/json without a schema, 204 only where it is the status", () => {
@@ -399,4 +405,42 @@ Deno.test("The same application gives the same document, to the last character",
     return JSON.stringify(app.openapi());
   };
   assertEquals(make(), make());
+});
+
+Deno.test("Text and bytes of JSON are any JSON, and not a string", () => {
+  const app = new App();
+  app.get("/text", { response: Text("application/json") }, async () => "[1]");
+  app.get("/problem", { response: Bytes("application/vnd.api+json; version=1") }, async () => new Uint8Array());
+  app.get("/lines", { response: Text("application/jsonl") }, async () => "1\n");
+  const document = app.openapi();
+  const contentAt = (path: string) => {
+    return (operationAt(document, "get", path).responses[200] as { content: object }).content;
+  };
+  assertEquals(contentAt("/text"), { "application/json": {} });
+  assertEquals(contentAt("/problem"), { "application/vnd.api+json": {} });
+  assertEquals(contentAt("/lines"), { "application/jsonl": { schema: { type: "string" } } });
+});
+
+Deno.test("`document` can add what OpenAPI 3.1 has besides, and its types know it", () => {
+  const app = new App({
+    document: (document) => {
+      document.info.summary = "Payments";
+      const operation = document.paths["/pay"]!.post!;
+      operation.callbacks = {
+        paid: { "{$request.body#/callback}": { post: { responses: { 200: { description: "Taken" } } } } },
+      };
+      operation.externalDocs = { url: "https://pay.example" };
+      const reply = operation.responses[200] as OpenAPIResponse;
+      reply.links = { receipt: { operationId: "receipt", parameters: { id: "$response.body#/id" } } };
+      reply.content!["application/json"]!.examples = { small: { summary: "A cent", value: { id: 1 } } };
+      document.webhooks = { refunded: { post: { responses: { 200: { description: "Taken" } } } } };
+      return document;
+    },
+  });
+  app.post("/pay", async function pay() {
+    return { id: 1 };
+  });
+  const { info, paths, webhooks } = app.openapi();
+  assertEquals([info.summary, Object.keys(webhooks!)], ["Payments", ["refunded"]]);
+  assertEquals(Object.keys(paths["/pay"]!.post!.callbacks!), ["paid"]);
 });

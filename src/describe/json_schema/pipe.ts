@@ -12,6 +12,7 @@ import {
   toJson,
   typesOf,
 } from "./json_schema.ts";
+import { keywordsIn, STRUCTURE } from "./metadata.ts";
 import { givesUndefined, hasDefault } from "./optionality.ts";
 import {
   type Change,
@@ -41,10 +42,13 @@ export function describePipe(pipe: Pipe, form: Form, describe: (part: SchemaNode
 function inputOf([first, ...steps]: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonSchema {
   let schema = describe(first);
   let change = changeOf(first);
+  // A default replaces null alone: examples of the values after it are examples of those before.
+  let isOther = makesOther(first);
   let count = 0;
   for (const step of steps) {
-    if (change === "replaced") break;
-    count++;
+    if (!isOther) count++;
+    isOther ||= isSchemaStep(step) ? makesOther(step) : changeByStep(step) === "replaced";
+    if (change === "replaced") continue;
     if (step.kind === "validation") schema = checked(schema, step, first, change === "rewritten", "input");
     else if (isSchemaStep(step) && change === "none") schema = allOf([schema, describe(step)]);
     else if (step.type === "parse_json") schema = restrict(schema, JSON_TEXT);
@@ -93,6 +97,17 @@ function changeOf(node: SchemaNode, seen?: Set<SchemaNode>): Change {
   if ((node.type === "nullable" || node.type === "nullish") && node.default !== undefined) return "replaced";
   if (node.wrapped) return changeOf(node.wrapped, seen);
   return ["intersect", "union", "variant"].includes(node.type) ? ofAll(node.options!) : "none";
+}
+
+/** Whether a schema makes other values of all values, and not only of null. */
+function makesOther(node: SchemaNode): boolean {
+  if (node.pipe) {
+    return (node.pipe as Pipe).some((step) =>
+      isSchemaStep(step) ? makesOther(step) : changeByStep(step) === "replaced"
+    );
+  }
+  if (node.type === "nullable" || node.type === "nullish") return makesOther(node.wrapped!);
+  return changeOf(node) === "replaced";
 }
 
 /** Formats that the library does not know. */
@@ -244,9 +259,8 @@ interface Metadata extends PipeAction {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** The keywords that are read from `v.metadata`, which may contain anything: texts and flags. */
-const TEXTS = ["title", "description", "format"];
-const FLAGS = ["deprecated", "readOnly", "writeOnly"];
+/** The keywords that describe a value wherever it is in its pipe. */
+const LASTING = /^(?:title|description|deprecated|readOnly|writeOnly|externalDocs|\$comment|x-.+)$/;
 
 /** The title that a schema has itself, not the one of a schema within its pipe. */
 export function ownTitle({ pipe }: SchemaNode): string | undefined {
@@ -254,8 +268,8 @@ export function ownTitle({ pipe }: SchemaNode): string | undefined {
 }
 
 /**
- * Adds the annotations of the steps of a pipe. Examples and formats come only from the steps that
- * get the described values.
+ * Adds the annotations of the steps of a pipe. Examples and what restricts values come only from the
+ * steps that get the described values.
  */
 function annotated(
   schema: JsonSchema,
@@ -263,8 +277,14 @@ function annotated(
   steps: readonly (Step | SchemaNode)[],
 ): JsonSchema {
   if (!steps.some(isMetadata)) return schema;
-  const { examples: _, format: __, ...lasting } = annotationsOf(steps);
-  return annotate(schema, { ...annotationsOf(seeing), ...lasting });
+  const lasting = Object.entries(annotationsOf(steps)).filter(([keyword]) => LASTING.test(keyword));
+  const given = Object.entries({ ...annotationsOf(seeing), ...Object.fromEntries(lasting) });
+  // A reference becomes one of `allOf`.
+  const known = schema.$ref === undefined ? schema : { allOf: [] };
+  return annotate(
+    schema,
+    Object.fromEntries(given.filter(([key]) => !STRUCTURE.has(key) || !Object.hasOwn(known, key))),
+  );
 }
 
 /** The annotations of steps. The last one of a kind wins; examples add up. */
@@ -275,8 +295,7 @@ function annotationsOf(steps: readonly (PipeAction | SchemaNode)[]): JsonSchema 
     if (!isMetadata(step)) continue;
     const { metadata, title, description, examples: values } = step;
     const given = metadata ?? { title, description, examples: values };
-    for (const key of TEXTS) if (typeof given[key] === "string") annotations[key] = given[key];
-    for (const key of FLAGS) if (typeof given[key] === "boolean") annotations[key] = given[key];
+    Object.assign(annotations, keywordsIn(given));
     if (Array.isArray(given.examples)) examples.push(...given.examples.map(toJson));
   }
   const json = examples.filter((example) => example !== undefined);

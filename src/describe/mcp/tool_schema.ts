@@ -28,7 +28,7 @@ const DEFINITIONS = "#/$defs/";
 const ALL_TYPES: ReadonlySet<JsonType> = new Set<JsonType>(["array", "boolean", "null", "number", "object", "string"]);
 
 /** Keywords whose values are data. */
-const DATA = new Set(["const", "default", "enum", "examples"]);
+const DATA = new Set(["const", "default", "enum", "example", "examples", "externalDocs", "xml"]);
 /** Keywords whose values hold schemas by arbitrary names. */
 const NAMED = new Set(["$defs", "patternProperties", "properties"]);
 /** Keywords that do not restrict values. */
@@ -97,7 +97,7 @@ function singleOf(declared: Schema | undefined): Schema | undefined {
  */
 export function draft07Compatible(schema: JsonSchema): JsonSchema {
   const mapped = Object.entries(schema).map(([keyword, value]) => {
-    if (DATA.has(keyword)) return [keyword, value];
+    if (DATA.has(keyword) || keyword.startsWith("x-")) return [keyword, value];
     return [keyword, NAMED.has(keyword) ? mapNamed(value as Record<string, JsonSchema>) : mapParts(value)];
   });
   const whole: JsonSchema = Object.fromEntries(mapped);

@@ -47,9 +47,9 @@ function declaredContent(declared: DeclaredReply, name: string, models: Models):
     case "json_lines":
       return { [STREAM_TYPES.json_lines]: linesOf(models.jsonOutput(declared.item, name)) };
     case "bytes":
-      return { [withoutParameters(declared.mediaType)]: { schema: BYTES } };
+      return contentOfType(declared.mediaType, BYTES);
     case "text":
-      return { [withoutParameters(declared.mediaType)]: { schema: { type: "string" } } };
+      return contentOfType(declared.mediaType, { type: "string" });
     case "replies":
       // Each entry is a reply with content of its own.
       return undefined;
@@ -91,6 +91,12 @@ function eventsOf(data: JsonSchema | undefined): OpenAPIMediaType {
   };
   const event: JsonSchema = { type: "object", properties: { ...EVENT_FIELDS, data: text } };
   return { ...(data && { schema: data }), "x-itemSchema": event };
+}
+
+/** What text or bytes of JSON mean is not declared: the schema of the text would be wrong. */
+function contentOfType(mediaType: string, schema: JsonSchema): Content {
+  const type = withoutParameters(mediaType);
+  return { [type]: /^[^/]+\/(?:.+\+)?json$/i.test(type) ? {} : { schema } };
 }
 
 function withoutParameters(mediaType: string): string {

@@ -21,7 +21,7 @@ export interface OpenAPIDocument extends OpenAPIExtensions {
   /** The definitions that operations refer to. */
   components: OpenAPIComponents;
   /** The requests that the application sends to others, by name. Only `document` can add them. */
-  webhooks?: Record<string, OpenAPIPathItem>;
+  webhooks?: Record<string, OpenAPICallbackItem | OpenAPIReference>;
   /** The described tags, then those of operations in the order of their first use. */
   tags?: OpenAPITag[];
   /** More documentation. */
@@ -34,6 +34,8 @@ export interface OpenAPIInfo extends OpenAPIExtensions {
   title: string;
   /** The version of the application. */
   version: string;
+  /** What the application is for, in one line. Only `document` can add it. */
+  summary?: string;
   /** The purpose of the application. */
   description?: string;
   /** The URL of the terms of service. */
@@ -116,6 +118,12 @@ export interface OpenAPIPathItem extends Partial<Record<OpenAPIMethod, OpenAPIOp
    * The registered name begins with `x-oai-`, but openapi-generator refuses it.
    */
   "x-additionalOperations"?: Record<string, OpenAPIOperation>;
+  /** What the operations have in common, in one line. Only `document` can add it. */
+  summary?: string;
+  /** What the operations have in common, at length. Only `document` can add it. */
+  description?: string;
+  /** Where the path is served, if elsewhere. Only `document` can add it. */
+  servers?: OpenAPIServer[];
 }
 
 /** An operation: one method of a path. */
@@ -141,6 +149,60 @@ export interface OpenAPIOperation extends OpenAPIExtensions {
    * has to be met; an empty one needs no credentials.
    */
   security?: Record<string, string[]>[];
+  /** The requests that the server sends because of this one, by name. Only `document` can add them. */
+  callbacks?: Record<string, OpenAPICallback | OpenAPIReference>;
+  /** Where the operation is served, if elsewhere. Only `document` can add it. */
+  servers?: OpenAPIServer[];
+  /** More documentation. Only `document` can add it. */
+  externalDocs?: OpenAPIExternalDocs;
+}
+
+/**
+ * Requests that the server sends, by their URLs: runtime expressions such as
+ * `{$request.body#/callback}`.
+ */
+export interface OpenAPICallback {
+  /** The requests to a URL; extensions have names that begin with `x-`. */
+  [expression: string]: OpenAPICallbackItem;
+}
+
+/** The requests of a callback or a webhook, by method. */
+export interface OpenAPICallbackItem
+  extends
+    OpenAPIExtensions,
+    Partial<Record<OpenAPIMethod, Omit<OpenAPIOperation, "operationId"> & { operationId?: string }>> {
+  /** What they are, in one line. */
+  summary?: string;
+  /** What they are, at length. */
+  description?: string;
+}
+
+/** An example of a value. It has a `value` or an `externalValue`. */
+export interface OpenAPIExample extends OpenAPIExtensions {
+  /** What it shows, in one line. */
+  summary?: string;
+  /** What it shows, at length. */
+  description?: string;
+  /** The value. */
+  value?: unknown;
+  /** The URL of the value. */
+  externalValue?: string;
+}
+
+/** An operation that clients may call after a reply. It has an `operationId` or an `operationRef`. */
+export interface OpenAPILink extends OpenAPIExtensions {
+  /** The name of the operation. */
+  operationId?: string;
+  /** The place of the operation, as a URI. */
+  operationRef?: string;
+  /** Its parameters by name: values, or runtime expressions such as `$response.body#/id`. */
+  parameters?: Record<string, unknown>;
+  /** Its body: a value, or a runtime expression. */
+  requestBody?: unknown;
+  /** What it is for. */
+  description?: string;
+  /** Where it is served. */
+  server?: OpenAPIServer;
 }
 
 /** A parameter in the path, the query, a header or a cookie. */
@@ -181,6 +243,8 @@ export interface OpenAPIResponse extends OpenAPIExtensions {
   headers?: Record<string, OpenAPIHeader>;
   /** The body by media type; absent if there is no body. */
   content?: Record<string, OpenAPIMediaType>;
+  /** The operations that may follow, by name. Only `document` can add them. */
+  links?: Record<string, OpenAPILink | OpenAPIReference>;
 }
 
 /** A header of a reply. */
@@ -199,6 +263,10 @@ export interface OpenAPIHeader extends OpenAPIExtensions {
 export interface OpenAPIMediaType extends OpenAPIExtensions {
   /** The schema of the body; any value if absent. */
   schema?: JsonSchema;
+  /** An example of the body. Only `document` can add it. */
+  example?: unknown;
+  /** Examples of the body, by name. Only `document` can add them. */
+  examples?: Record<string, OpenAPIExample | OpenAPIReference>;
   /** The schema of each item of a stream. OpenAPI has `itemSchema` from 3.2 on. */
   "x-itemSchema"?: JsonSchema;
   /** How the fields of a form are sent, by name. */
@@ -232,4 +300,10 @@ export interface OpenAPIComponents extends OpenAPIExtensions {
   responses?: Record<string, OpenAPIResponse>;
   /** The security schemes by name. */
   securitySchemes?: Record<string, SecurityScheme>;
+  /** Examples that others refer to, by name. Only `document` can add them. */
+  examples?: Record<string, OpenAPIExample>;
+  /** Links that replies refer to, by name. Only `document` can add them. */
+  links?: Record<string, OpenAPILink>;
+  /** Callbacks that operations refer to, by name. Only `document` can add them. */
+  callbacks?: Record<string, OpenAPICallback>;
 }

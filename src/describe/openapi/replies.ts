@@ -9,7 +9,7 @@ import { partsOfReply, type ReplyDescription } from "../../http/replies/document
 import type { RouteDeclaration } from "../../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
 import type { Route } from "../../routing/route.ts";
-import { isSchema, type Schema, schemaFault } from "../../schema/schema.ts";
+import { isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
 import { checkJson } from "../json_schema/model_check.ts";
 import { pascalCase } from "../json_schema/model_names.ts";
 import type { Models } from "../json_schema/models.ts";
@@ -75,7 +75,7 @@ export function repliesOf(
     const status = Number(code);
     if (success.some(([known]) => known === status)) continue;
     const parts = partsAt(responses, status);
-    const type = status < 400 ? "application/json" : errors.contentType;
+    const type = status < 400 ? "application/json" : errors.contentTypeOf(parts.schema);
     const content = parts.schema && contentOf(parts.schema, type, `${pascalCase(operationId)}Result${code}`, models);
     replies.push([status, described(reply(status, content, parts.schema), parts, headersAt(status))]);
   }
@@ -321,6 +321,14 @@ const problem: v.GenericSchema<unknown, ProblemDetails> = v.pipe(v.looseObject(M
  */
 export const Problem: ProblemSchema = problem as ProblemSchema;
 
+/** Whether a schema is {@linkcode Problem}, or made of it by `v.pipe` or `v.intersect`. */
+function isProblem(schema: Schema): boolean {
+  if (schema === Problem) return true;
+  const { pipe, type, options } = nodeOf(schema);
+  if (pipe) return pipe.some((step) => step !== schema && step.kind === "schema" && isProblem(step as Schema));
+  return type === "intersect" && (options as Schema[]).some(isProblem);
+}
+
 /** The schema of a 422, the reply to invalid input. */
 const ValidationProblem: v.GenericSchema<unknown, ProblemDetails & { errors: Issue[] }> = v.pipe(
   v.looseObject({
@@ -364,8 +372,17 @@ export class ErrorReplies {
     this.#documented = documented;
   }
 
-  /** The content type of the errors that routes declare. An undocumented handler may use any. */
-  get contentType(): string {
+  /**
+   * The content type of an error that a route declares. Without a handler of errors, it is that of
+   * RFC 9457 for `Problem`, which the framework sends; a schema of the program is sent by the program,
+   * as JSON. An undocumented handler may use any.
+   */
+  contentTypeOf(schema: Schema | undefined): string {
+    if (this.#documented !== "default") return this.#contentType;
+    return schema && !isProblem(schema) ? "application/json" : PROBLEM_JSON;
+  }
+
+  get #contentType(): string {
     if (this.#documented === "undocumented") return ANY_TYPE;
     return this.#documented === "default" ? PROBLEM_JSON : this.#documented.contentType ?? "application/json";
   }
@@ -428,7 +445,7 @@ export class ErrorReplies {
    */
   #contentOf(name: ErrorReplyName, models: Models): Record<string, OpenAPIMediaType> {
     if (typeof this.#documented === "object") {
-      return { [this.contentType]: { schema: models.jsonOutput(this.#documented.schema, "Error") } };
+      return { [this.#contentType]: { schema: models.jsonOutput(this.#documented.schema, "Error") } };
     }
     const problem = { [PROBLEM_JSON]: { schema: models.jsonOutput(ERROR_REPLIES[name].model) } };
     return this.#documented === "undocumented" ? { ...problem, [ANY_TYPE]: {} } : problem;

@@ -125,7 +125,7 @@ Deno.test("`responses` without `schema` documents a reply without content, besid
     description: "See Other",
     headers: { location: { required: true, schema: { type: "string" } } },
   });
-  assertEquals(replyAt(document, "/", 404)!.content, { "application/problem+json": { schema: ORDER } });
+  assertEquals(replyAt(document, "/", 404)!.content, { "application/json": { schema: ORDER } });
 });
 
 Deno.test("Declared replies stand in `responses`, too, of routes and of scopes", () => {

@@ -114,7 +114,7 @@ Deno.test("Defaults and examples are described where JSON can carry them", () =>
   assertEquals(accepted(v.pipe(v.any(), v.examples([1, NaN, "a"]))), { examples: [1, "a"] });
 });
 
-Deno.test("Metadata of any other kind stays out of the description", () => {
+Deno.test("Metadata that is no keyword, or has a wrong value, stays out of the description", () => {
   const schema = v.pipe(
     v.string(),
     v.metadata({
@@ -123,11 +123,49 @@ Deno.test("Metadata of any other kind stays out of the description", () => {
       examples: "none",
       deprecated: "yes",
       $ref: "#/x",
-      enum: ["a"],
+      $id: "x",
+      type: "number",
+      uniqueItems: 1,
+      pattern: "(",
+      multipleOf: 0,
+      column: "name",
+      "x-": 1,
+      "x-parse": () => 1,
       readOnly: true,
     }),
   );
   assertEquals(accepted(schema), { ...text, description: "Said", readOnly: true });
+});
+
+Deno.test("Every keyword and extension of metadata stands in the description", () => {
+  const keywords = { uniqueItems: true, maxContains: 2, $comment: "Chips", "x-widget": { type: ["chips"] } };
+  const list = v.pipe(v.array(v.string()), v.metadata({ ...keywords, title: "Tags", examples: [["a"]] }));
+  const found: JsonSchema = { type: "array", items: text, ...keywords, title: "Tags", examples: [["a"]] };
+  const models = new Models("#/");
+  models.jsonInput(v.object({ list }));
+  assertEquals(models.definitions().Tags, found);
+  const custom = v.pipe(v.custom<string>(() => true), v.metadata({ type: "string", format: "uuid", enum: ["a"] }));
+  assertEquals(accepted(custom), { type: "string", format: "uuid", enum: ["a"] });
+  const converted = v.pipe(v.string(), v.toNumber(), v.metadata({ multipleOf: 2, "x-unit": "cm" }));
+  assertEquals([accepted(converted), sent(converted)], [
+    { ...text, "x-unit": "cm" },
+    { ...number, multipleOf: 2, "x-unit": "cm" },
+  ]);
+});
+
+Deno.test("A default for null keeps the examples that follow it", () => {
+  const note = v.pipe(v.nullish(v.string(), null), v.examples(["a note"]), v.description("kept"));
+  const described: JsonSchema = {
+    description: "kept",
+    examples: ["a note"],
+    default: null,
+    type: ["string", "null"],
+  };
+  assertEquals(accepted(v.object({ note })).properties?.note, described);
+  const nested = v.pipe(v.pipe(v.nullable(v.number(), 1), v.examples([2])), v.examples([3]));
+  assertEquals(accepted(nested).examples, [3]);
+  const converted = v.pipe(v.nullable(v.pipe(v.string(), v.toNumber()), "1"), v.examples([2]));
+  assertEquals([accepted(converted).examples, sent(converted).examples], [undefined, [2]]);
 });
 
 Deno.test("A check before a conversion describes the input, and a check after it the output", () => {

@@ -53,7 +53,7 @@ Deno.test("A model without a name takes that of the operation and its role", () 
     200: { description: "OK", content: json({ $ref: "#/components/schemas/ActResult" }) },
     404: {
       description: "Not Found",
-      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/ActResult404" } } },
+      content: json({ $ref: "#/components/schemas/ActResult404" }),
     },
   });
 });
@@ -144,11 +144,11 @@ function errorContent(documented: DocumentedErrors): unknown {
   errors.of(false);
   const { Problem } = errors.definitions(models);
   models.definitions();
-  return [Problem?.content, errors.contentType];
+  return [Problem?.content, errors.contentTypeOf(Failure)];
 }
 
 Deno.test("Error replies are problems, unless the application says otherwise", () => {
-  assertEquals(errorContent("default"), [PROBLEM, "application/problem+json"]);
+  assertEquals(errorContent("default"), [PROBLEM, "application/json"]);
   const failure = { schema: { $ref: "#/components/schemas/Failure" } };
   assertEquals(errorContent({ schema: Failure }), [{ "application/json": failure }, "application/json"]);
   assertEquals(errorContent({ schema: Failure, contentType: "text/x" }), [{ "text/x": failure }, "text/x"]);

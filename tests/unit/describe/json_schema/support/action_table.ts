@@ -17,8 +17,8 @@ export const ACTIONS: Readonly<Record<string, Described>> = {
   }],
   metadata: [
     v.pipe(v.string(), v.metadata({ title: "Name", deprecated: true, format: "password", type: "number", minimum: 1 })),
-    { title: "Name", format: "password", deprecated: true, type: "string" },
-    { title: "Name", deprecated: true, format: "password", type: "string" },
+    { title: "Name", format: "password", deprecated: true, type: "string", minimum: 1 },
+    { title: "Name", deprecated: true, format: "password", type: "string", minimum: 1 },
   ],
   base64: [v.pipe(v.string(), v.base64()), { type: "string", contentEncoding: "base64" }],
   bic: [v.pipe(v.string(), v.bic()), matching(v.BIC_REGEX.source)],
