@@ -1,8 +1,12 @@
 // The types that an editor shows for the arguments of handlers and dependencies, and for a client:
-// plain, not how they are computed.
+// plain, not how they are computed. And what it offers where a typed client is used.
 
 import { assertEquals } from "@std/assert";
 import { LanguageServer } from "./language_server.ts";
+
+// One server for all tests: it reads the framework once.
+const server = await LanguageServer.start();
+Deno.test.afterAll(() => server[Symbol.asyncDispose]());
 
 const MODULE = `
 import { App, dependency, Router, stateType } from "@webfw/core";
@@ -42,7 +46,6 @@ admin.get("/{id}", async (_request, /*?*/args) => args);
 `;
 
 Deno.test("An editor shows plain types for the arguments of handlers and dependencies", async () => {
-  await using server = await LanguageServer.start();
   const shown = await server.hover(MODULE, "/*?*/");
   assertEquals(
     shown.map(inAnyOrder),
@@ -122,7 +125,6 @@ const /*?*/caller = anySecurity(user, partner);
 `;
 
 Deno.test("An editor shows plain types for guards and their values", async () => {
-  await using server = await LanguageServer.start();
   assertEquals(await server.hover(GUARDS, "/*?*/"), [
     "const user: Dependency<User, unknown>",
     "const staff: Dependency<{\n    name: string;\n}, {\n    salt: string;\n}>",
@@ -165,7 +167,6 @@ const /*?*/room = await shop./*?*/websocket("/books/talk");
 `;
 
 Deno.test("An editor shows plain types for a client, its calls and their results", async () => {
-  await using server = await LanguageServer.start();
   await server.open("hovered_api.ts", API);
   const model = "{\n    id: number;\n    title: string;\n    added: string;\n}";
   const sent = model.replace("added: string", "added: Date");
@@ -184,5 +185,54 @@ Deno.test("An editor shows plain types for a client, its calls and their results
     `const room: ClientSocket<${sent}, ${model}>`,
     `${property}.websocket: Connect\n<"/books/talk">(path: "/books/talk") => ` +
     `Promise<ClientSocket<${sent}, ${model}>> (+1 overload)`,
+  ]);
+});
+
+const OFFERING_API = `
+import { App, Router } from "@webfw/core";
+import * as v from "valibot";
+
+const Book = v.object({ id: v.number(), title: v.string() });
+const app = new App();
+const shops = new Router({ prefix: "/shops/{slug}" });
+export const find = app.get("/books", { query: { q: v.string(), limit: v.optional(v.number()) }, response: v.array(Book) },
+  async () => []);
+export const one = shops.get("/books/{id}", { params: { id: v.number() }, response: Book }, async (_request, { id }) =>
+  ({ id, title: "" }));
+export const add = shops.post("/books", { body: Book }, async () => {});
+export const talk = shops.websocket("/rooms/{room}", { query: { name: v.optional(v.string()) } }, async () => {});
+`;
+
+const OFFERED = `
+import type { Client } from "@webfw/core/client";
+import type * as api from "./completed_api.ts";
+
+declare const shop: Client<typeof api>;
+shop.get("/*?*/");
+shop.get("/*?*/", { q: "Emma" });
+shop.post("/*?*/");
+shop.websocket("/*?*/");
+shop.get("/books", { /*?*/ });
+shop.get("/books", { q: "Emma", /*?*/ });
+shop.get("/shops/{slug}/books/{id}", { slug: "corner", /*?*/ });
+shop.post("/shops/{slug}/books", { slug: "corner", body: { /*?*/ } });
+shop.get("/books", { q: "Emma" }, { /*?*/ });
+(await shop.get("/shops/{slug}/books/{id}", { slug: "corner", id: 1 }))./*?*/;
+`;
+
+Deno.test("An editor offers the paths of a client, their arguments and the fields of results", async () => {
+  await server.open("completed_api.ts", OFFERING_API);
+  const offered = await server.complete(OFFERED, "/*?*/");
+  assertEquals(offered.map((labels) => labels.toSorted()), [
+    ["/books", "/shops/{slug}/books/{id}"],
+    ["/books", "/shops/{slug}/books/{id}"],
+    ["/shops/{slug}/books"],
+    ["/shops/{slug}/rooms/{room}"],
+    ["limit?", "q"],
+    ["limit?"],
+    ["id"],
+    ["id", "title"],
+    ["headers?", "signal?", "timeout?"],
+    ["id", "title"],
   ]);
 });
