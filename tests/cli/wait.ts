@@ -1,7 +1,7 @@
 /** Waits for processes, with a time limit. */
 
-/** Long, because only a failing test takes it. */
-const TIMEOUT_MS = 60_000;
+import { PATIENCE_MS } from "../support/patience.ts";
+
 const INTERVAL_MS = 20;
 
 /**
@@ -12,7 +12,7 @@ const INTERVAL_MS = 20;
  */
 export async function inTime<T>(promise: Promise<T>, explain: () => string): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`Gave up waiting: ${explain()}`)), TIMEOUT_MS);
+  const timer = setTimeout(() => reject(new Error(`Gave up waiting: ${explain()}`)), PATIENCE_MS);
   try {
     return await Promise.race([promise, late]);
   } finally {
@@ -26,7 +26,7 @@ export async function inTime<T>(promise: Promise<T>, explain: () => string): Pro
  * @throws {Error} When the condition does not become true in time.
  */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + TIMEOUT_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   while (!await isTrue()) {
     if (performance.now() > deadline) throw new Error(`Gave up waiting: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));

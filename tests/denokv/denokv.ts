@@ -4,12 +4,11 @@
  */
 import { join } from "node:path";
 import { freePorts } from "../support/free_ports.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 
 /** Where `deno task denokv:install` puts it. */
 export const INSTALL_FOLDER: string = join(cacheFolder(), "webfw", "denokv");
 
-/** How long a start may take. Long, since it only bounds a failing test. */
-const PATIENCE_MS = 60_000;
 /** The pause between two checks whether the server listens, in milliseconds. */
 const LOOK_MS = 10;
 /** After which silence a server is started again, in milliseconds. */

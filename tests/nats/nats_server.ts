@@ -1,12 +1,11 @@
 /** A nats-server with JetStream: the real one, in its own process. */
 import { join } from "node:path";
 import { freePorts } from "../support/free_ports.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 
 /** Where `deno task nats:install` puts it. */
 export const INSTALL_FOLDER: string = join(cacheFolder(), "webfw", "nats");
 
-/** How long a start may take. Long, since it only bounds a failing test. */
-const PATIENCE_MS = 30_000;
 /** The pause between two checks whether the server is ready, in milliseconds. */
 const LOOK_MS = 20;
 

@@ -6,9 +6,7 @@ import { MovedClock } from "../spec/support/moved_clock.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../contract/store_fixture.ts";
 import { Stores } from "./jetstream_store.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
-
-/** How long a test waits at most for what a server does by itself, in milliseconds. */
-const PATIENCE_MS = 30_000;
+import { PATIENCE_MS } from "../support/patience.ts";
 
 /** Waits until something holds, and fails where it does not in time. */
 async function until(holds: () => Promise<boolean>): Promise<void> {

@@ -47,7 +47,7 @@ await new Promise((resolve) => setTimeout(resolve, 1));
 console.log("program ends");
 `;
 
-function program({ gracePeriod = 60_000 } = {}): string {
+function program({ gracePeriod = 600_000 } = {}): string {
   return PROGRAM.replace("GRACE", String(gracePeriod));
 }
 
@@ -94,7 +94,7 @@ Deno.test("Bodies that do not arrive do not delay a stop, and get 503", async ()
 
 Deno.test("A client that sends nothing and does not close its connection does not delay a stop either", async () => {
   await using temporary = await TemporaryFolder.make();
-  await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }), { env: { TMPDIR: temporary.path } });
+  await using child = await ChildProgram.start(program({ gracePeriod: 8_000 }), { env: { TMPDIR: temporary.path } });
   using connection = await RawConnection.open(await child.port());
   const head = "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 9000000\r\n\r\n";
   await connection.write(`POST /form HTTP/1.1\r\nHost: x\r\n${head}${PART}${"x".repeat(2 * MEBIBYTE)}`);
@@ -108,7 +108,7 @@ Deno.test("A client that sends nothing and does not close its connection does no
 });
 
 Deno.test("Large replies that clients do not read do not delay a stop, and their cleanups run", async () => {
-  await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }));
+  await using child = await ChildProgram.start(program({ gracePeriod: 8_000 }));
   using connections = new DisposableStack();
   const paths = ["/text", "/response", "/blob", "/own"];
   for (const path of paths) {
@@ -127,8 +127,8 @@ Deno.test("Large replies that clients do not read do not delay a stop, and their
 Deno.test("A reply that its client keeps reading is not cut off at half of the grace period", async () => {
   await using folder = await TemporaryFolder.make();
   const path = folder.within("large");
-  await Deno.writeFile(path, new Uint8Array(64 * MEBIBYTE));
-  await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }), { env: { SERVED_FILE: path } });
+  await Deno.writeFile(path, new Uint8Array(32 * MEBIBYTE));
+  await using child = await ChildProgram.start(program({ gracePeriod: 8_000 }), { env: { SERVED_FILE: path } });
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: await child.port() });
   await connection.write(new TextEncoder().encode("GET /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
   await child.printed("begins");
@@ -141,16 +141,16 @@ Deno.test("A reply that its client keeps reading is not cut off at half of the g
     if (read === null) break;
     size += read;
     // A slow client, until some time after the half of the grace period.
-    if (performance.now() - begin < 2_600) await new Promise((resolve) => setTimeout(resolve, 10));
+    if (performance.now() - begin < 4_600) await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  assert(size > 64 * MEBIBYTE, `${size} bytes`);
+  assert(size > 32 * MEBIBYTE, `${size} bytes`);
   const { code, stdout, stderr } = await child.end();
   assertEquals([code, stderr], [0, ""]);
   assert(stdout.endsWith("cleaned up\nlifespan ends\nrun resolved\nprogram ends\n"), stdout);
 });
 
 Deno.test("A preflight that was answered is no request in flight", async () => {
-  await using child = await ChildProgram.start(program({ gracePeriod: 4_000 }));
+  await using child = await ChildProgram.start(program({ gracePeriod: 8_000 }));
   const port = await child.port();
   using page = await RawConnection.open(port);
   const asked = "Origin: https://page.example\r\nAccess-Control-Request-Method: POST\r\n\r\n";

@@ -93,7 +93,7 @@ Deno.test("A request that exceeds the grace period is cut off: lifespans unwind,
 });
 
 Deno.test("WebSockets are closed, and clients that do not read or answer delay the process at most for the grace period", async () => {
-  await using child = await ChildProgram.start(program({ gracePeriod: 2000 }));
+  await using child = await ChildProgram.start(program({ gracePeriod: 6_000 }));
   const port = await child.port();
   await using client = await SocketClient.open(`http://127.0.0.1:${port}`, "/flood");
   using _silent = await RawSocket.open(port, "/silent");
@@ -108,7 +108,7 @@ Deno.test("WebSockets are closed, and clients that do not read or answer delay t
 
 Deno.test("A WebSocket whose client left without a close frame does not delay a stop", async () => {
   // Longer than the test waits for the program to end.
-  await using child = await ChildProgram.start(program({ gracePeriod: 120_000 }));
+  await using child = await ChildProgram.start(program({ gracePeriod: 600_000 }));
   const socket = await RawSocket.open(await child.port(), "/silent");
   socket.kill();
   await child.printed("the client has gone");

@@ -9,6 +9,7 @@ import { CapturedLog } from "./support/captured_log.ts";
 import { exchange, RawConnection } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
 import { ticks } from "./support/ticks.ts";
+import { FakeTime } from "../unit/client/support/fake_time.ts";
 
 // deno-lint-ignore no-explicit-any -- declarations whose mistakes TypeScript would find
 type Untyped = any;
@@ -162,19 +163,22 @@ Deno.test("A size that the route sets is 413: before anything is read where it i
 });
 
 Deno.test("A time that the route sets is for each chunk: one that does not come is 408", async () => {
-  await using serving = await Serving.start(counting({ readTimeout: 400 }));
-  using stalled = await RawConnection.open(serving.port);
-  await stalled.write(headOf(100) + "x");
-  assertEquals((await stalled.reply()).status, 408);
-  using slow = await RawConnection.open(serving.port);
-  await slow.write(headOf(30));
-  const start = performance.now();
-  for (let count = 0; count < 30; count++) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await slow.write("x");
-  }
-  assert(performance.now() - start > 400);
-  assertEquals((await slow.reply()).body, "30");
+  using time = new FakeTime();
+  const app = counting({ readTimeout: 400 });
+  const send = async (pauses: readonly number[]): Promise<Response> => {
+    let sender!: ReadableStreamDefaultController<Uint8Array>;
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => void (sender = controller) });
+    const response = app.fetch(new Request("http://localhost/", { method: "POST", body }));
+    for (const pause of pauses) {
+      await time.settle();
+      sender.enqueue(new Uint8Array(1));
+      await time.advance(pause);
+    }
+    if (pauses.at(-1)! < 400) sender.close();
+    return await response;
+  };
+  assertEquals((await send([0, 400])).status, 408);
+  assertEquals(await (await send(Array.from({ length: 30 }, () => 399))).json(), 30);
 });
 
 Deno.test("An unread body delays neither the reply nor the connection", async () => {

@@ -156,7 +156,7 @@ Deno.test("a client that reads nothing for the idleTimeout is closed, and waitin
 Deno.test("a client that is silent is pinged after half of the idleTimeout; one that does not answer is dropped", async () => {
   const app = new App();
   const closed = Promise.withResolvers<number | undefined>();
-  app.websocket("/", { idleTimeout: 1000 }, async (socket) => {
+  app.websocket("/", { idleTimeout: 3_000 }, async (socket) => {
     for await (const _ of socket);
     closed.resolve(socket.closed?.code);
   });

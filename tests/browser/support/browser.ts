@@ -2,6 +2,7 @@
 
 import { type Browser, chromium } from "npm:playwright-core@^1.65.1";
 import { delimiter, join } from "node:path";
+import { PATIENCE_MS } from "../../support/patience.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome.exe"];
 
@@ -41,7 +42,15 @@ export async function launchChromium(): Promise<Browser> {
     throw new Error('Cannot start a browser: put "chromium" on the PATH, or its path into CHROME_PATH');
   }
   // A container has no namespaces for the sandbox, and the tests only open their own pages.
-  return await chromium.launch({ executablePath, chromiumSandbox: false, args: [LOOPBACK_ONLY] });
+  const args = [LOOPBACK_ONLY];
+  const browser = await chromium.launch({ executablePath, chromiumSandbox: false, args, timeout: PATIENCE_MS });
+  const open = browser.newContext.bind(browser);
+  browser.newContext = async (options) => {
+    const context = await open(options);
+    context.setDefaultTimeout(PATIENCE_MS);
+    return context;
+  };
+  return browser;
 }
 
 function findChromium(): string | undefined {

@@ -2,12 +2,10 @@
 
 import { fileURLToPath } from "node:url";
 import { toText } from "./to_text.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 
 /** Where programs import the framework from. */
 export const CORE: string = new URL("../../../mod.ts", import.meta.url).href;
-
-/** How long a line may take. Long, since it only bounds a failing test. */
-const PATIENCE_MS = 30_000;
 
 /** How a program is started. */
 export interface ChildOptions {

@@ -1,5 +1,7 @@
 // HTTP/2 without TLS by hand: sends exactly the fields of a test, where a client would not.
 
+import { PATIENCE_MS } from "../../support/patience.ts";
+
 const encoder = new TextEncoder();
 const PREFACE = encoder.encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 const HEADER_SIZE = 9;
@@ -7,8 +9,6 @@ const HEADER_SIZE = 9;
 const [HEADERS, SETTINGS] = [1, 4];
 /** END_STREAM and END_HEADERS. */
 const WHOLE = 0x5;
-/** How long a reply may take. Long, since it only bounds a failing test. */
-const PATIENCE_MS = 20_000;
 /**
  * The statuses by the first byte of a field block: an index into the static table of RFC 7541,
  * appendix A.

@@ -1,7 +1,6 @@
 // A collector of OpenTelemetry: what programs export to it by OTLP over HTTP as JSON.
 
-/** How long something may take to arrive. Long, since it only bounds a failing test. */
-const PATIENCE_MS = 30_000;
+import { PATIENCE_MS } from "../../support/patience.ts";
 
 /** The kinds of spans, as OTLP numbers them. */
 export const INTERNAL = 1;

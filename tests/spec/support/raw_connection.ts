@@ -1,7 +1,6 @@
 // HTTP/1.1 by hand: sends exactly the bytes of a test, where fetch would put them in order.
 
-/** How long a reply may take. Long, since it only bounds a failing test. */
-const PATIENCE_MS = 20_000;
+import { PATIENCE_MS } from "../../support/patience.ts";
 
 const encoder = new TextEncoder();
 const utf8 = new TextDecoder();

@@ -1,8 +1,7 @@
 // WebSocket frames by hand (RFC 6455, section 5): sends what a correct client would not, and reads
 // only on request.
 
-/** How long a frame may take. Long, since it only bounds a failing test. */
-const PATIENCE_MS = 20_000;
+import { PATIENCE_MS } from "../../support/patience.ts";
 
 /** The kinds of frames. */
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
