@@ -85,7 +85,7 @@ Deno.test("The published packages", async (t) => {
           ["run", "-A", "jsr:@webfw/cli", "routes", "main.ts:app"],
         ]
       ) {
-        const command = new Deno.Command(Deno.execPath(), { args, cwd: project, env: variables });
+        const command = new Deno.Command(Deno.execPath(), { args: [...args], cwd: project, env: variables });
         const { code, stdout, stderr } = await command.output();
         const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
         assertEquals(code, 0, output);
