@@ -634,6 +634,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     checkRunOptions(options);
     this.#dispatcher ??= this.#createDispatcher();
     this.#lifecycle.hasWorkers = options.workers !== undefined;
+    this.#lifecycle.isFirst = options.workers === undefined || "guests" in options.workers;
     if (options.workers) {
       const { openWorkerStore } = await import("./topics/worker_store.ts");
       this.#topics.use(openWorkerStore(options.workers));

@@ -33,6 +33,8 @@ export class Lifecycle<App extends AppHandle, State> {
   #endGauges: () => Promise<void> = async () => {};
   /** Whether other workers of this process serve, too. */
   hasWorkers = false;
+  /** Whether this is the only worker, or the first one. */
+  isFirst = true;
 
   constructor(parts: LifecycleParts<App, State>) {
     this.#parts = parts;
@@ -124,7 +126,7 @@ export class Lifecycle<App extends AppHandle, State> {
       this.#endGauges = showGauges(meter, this.#parts);
     }
     await admission.proxies.open();
-    await startDependencies(dependencies, { hasWorkers: this.hasWorkers });
+    await startDependencies(dependencies, { hasWorkers: this.hasWorkers, isFirst: this.isFirst });
     return await this.#lifespans.start(app, () => work.open(), async (state) => {
       await startAll(mounted());
       await work.start(app, state);

@@ -241,6 +241,8 @@ export type Start = (conditions: StartConditions) => Promise<void>;
 export interface StartConditions {
   /** Whether several workers of the process serve it. */
   readonly hasWorkers: boolean;
+  /** Whether this is the only worker, or the first one, which says what concerns all of them. */
+  readonly isFirst: boolean;
 }
 
 /** What is prepared at the start of an application. */

@@ -8,7 +8,7 @@ import { Webfw } from "./webfw.ts";
 
 const MAIN = (options: string) =>
   `import { App } from "@webfw/core";
-import { memorySessions, session } from "@webfw/core/auth";
+import { memorySessions, recordSessions, session } from "@webfw/core/auth";
 import * as v from "valibot";
 const visit = session(v.object({ userId: v.number() }), ${options});
 export const app = new App();
@@ -47,14 +47,15 @@ Deno.test("--workers above 1 with memorySessions() is an error at the start", {
   );
 });
 
-Deno.test("Sealed sessions are good for all workers, and memorySessions() for one", async () => {
+Deno.test("Sealed sessions and recordSessions() are good for all workers, and memorySessions() for one", async () => {
   const imports = await frameworkImports();
   const isLinux = Deno.build.os === "linux";
   const runs = [
-    ["{ secret: () => 'x'.repeat(32) }", isLinux ? "3" : "1"],
-    ["{ store: memorySessions() }", "1"],
+    ["{ secret: () => 'x'.repeat(32) }", isLinux ? "3" : "1", 0],
+    ["{ store: memorySessions(), subject: (data) => data.userId }", "1", 0],
+    ["{ store: recordSessions() }", isLinux ? "3" : "1", 1],
   ] as const;
-  for (const [options, workers] of runs) {
+  for (const [options, workers, warnings] of runs) {
     await using folder = await Project.create({ "deno.json": { imports }, "main.ts": MAIN(options) });
     await using webfw = await Webfw.start(["run", "main.ts", "--port", "0", "--workers", workers], {
       cwd: folder.path,
@@ -69,5 +70,7 @@ Deno.test("Sealed sessions are good for all workers, and memorySessions() for on
       return await (await fetch(`${origin}/me`, { headers: { cookie }, client })).json();
     }));
     assertEquals(new Set(answers), new Set([7]));
+    // All workers have started. What concerns all of them is said once.
+    assertEquals(webfw.stderr.text.match(/the session has no subject/g)?.length ?? 0, warnings, options);
   }
 });

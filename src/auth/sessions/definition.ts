@@ -88,7 +88,7 @@ export class SessionDefinition<Data, Input> {
    *
    * @throws {CannotStartError} If the secret is wrong, or the workers do not share the store.
    */
-  readonly start = async ({ hasWorkers }: StartConditions): Promise<void> => {
+  readonly start = async ({ hasWorkers, isFirst }: StartConditions): Promise<void> => {
     const { store } = this.#parts;
     if (hasWorkers && store && "isLocal" in store && store.isLocal) {
       throw new CannotStartError(
@@ -96,7 +96,7 @@ export class SessionDefinition<Data, Input> {
       );
     }
     await (this.#keeperOf = this.#openKeeper());
-    this.#warnOnce();
+    if (isFirst) this.#warnOnce();
   };
 
   /** The session of a request, which its dependencies share. It rejects only if the store fails. */
