@@ -171,8 +171,21 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * @throws {RangeError} If a number is out of its range.
    */
   constructor(options: AppOptions<State, Given, Counted> = {}) {
-    const { title, version, description, scope, described, urls, limits, admission, topics, log, basePath, ...shown } =
-      resolveAppOptions(options);
+    const {
+      title,
+      version,
+      description,
+      scope,
+      limitStore,
+      described,
+      urls,
+      limits,
+      admission,
+      topics,
+      log,
+      basePath,
+      ...shown
+    } = resolveAppOptions(options);
     this.log = makeLog(loggerOf(this));
     if (log) this.fetch = takeLogOf(this, log, this.fetch);
     this.#admission = admission;
@@ -197,7 +210,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
-    this.#registry = new Registry({ prefix: "", isRoot: true, options: scope, checks: REGISTRY_CHECKS });
+    this.#registry = new Registry({ prefix: "", isRoot: true, options: scope, limitStore, checks: REGISTRY_CHECKS });
     const info = { title, version, description };
     this.#documents = new Documents({ info, described, registry: this.#registry, topics: this.#topics });
     this.get = this.#registry.registerMethod("GET");

@@ -226,6 +226,11 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * counted by itself.
    */
   rateLimit?: RateLimits<Counted, State>;
+  /**
+   * Where all limits of the application count that have no `store` of their own: `"records"` is its
+   * record store, which all of its nodes share. By default it is the memory of the process.
+   */
+  rateLimitStore?: "records";
 }
 
 const OPTIONS: OptionNames<AppOptions> = {
@@ -247,6 +252,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   state: true,
   log: true,
   basePath: true,
+  rateLimitStore: true,
   ...DOCUMENT_OPTIONS,
   ...SCOPE_OPTIONS,
 };
@@ -258,6 +264,8 @@ interface ResolvedAppOptions extends McpParts {
   readonly description: string | undefined;
   /** What it declares for all routes. */
   readonly scope: ScopeDeclaration;
+  /** Where limits count that have no store of their own. */
+  readonly limitStore: AppOptions["rateLimitStore"];
   /** What only its documents say. */
   readonly described: DocumentOptions;
   readonly urls: BuiltInUrls;
@@ -303,7 +311,11 @@ export function resolveAppOptions<State, Given, Counted>(
     responses,
     crossOrigin,
     rateLimit,
+    rateLimitStore,
   } = options;
+  if (rateLimitStore !== undefined && rateLimitStore !== "records") {
+    throw new TypeError(`Cannot make the App: "rateLimitStore" must be "records", got ${quote(rateLimitStore)}`);
+  }
   const hostList = hosts && new HostList(hosts, "hosts");
   const originList = OriginList.read(origins, "set the origins of the App");
   const resolvedCors = resolveCors(cors, originList);
@@ -313,6 +325,7 @@ export function resolveAppOptions<State, Given, Counted>(
     description,
     // Its tags are no option of a scope: they describe tags.
     scope: withoutUndefined({ deps, responses, crossOrigin, rateLimit }),
+    limitStore: rateLimitStore,
     described: readDocumentOptions(options),
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl, readyUrl }),
     docs: readDocs(docs),

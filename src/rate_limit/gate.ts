@@ -8,8 +8,14 @@ import type { SharedLimiter } from "./shared_counts.ts";
 
 /** The limits of an application. Each declaration has one gate, and so one count. */
 export class RateGates {
+  readonly #defaultStore: RateLimiter["store"];
   readonly #gates = new Map<RateLimiter, RateGate>();
   #opening: Promise<OpenGates> | undefined;
+
+  /** @param defaultStore Where limits count that have no store of their own. */
+  constructor(defaultStore: RateLimiter["store"]) {
+    this.#defaultStore = defaultStore;
+  }
 
   /**
    * The gate of a declaration.
@@ -22,7 +28,8 @@ export class RateGates {
   gateOf(limiter: RateLimiter, place: string): RateGate {
     let gate = this.#gates.get(limiter);
     if (!gate) {
-      const parts: GateParts = { limiter, number: this.#gates.size, place, shared: limiterOf(limiter, place) };
+      const shared = storeOf(limiter, this.#defaultStore, place);
+      const parts: GateParts = { limiter, number: this.#gates.size, place, shared };
       this.#gates.set(limiter, gate = new RateGate(parts, () => this.#open()));
     }
     return gate;
@@ -74,9 +81,15 @@ export class RateGate {
   }
 }
 
-function limiterOf({ store, limit, perMs }: RateLimiter, place: string): SharedLimiter | undefined {
-  const limiter = store?.(limit, perMs);
-  if (store === undefined || typeof limiter?.consume === "function") return limiter;
+function storeOf(
+  { store, limit, perMs }: RateLimiter,
+  defaultStore: RateLimiter["store"],
+  place: string,
+): GateParts["shared"] {
+  const chosen = store ?? defaultStore;
+  if (typeof chosen !== "function") return chosen;
+  const limiter: Partial<SharedLimiter> | undefined = chosen(limit, perMs);
+  if (typeof limiter?.consume === "function") return limiter as SharedLimiter;
   throw new TypeError(
     `Cannot count the requests of ${place}: "store" must give a limiter of rate-limiter-flexible, got ${
       quote(limiter)

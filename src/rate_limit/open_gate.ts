@@ -6,6 +6,7 @@ import type { WorkerPorts } from "../topics/worker_store.ts";
 import { boundedCaller, networkOf } from "./caller.ts";
 import { type Count, type CountedLimit, type Counts, MemoryCounts } from "./counts.ts";
 import type { RateLimiter, RateLimitKey } from "./rate_limit.ts";
+import { RecordCounts } from "./record_counts.ts";
 import { LimiterCounts, SharedCounts, type SharedLimiter } from "./shared_counts.ts";
 
 /** A limit and its place in an application. */
@@ -16,7 +17,7 @@ export interface GateParts {
   /** The first route that it holds for, and its number there. */
   readonly place: string;
   /** Where it is counted; undefined for the memory. */
-  readonly shared: SharedLimiter | undefined;
+  readonly shared: SharedLimiter | "records" | undefined;
 }
 
 /** The gates of an application that have counted. */
@@ -53,8 +54,9 @@ export class OpenGate {
   readonly #limiter: RateLimiter;
   readonly #counted: CountedLimit;
   readonly #memory: MemoryCounts;
-  /** Undefined if the requests are counted in memory. */
+  /** Undefined if the requests are counted in memory, and before the first one in records. */
   #shared: SharedCounts | undefined;
+  readonly #usesRecords: boolean;
   readonly #place: string;
   /** Names the limit in headers. */
   readonly #name: string;
@@ -65,7 +67,10 @@ export class OpenGate {
     this.#limiter = limiter;
     this.#counted = { number, limit, perMs };
     this.#memory = memory;
-    this.#shared = shared && new SharedCounts(new LimiterCounts(shared, `${place}:`), place);
+    this.#usesRecords = shared === "records";
+    if (shared && shared !== "records") {
+      this.#shared = new SharedCounts(new LimiterCounts(shared, `${place}:`), place);
+    }
     this.#place = place;
     this.#name = `"${number + 1}"`;
     this.#policy = `${this.#name};q=${limit};w=${toSeconds(perMs)}`;
@@ -73,7 +78,7 @@ export class OpenGate {
 
   /** Counts in another place than the memory of this worker, unless it has a store of its own. */
   countIn(counts: Counts): void {
-    this.#shared ??= new SharedCounts(counts, this.#place);
+    if (!this.#usesRecords) this.#shared ??= new SharedCounts(counts, this.#place);
   }
 
   /**
@@ -107,6 +112,10 @@ export class OpenGate {
       );
     }
     const bounded = boundedCaller(caller);
+    if (this.#usesRecords) {
+      const { records } = contextOf(request).app;
+      this.#shared ??= new SharedCounts(new RecordCounts(records, this.#place), this.#place);
+    }
     if (this.#shared || typeof bounded !== "string") return this.#countLater(request, bounded);
     this.#settle(request, this.#memory.count(this.#counted, bounded));
     return undefined;

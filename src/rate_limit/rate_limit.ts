@@ -67,17 +67,16 @@ export interface RateLimitNumbers {
   /** In which time. */
   per: Duration;
   /**
-   * Makes a limiter of the npm package `rate-limiter-flexible` that several processes share, such
-   * as `RateLimiterRedis`. It is called once, when the application begins to serve. By default,
-   * requests are counted in the memory of the process, for at most 100,000 callers.
+   * Where requests are counted: by default in the memory of the process, for at most 100,000
+   * callers. `"records"` counts in the record store of the application, for all of its nodes. A
+   * function makes a limiter of the npm package `rate-limiter-flexible` that several processes
+   * share, such as `RateLimiterRedis`. It is called once, when the application begins to serve, with
+   * the number of requests and the time in milliseconds.
    *
-   * A limiter that fails, or does not answer within half a second, lets requests through, which is
+   * A store that fails, or does not answer within half a second, lets requests through, which is
    * logged.
-   *
-   * @param limit The number of requests: `points` of the limiter.
-   * @param perMs The time in milliseconds. `duration` of the limiter is in seconds.
    */
-  store?: (limit: number, perMs: number) => SharedLimiter;
+  store?: "records" | ((limit: number, perMs: number) => SharedLimiter);
 }
 
 /** A limit that counts requests before the guards of its scope. */
@@ -150,9 +149,9 @@ function readRateLimit(given: RateLimitByValue<unknown>, name: string, action: s
   if (!Number.isInteger(limit) || limit < 1 || limit >= 1e15) {
     throw new RangeError(`Cannot ${action}: "${name}.limit" must be a whole number from 1 on, got ${quote(limit)}`);
   }
-  if (store !== undefined && typeof store !== "function") {
+  if (store !== undefined && store !== "records" && typeof store !== "function") {
     throw new TypeError(
-      `Cannot ${action}: "${name}.store" must be a function, write (limit, perMs) => new RateLimiterRedis({ … })`,
+      `Cannot ${action}: "${name}.store" must be a function or "records", write (limit, perMs) => new RateLimiterRedis({ … })`,
     );
   }
   const perMs = toMilliseconds(per, `${name}.per, to ${action}`);

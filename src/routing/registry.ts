@@ -6,7 +6,7 @@ import { RouteError } from "../errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
 import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import { type OptionNames, readOptions } from "../options.ts";
-import { readRateLimits } from "../rate_limit/rate_limit.ts";
+import { type RateLimiter, readRateLimits } from "../rate_limit/rate_limit.ts";
 import { type FilesOptions, FilesRoute, type RegisterFiles } from "./files.ts";
 import { checkMiddleware } from "./middleware.ts";
 import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
@@ -54,6 +54,8 @@ interface RegistryParts {
   readonly isRoot: boolean;
   /** What it declares for all routes. */
   readonly options: ScopeDeclaration;
+  /** Where limits of an application count that have no store of their own. */
+  readonly limitStore?: RateLimiter["store"];
   readonly checks: RegistryChecks;
 }
 
@@ -79,13 +81,13 @@ export class Registry {
    * has the name of a dependency.
    * @throws {TypeError} If an option is wrong.
    */
-  constructor({ prefix, isRoot, options, checks }: RegistryParts) {
+  constructor({ prefix, isRoot, options, limitStore, checks }: RegistryParts) {
     const action = isRoot ? "make the App" : "make a router";
     this.#prefix = prefix;
     if (prefix !== "") this.#prefixes.add(prefix);
     this.#isRoot = isRoot;
     this.#checks = checks;
-    this.scope = this.#newScope(options, action, isRoot);
+    this.scope = this.#newScope(options, action, isRoot, limitStore);
     assertNamesDiffer(prefix, this.scope, action);
     this.use(guardsOf(this.scope), action);
   }
@@ -291,8 +293,13 @@ export class Registry {
     for (const found of sessions) this.#sessionCookies.add(found);
   }
 
-  #newScope(options: ScopeDeclaration, action: string, isRoot: boolean): Scope {
-    const scope = Scope.declare(options, action, isRoot);
+  #newScope(
+    options: ScopeDeclaration,
+    action: string,
+    isRoot: boolean,
+    limitStore?: RateLimiter["store"],
+  ): Scope {
+    const scope = Scope.declare(options, action, isRoot, limitStore);
     this.#checks.scope(scope, action);
     return scope;
   }

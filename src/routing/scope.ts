@@ -96,6 +96,8 @@ interface ScopeParts {
   readonly rateLimits: readonly RateLimiter[];
   readonly isRoot: boolean;
   readonly middlewares: Middleware[];
+  /** Where limits count that have no store of their own. */
+  readonly limitStore: RateLimiter["store"];
 }
 
 /** An application, a router, or an include with options. */
@@ -111,9 +113,12 @@ export class Scope implements GuardScope {
   /** Whether it declares an option that changes the effective options of its routes. */
   readonly isDescriptive: boolean;
 
+  /** Where limits count that have no store of their own. */
+  readonly limitStore: RateLimiter["store"];
   #gates: RateGates | undefined;
 
-  private constructor({ options, deps, rateLimits, isRoot, middlewares }: ScopeParts) {
+  private constructor({ options, deps, rateLimits, isRoot, middlewares, limitStore }: ScopeParts) {
+    this.limitStore = limitStore;
     this.options = options;
     this.deps = deps;
     this.rateLimits = rateLimits;
@@ -130,9 +135,15 @@ export class Scope implements GuardScope {
    * @param options The options; others are ignored.
    * @param action What is being done, for messages: "make a router".
    * @param isRoot Whether it is an application.
+   * @param limitStore Where limits of an application count that have no store of their own.
    * @throws {TypeError} If an option is wrong.
    */
-  static declare(options: ScopeDeclaration, action: string, isRoot: boolean): Scope {
+  static declare(
+    options: ScopeDeclaration,
+    action: string,
+    isRoot: boolean,
+    limitStore?: RateLimiter["store"],
+  ): Scope {
     const { responses, tags, hidden, crossOrigin, rateLimit } = options;
     const deps = toDependencies(options.deps);
     const given = { responses, tags, hidden, crossOrigin };
@@ -143,6 +154,7 @@ export class Scope implements GuardScope {
       rateLimits: readRateLimits(rateLimit, action),
       isRoot,
       middlewares: [],
+      limitStore,
     });
   }
 
@@ -153,7 +165,7 @@ export class Scope implements GuardScope {
 
   /** The limits at work in the application that this is. */
   get gates(): RateGates {
-    return this.#gates ??= new RateGates();
+    return this.#gates ??= new RateGates(this.limitStore);
   }
 
   /** Whether it changes nothing for its routes. */
