@@ -16,17 +16,26 @@ export function callerThrough(
   value: unknown,
 ): string | undefined | Promise<string | undefined> {
   if (guard.callerOf) return guard.callerOf(request, value);
-  const found: (readonly [name: string, text: string])[] = [];
-  for (const way of guard.security) {
-    for (const [name, { scheme }] of way) {
-      if (scheme.type === "mutualTLS") throw unknownCaller(guard.name);
-      const text = credentialsFor(scheme, request);
-      if (text) found.push([name, text]);
-    }
-  }
+  const schemes = guard.security.flatMap((way) => [...way.values()]);
+  if (schemes.some(({ scheme }) => scheme.type === "mutualTLS")) throw unknownCaller(guard.name);
+  const found = [...credentialsThrough(guard, request)];
   // A proxy may have verified the caller, and sends the name in another header than the scheme's.
   if (found.length === 0) found.push(...declaredInputs(guard, request));
   return found.length === 0 ? undefined : JSON.stringify(found);
+}
+
+/**
+ * The credentials that a request carries for the security schemes of a guard, by the names of the
+ * schemes. Certificates are no part of a request.
+ */
+export function credentialsThrough(
+  guard: PreparedDependency,
+  request: HttpRequest,
+): readonly (readonly [name: string, text: string])[] {
+  return guard.security.flatMap((way) => [...way]).flatMap(([name, { scheme }]) => {
+    const text = scheme.type === "mutualTLS" ? undefined : credentialsFor(scheme, request);
+    return text ? [[name, text] as const] : [];
+  });
 }
 
 function declaredInputs(

@@ -18,6 +18,7 @@ import type { Route, TokenAdviceOf } from "../../routing/route.ts";
 import { importLate } from "../../runtime.ts";
 import { findOverflows } from "../../schema/coerce_json.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
+import { Cancellations } from "./cancellations.ts";
 import { Permissions } from "./permissions.ts";
 import type { ToolListing } from "./options.ts";
 import { needsToken } from "./protected_resource.ts";
@@ -70,6 +71,7 @@ export class McpServer {
   readonly #sdk: Sdk;
   readonly #app: McpApplication;
   readonly #tools: ReadonlyMap<string, Tool>;
+  readonly #cancellations: Cancellations;
   /** The tools as they are listed, with their sizes in bytes, about. */
   readonly #listed: readonly ListedTool[];
   /** Whether no tool can be called without a token of an authorization server. */
@@ -80,6 +82,7 @@ export class McpServer {
     this.#sdk = sdk;
     this.#app = app;
     this.#tools = toolsOf(app);
+    this.#cancellations = new Cancellations(this.#tools.values().map(({ route }) => route));
     // The SDK's type wants JSON values, and JsonSchema leaves those of other keywords open.
     this.#listed = Array.from(this.#tools.values(), ({ definition, route }) => {
       return { definition: definition as ListedTool["definition"], route, size: JSON.stringify(definition).length };
@@ -118,6 +121,7 @@ export class McpServer {
       return errorReply(INVALID_REQUEST, `The batch has more than ${MAX_BATCH} messages`);
     }
     if (this.#needsToken && isConnecting(message)) await this.#askForToken(caller);
+    for (const one of Array.isArray(message) ? message : [message]) this.#cancellations.take(one, caller);
     const isLegacy = await isLegacyRequest(caller.raw, message);
     return isLegacy ? await this.#answerLegacy(message, caller) : await this.#answerModern(message, caller);
   }
@@ -125,8 +129,9 @@ export class McpServer {
   /** Answers a message of the revision without handshake, or of no known revision. */
   async #answerModern(message: unknown, caller: HttpRequest): Promise<Response> {
     let failure: unknown;
-    const exchange = exchangeOf(caller, false);
-    const { fetch } = this.#sdk.createMcpHandler(() => this.#createServer(exchange), {
+    const exchange = this.#exchangeOf(caller, false);
+    const id = isObject(message) ? message.id : undefined;
+    const { fetch } = this.#sdk.createMcpHandler(() => this.#createServer(exchange, id), {
       legacy: "reject",
       onerror: (error) => failure = error,
     });
@@ -148,7 +153,7 @@ export class McpServer {
     if (!LEGACY_VERSIONS.includes(version) && !isInitializeRequest(message)) return this.#refuseVersion(version);
     if (!Array.isArray(message)) {
       if (!isJSONRPCRequest(message)) return accepted();
-      const exchange = exchangeOf(caller, false);
+      const exchange = this.#exchangeOf(caller, false);
       const reply = await this.#answerRequest(message, exchange);
       this.#throwRefusal(exchange);
       return Response.json(reply);
@@ -161,7 +166,7 @@ export class McpServer {
     if (caller.headers.has("idempotency-key") && hasSeveralCalls(requests)) {
       return errorReply(INVALID_REQUEST, "An Idempotency-Key is for one call: send each call by itself");
     }
-    return Response.json(await this.#answerBatch(requests, exchangeOf(caller, true)));
+    return Response.json(await this.#answerBatch(requests, this.#exchangeOf(caller, true)));
   }
 
   /**
@@ -261,6 +266,18 @@ export class McpServer {
     throw new ProtocolError(INVALID_REQUEST, budget.refusal);
   }
 
+  #exchangeOf(caller: HttpRequest, isBatch: boolean): Exchange {
+    return {
+      caller,
+      budget: new ReplyBudget(isBatch),
+      isBatch,
+      permissions: new Permissions(caller),
+      cancellations: this.#cancellations,
+      challenge: undefined,
+      failure: undefined,
+    };
+  }
+
   #refuseVersion(requested: string): Response {
     const { UnsupportedProtocolVersionError } = this.#sdk;
     const supported = [MODERN_VERSION, ...LEGACY_VERSIONS];
@@ -276,12 +293,13 @@ export class McpServer {
       send: async (message) => resolve(message),
       close: async () => {},
     };
-    await this.#createServer(exchange, asked).connect(transport);
+    await this.#createServer(exchange, request.id, asked).connect(transport);
     transport.onmessage?.(request);
     return await answer;
   }
 
-  #createServer(exchange: Exchange, asked?: Asked): Server {
+  /** Makes the server of one request with an id. */
+  #createServer(exchange: Exchange, id: unknown, asked?: Asked): Server {
     const { ProtocolError, INTERNAL_ERROR, INVALID_PARAMS } = this.#sdk;
     // The low-level class: McpServer of the SDK would register every tool again for each request.
     const server = new this.#sdk.Server({ name: this.#app.title, version: this.#app.version }, this.#options);
@@ -301,15 +319,10 @@ export class McpServer {
     server.setRequestHandler("tools/call", ({ params }) => {
       const tool = this.#tools.get(params.name);
       if (!tool) throw new ProtocolError(INVALID_PARAMS, "The tool is unknown");
-      return callTool(tool, params.arguments ?? {}, exchange, this.#app, asked);
+      return callTool({ tool, args: params.arguments ?? {}, id, asked }, exchange, this.#app);
     });
     return server;
   }
-}
-
-function exchangeOf(caller: HttpRequest, isBatch: boolean): Exchange {
-  const budget = new ReplyBudget(isBatch);
-  return { caller, budget, isBatch, permissions: new Permissions(caller), challenge: undefined, failure: undefined };
 }
 
 function isCall({ method }: JSONRPCRequest): boolean {

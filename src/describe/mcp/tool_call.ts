@@ -17,6 +17,7 @@ import { boundIssues } from "../../schema/issues.ts";
 import { SpanKind, tracing } from "../../telemetry.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
 import type { BodyInput } from "../route/inputs.ts";
+import type { Cancellations } from "./cancellations.ts";
 import type { Permissions } from "./permissions.ts";
 import type { CheckedArgument, Tool } from "./tool.ts";
 import { failed, problemText, type ReplyBudget, retryText, toResult } from "./tool_result.ts";
@@ -64,10 +65,22 @@ export interface Exchange {
   readonly isBatch: boolean;
   /** The answers of guards before a call. */
   readonly permissions: Permissions;
+  /** The calls that their clients can cancel. */
+  readonly cancellations: Cancellations;
   /** The first challenge to a call. It can become the reply to the request, in place of the results. */
   challenge: Challenge | undefined;
   /** What a list of tools has failed with. */
   failure: { readonly thrown: unknown } | undefined;
+}
+
+/** A call, as its message names it. */
+export interface CallMessage {
+  readonly tool: Tool;
+  readonly args: CallArguments;
+  /** The id of the message. */
+  readonly id: unknown;
+  /** What {@linkcode askGuardsOf} has found; undefined if it was not called. */
+  readonly asked: Asked | undefined;
 }
 
 /** What is known of a call of a batch before it runs. */
@@ -124,17 +137,10 @@ const MAX_UNKNOWN_ARGUMENTS = 10;
  * dependencies, handler and response model all run. A failure is a result, never a rejection.
  *
  * The challenge of a guard goes to the exchange, too.
- *
- * @param asked What {@linkcode askGuardsOf} has found; undefined if it was not called.
  */
-export async function callTool(
-  tool: Tool,
-  args: CallArguments,
-  exchange: Exchange,
-  app: CallTarget,
-  asked: Asked | undefined,
-): Promise<CallToolResult> {
-  if (!tracing) return await call(tool, args, exchange, app, asked);
+export async function callTool(message: CallMessage, exchange: Exchange, app: CallTarget): Promise<CallToolResult> {
+  if (!tracing) return await call(message, exchange, app);
+  const { tool } = message;
   const { name } = tool.definition;
   // OpenTelemetry's conventions for MCP.
   const attributes = {
@@ -144,24 +150,23 @@ export async function callTool(
     "http.route": tool.route.path,
   };
   return await tracing.run(`tools/call ${name}`, { kind: SpanKind.SERVER, attributes }, async (span) => {
-    const result = await call(tool, args, exchange, app, asked);
+    const result = await call(message, exchange, app);
     if (result.isError) span.setAttribute("error.type", "tool_error");
     return result;
   });
 }
 
 async function call(
-  tool: Tool,
-  args: CallArguments,
+  { tool, args, id, asked }: CallMessage,
   exchange: Exchange,
   app: CallTarget,
-  asked: Asked | undefined,
 ): Promise<CallToolResult> {
   if (asked?.result) return asked.result;
   const { caller, budget } = exchange;
   if (budget.isSpent) return failed(`Not called: ${budget.refusal}`);
+  const cancellable = exchange.cancellations.begin(caller, tool.route, id);
   try {
-    const called = requestOf(tool, args, caller);
+    const called = requestOf(tool, args, caller, cancellable?.signal);
     const { request, values, issues } = called;
     const connection = connectionOf(exchange);
     const refused = (thrown: unknown) => exchange.challenge ??= challengeOf(thrown, tool);
@@ -173,6 +178,8 @@ async function call(
     return await resultOf(response, tool, called, budget);
   } catch (thrown) {
     return failure(thrown, tool, exchange);
+  } finally {
+    cancellable?.end();
   }
 }
 
@@ -265,9 +272,14 @@ function checkDestination({ method, url }: Request, { route }: Tool, { find }: C
   throw new HTTPError(404, "The arguments lead to another route than that of the tool");
 }
 
-function requestOf(tool: Tool, args: CallArguments, caller: HttpRequest): CallRequest {
+function requestOf(
+  tool: Tool,
+  args: CallArguments,
+  caller: HttpRequest,
+  cancelled?: AbortSignal,
+): CallRequest {
   try {
-    return toRequest(tool, args, caller);
+    return toRequest(tool, args, caller, cancelled);
   } catch (error) {
     throw isStackOverflow(error) ? new HTTPError(400, "The arguments are nested too deeply") : error;
   }
@@ -277,7 +289,12 @@ function requestOf(tool: Tool, args: CallArguments, caller: HttpRequest): CallRe
  * Makes the request of a call. Faults of arguments are collected, not thrown: the caller may see
  * them only if the guards of the route let it in.
  */
-function toRequest(tool: Tool, args: CallArguments, caller: HttpRequest): CallRequest {
+function toRequest(
+  tool: Tool,
+  args: CallArguments,
+  caller: HttpRequest,
+  cancelled: AbortSignal | undefined,
+): CallRequest {
   const issues = unknownArguments(tool, args);
   const path = new Map<string, string>();
   const query = new URLSearchParams();
@@ -314,7 +331,10 @@ function toRequest(tool: Tool, args: CallArguments, caller: HttpRequest): CallRe
   });
   // A server request's signal costs a listener, and a warning of Deno's, so only handlers that use
   // it read it.
-  Object.defineProperty(request, "signal", { get: () => caller.signal });
+  let signal: AbortSignal | undefined;
+  Object.defineProperty(request, "signal", {
+    get: () => signal ??= cancelled ? AbortSignal.any([caller.signal, cancelled]) : caller.signal,
+  });
   return { request, uri, values: valuesOf(route, path), issues: boundIssues(issues) };
 }
 

@@ -1,0 +1,73 @@
+/** The calls of agents that are under way, and their cancellation by another request. */
+import { credentialsThrough } from "../../binding/caller.ts";
+import type { PreparedDependency } from "../../binding/dependency.ts";
+import type { HttpRequest } from "../../http/request.ts";
+import type { Route } from "../../routing/route.ts";
+import { securityOf } from "../route/security.ts";
+
+/** A call that its client can cancel. */
+export interface CancellableCall {
+  /** Is aborted by the cancellation. */
+  readonly signal: AbortSignal;
+  /** The call has ended. */
+  readonly end: () => void;
+}
+
+/**
+ * The calls under way. The endpoint keeps no sessions, and clients number their requests by
+ * themselves, so the same id is a call of many clients. A call is that of a cancellation if both
+ * carry the same credentials, from the same address. Without credentials nothing is cancelled, and
+ * neither if two calls are the same by that.
+ */
+export class Cancellations {
+  /** The guards of each tool that declare `security`. */
+  readonly #guardsOf: ReadonlyMap<Route, readonly PreparedDependency[]>;
+  /** Those of all tools: a cancellation does not name the tool. */
+  readonly #guards: readonly PreparedDependency[];
+  readonly #calls = new Map<string, Set<AbortController>>();
+
+  /** @param tools All tools. */
+  constructor(tools: Iterable<Route>) {
+    this.#guardsOf = new Map(Array.from(tools, (tool) => [tool, securityOf(tool)]));
+    this.#guards = [...new Set([...this.#guardsOf.values()].flat())];
+  }
+
+  /**
+   * Begins a call of a tool.
+   *
+   * @returns Undefined if it cannot be cancelled.
+   */
+  begin(caller: HttpRequest, tool: Route, id: unknown): CancellableCall | undefined {
+    // Credentials that no guard of the tool looks at may be those of anybody.
+    const guards = this.#guardsOf.get(tool) ?? [];
+    if (!isId(id) || !guards.some((guard) => credentialsThrough(guard, caller).length > 0)) return undefined;
+    const key = this.#keyOf(caller, id);
+    const controller = new AbortController();
+    const calls = this.#calls.get(key) ?? new Set();
+    this.#calls.set(key, calls.add(controller));
+    const end = () => {
+      calls.delete(controller);
+      if (calls.size === 0 && this.#calls.get(key) === calls) this.#calls.delete(key);
+    };
+    return { signal: controller.signal, end };
+  }
+
+  /** Cancels the call that a message names, if it is a cancellation and can tell which one. */
+  take(message: unknown, caller: HttpRequest): void {
+    const { method, params } = (message ?? {}) as { readonly method?: unknown; readonly params?: unknown };
+    if (method !== "notifications/cancelled" || this.#calls.size === 0) return;
+    const { requestId } = (params ?? {}) as { readonly requestId?: unknown };
+    if (!isId(requestId)) return;
+    const [call, ...others] = this.#calls.get(this.#keyOf(caller, requestId)) ?? [];
+    if (others.length === 0) call?.abort(new DOMException("The agent has cancelled the call", "AbortError"));
+  }
+
+  #keyOf(caller: HttpRequest, id: string | number): string {
+    const credentials = this.#guards.map((guard) => credentialsThrough(guard, caller));
+    return JSON.stringify([id, caller.remoteAddress, credentials]);
+  }
+}
+
+function isId(id: unknown): id is string | number {
+  return typeof id === "string" || typeof id === "number";
+}
