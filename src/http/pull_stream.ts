@@ -84,6 +84,8 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   #closed: Promise<void> | undefined;
   #logger = PROCESS_LOGGER;
   #leave: (() => void) | undefined;
+  /** The request whose sign-in is watched from the first read on. */
+  #signedIn: HttpRequest | undefined;
   #unwatchSignIn: (() => void) | undefined;
 
   /**
@@ -108,10 +110,12 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#leave = leave;
   }
 
-  /** Ends the stream when the sign-in ends that let the client of a request in. */
+  /**
+   * Ends the stream when the sign-in ends that let the client of a request in. A reply that is not
+   * read has no timer.
+   */
   endWithSignIn(request: HttpRequest): void {
-    if (this.#closed) return;
-    this.#unwatchSignIn = whileSignedIn(request, () => this.#endEarly(breakOff("the sign-in has ended")));
+    this.#signedIn = request;
   }
 
   toReadable(): ReadableStream<Chunk> {
@@ -133,6 +137,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   /** The client reads, and the stream is empty. */
   pull(): Promise<void> {
     this.#stalledMs = 0;
+    if (this.#signedIn) this.#watchSignIn(this.#signedIn);
     if (this.#heartbeatMs !== undefined) this.#idleTimer ??= startIdleTimer(this.#heartbeatMs, () => this.#onIdle());
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#settlePull = resolve;
@@ -213,6 +218,11 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#endPull();
     if (this.#isPulling && this.#source.cancelPull?.()) this.#isPulling = false;
     return 1;
+  }
+
+  #watchSignIn(request: HttpRequest): void {
+    this.#signedIn = undefined;
+    this.#unwatchSignIn = whileSignedIn(request, () => this.#endEarly(breakOff("the sign-in has ended")));
   }
 
   #endPull(): void {

@@ -42,7 +42,8 @@ export interface Session<Data, Input = Data> {
    */
   set(data: Input): Promise<void>;
   /**
-   * Ends the session: it deletes the cookie, and what is in the store.
+   * Ends the session: it deletes the cookie, and what is in the store. Event streams, lines of JSON
+   * and WebSockets behind a session in a store end within 5 s, on all nodes.
    *
    * @throws {TypeError} If the reply has begun, on a WebSocket, or in the call of a tool.
    */

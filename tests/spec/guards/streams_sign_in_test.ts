@@ -225,6 +225,28 @@ Deno.test("A session that another user takes over ends the streams of the one be
   assertEquals(await endOf(events), "ended");
 });
 
+Deno.test("A stream behind a sealed session ends with its maxAge", async () => {
+  const visit = session(User, {
+    secret: "a secret of the tests, of 32 characters",
+    maxAge: "2s",
+    cookie: { secure: false },
+  });
+  const app = new App();
+  app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ userId: 1 }));
+  app.get("/events", { deps: { signedIn: visit.required() } }, async () => SSE(forever()));
+  await using server = await Serving.start(app);
+  assertEquals(await endOf(await fetch(`${server.origin}/events`, { headers: await signIn(server.origin) })), "ended");
+});
+
+Deno.test("A stream that nobody reads leaves no timer", async () => {
+  const headers = { authorization: `Bearer ${await signer.sign({ exp: now() + 3600 })}` };
+  const app = new App();
+  app.get("/events", { deps: { member } }, async () => SSE(forever()));
+  const { status } = await app.fetch(new Request("http://localhost/events", { headers }));
+  // The sanitizers of the test find a timer that is left.
+  assertEquals(status, 200);
+});
+
 Deno.test("On another node with the same file, streams end after clear()", async () => {
   await using folder = await TemporaryFolder.make();
   const file = folder.within("records.sqlite");
