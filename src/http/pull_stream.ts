@@ -111,8 +111,8 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   }
 
   /**
-   * Ends the stream when the sign-in ends that let the client of a request in. A reply that is not
-   * read has no timer.
+   * Ends the stream with the sign-in of the client of a request. A reply that is not read has no
+   * timer.
    */
   endWithSignIn(request: HttpRequest): void {
     this.#signedIn = request;

@@ -522,7 +522,7 @@ export class RequestContext implements Logger {
   id: string | undefined;
   /** What the challenges of an error reply tell a client that needs a token. */
   tokenAdvice: TokenAdvice | undefined;
-  /** The sign-ins that let the client in and can end; undefined if there are none. */
+  /** The sign-ins of the client that can end; undefined if there are none. */
   signIns: SignIn[] | undefined;
   /** The call of an agent that the request belongs to. */
   readonly call: AgentCall | undefined;

@@ -1,6 +1,6 @@
 /**
- * The ends of sign-ins. A guard adds to its request when the sign-in ends that let the client in, and
- * streams and WebSockets end then.
+ * The ends of sign-ins. A guard adds the sign-in of the client to its request, and streams and
+ * WebSockets end with it.
  */
 import { MAX_TIMER_MS } from "../duration.ts";
 import { contextOf, type HttpRequest } from "./request.ts";
@@ -34,7 +34,7 @@ export class TimedSignIn implements SignIn {
   }
 }
 
-/** Adds a sign-in that lets the client of a request in. */
+/** Adds the sign-in of the client to a request. */
 export function addSignIn(request: HttpRequest, signIn: SignIn): void {
   const context = contextOf(request);
   (context.signIns ??= []).push(signIn);
@@ -43,8 +43,7 @@ export function addSignIn(request: HttpRequest, signIn: SignIn): void {
 const NOTHING = (): void => {};
 
 /**
- * Calls back once when a sign-in ends that has let the client of a request in, unless the route says
- * that its streams go on.
+ * Calls back once when a sign-in of the client ends, unless the route keeps its streams open.
  *
  * @returns Ends the watch.
  */

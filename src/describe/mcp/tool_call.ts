@@ -201,7 +201,7 @@ function failure(thrown: unknown, tool: Tool, { caller, budget }: Exchange): Cal
 }
 
 /**
- * Asks the limits and the guards of a tool whether they let a call in, and runs nothing else of it.
+ * Runs the limits and the guards of a tool for a call, and nothing else of it.
  *
  * @param asked Gets the limits that have counted the call, and its result if one refuses it.
  * @returns The challenge of a guard. Undefined also if the call fails in another way, which is its

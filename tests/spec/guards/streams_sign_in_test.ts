@@ -83,7 +83,7 @@ async function openSocket(url: string, headers: HeadersInit): Promise<{ readonly
   return { closing };
 }
 
-Deno.test("Streams and WebSockets behind jwt end at the token's exp and its tolerance, and the guard answers who comes back", async () => {
+Deno.test("Streams and WebSockets behind jwt end at the token's exp and its tolerance, and the guard answers a client that comes back", async () => {
   await using server = await Serving.start(streamsBehind(member));
   const headers = { authorization: `Bearer ${await shortToken()}` };
   const ask = (path: string, method = "GET") => fetch(server.origin + path, { method, headers });
@@ -112,7 +112,7 @@ Deno.test("A stream that begins when the sign-in has ended meanwhile ends at onc
   assertEquals(await endOf(await app.fetch(new Request("http://localhost/events", { headers }))), "ended");
 });
 
-Deno.test("endsWithSignIn: false on a route lets its streams go on", async () => {
+Deno.test("endsWithSignIn: false on a route keeps its streams open", async () => {
   const app = streamsBehind(member, { endsWithSignIn: false });
   const other = streamsBehind(member);
   await using server = await Serving.start(app);
@@ -124,7 +124,7 @@ Deno.test("endsWithSignIn: false on a route lets its streams go on", async () =>
   assertEquals((await events.next())?.data, "7");
 });
 
-Deno.test("withScopes, optional and anySecurity end streams as the guard in them does; who sent nothing stays", async () => {
+Deno.test("withScopes, optional and anySecurity end streams as the guard in them does; a client without credentials stays", async () => {
   const key = apiKey(async (key) => key === "k", { in: "header", name: "x-key" });
   const app = new App();
   const prices = app.topic<number>("prices");
@@ -238,7 +238,7 @@ Deno.test("A stream behind a sealed session ends with its maxAge", async () => {
   assertEquals(await endOf(await fetch(`${server.origin}/events`, { headers: await signIn(server.origin) })), "ended");
 });
 
-Deno.test("A stream that nobody reads leaves no timer", async () => {
+Deno.test("A stream that is not read leaves no timer", async () => {
   const headers = { authorization: `Bearer ${await signer.sign({ exp: now() + 3600 })}` };
   const app = new App();
   app.get("/events", { deps: { member } }, async () => SSE(forever()));
