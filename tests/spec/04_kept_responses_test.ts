@@ -62,11 +62,13 @@ Deno.test("Cookies, headers, limits and CORS go on a copy, wherever the Response
   });
   await using serving = await Serving.start(app);
   for (const path of PLACES) {
-    const { headers } = await fetch(serving.origin + path, { headers: { origin: ORIGIN } });
+    const { headers, body } = await fetch(serving.origin + path, { headers: { origin: ORIGIN } });
+    await body?.cancel();
     assertEquals([headers.get("x-own"), headers.get("access-control-allow-origin")], ["1", ORIGIN], path);
     assertEquals(headersOf(kept), { "x-own": "1" }, path);
   }
-  const { headers } = await fetch(`${serving.origin}/handler`, { headers: { origin: ORIGIN } });
+  const { headers, body } = await fetch(`${serving.origin}/handler`, { headers: { origin: ORIGIN } });
+  await body?.cancel();
   assertEquals([headers.get("x-set"), headers.getSetCookie().length], ["1", 1]);
   assert(headers.has("ratelimit"));
 });
@@ -126,6 +128,7 @@ Deno.test("Immutable headers and those of an upstream reply get what is added, a
   await using serving = await Serving.start(app);
   for (let times = 0; times < 2; times++) {
     const reply = await fetch(`${serving.origin}/moved`, { redirect: "manual" });
+    await reply.body?.cancel();
     assertEquals([reply.status, reply.headers.get("location")], [308, "http://localhost/new"]);
     assertEquals(reply.headers.getSetCookie().length, 1);
   }

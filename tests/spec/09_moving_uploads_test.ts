@@ -28,6 +28,7 @@ function receiving(limits: Limits = {}): App {
 
 /** An upload whose bytes a test sends. */
 class Upload {
+  readonly #app: App;
   readonly #time: FakeTime;
   readonly #encoder = new TextEncoder();
   #body!: ReadableStreamDefaultController<Uint8Array>;
@@ -35,6 +36,7 @@ class Upload {
   readonly #response: Promise<Response>;
 
   constructor(app: App, path: string, time: FakeTime, type = "multipart/form-data; boundary=B") {
+    this.#app = app;
     this.#time = time;
     const body = new ReadableStream<Uint8Array>({ start: (controller) => void (this.#body = controller) });
     const request = new Request(`http://localhost${path}`, { method: "POST", body, headers: { "content-type": type } });
@@ -67,7 +69,10 @@ class Upload {
   async end(): Promise<[status: number, text: string]> {
     if (!this.#isOver) this.#body.close();
     const response = await this.#response;
-    return [response.status, await response.text()];
+    const text = await response.text();
+    // Its temporary files are removed after the reply.
+    await this.#app.stop();
+    return [response.status, text];
   }
 }
 

@@ -2,7 +2,7 @@
 // `crossOrigin` and `rateLimit`, `Router` and `include` also `tags` and `hidden`. They hold for
 // every route of the scope, WebSockets and tools included, and for routers included into it".
 
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, Problem, RouteError, Router } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
@@ -154,15 +154,16 @@ Deno.test("`rateLimit` of a scope holds for every route of it, WebSockets, tools
   const left = async (path: string) => {
     const { headers, body } = await fetch(serving.origin + path);
     await body?.cancel();
-    return headers.get("ratelimit");
+    // Without the seconds that are left.
+    return headers.get("ratelimit")?.replace(/;t=\d+$/, "");
   };
-  assertEquals(await left("/own"), '"1";r=5;t=3600');
-  assertEquals(await left("/inner"), '"1";r=4;t=3600');
-  assertEquals(await left("/mount/x"), '"1";r=3;t=3600');
+  assertEquals(await left("/own"), '"1";r=5');
+  assertEquals(await left("/inner"), '"1";r=4');
+  assertEquals(await left("/mount/x"), '"1";r=3');
   using socket = await RawSocket.open(serving.port, "/socket", {});
   assertStringIncludes(socket.head, "HTTP/1.1 101");
   assertEquals(await agent.result("look"), { result: 1 });
-  assertEquals(await left("/own"), '"1";r=0;t=3600');
+  assertEquals(await left("/own"), '"1";r=0');
   for (const path of ["/own", "/inner", "/mount"]) {
     const { status, body } = await fetch(serving.origin + path);
     await body?.cancel();
@@ -170,5 +171,5 @@ Deno.test("`rateLimit` of a scope holds for every route of it, WebSockets, tools
   }
   using refused = await RawSocket.open(serving.port, "/socket", {});
   assertStringIncludes(refused.head, "HTTP/1.1 429");
-  assertStringIncludes(await agent.failure("look") ?? "", "3600 s");
+  assertMatch(await agent.failure("look") ?? "", /try again in 3[56]\d\d s/);
 });
