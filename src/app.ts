@@ -65,6 +65,7 @@ const PROTOCOL = 1;
 const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
 const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
 const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
+const WEBFW_CRON: unique symbol = Symbol.for("webfw.cron");
 const WEBFW_ASYNCAPI: unique symbol = Symbol.for("webfw.asyncapi");
 const WEBFW_CONSUMER: unique symbol = Symbol.for("webfw.consumer");
 
@@ -135,8 +136,10 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     dispatcher: () => this.#dispatcher ??= this.#createDispatcher(),
     endpoints: (...over) => [...this.#endpoints(...over), ...this.#resource.endpoints(this.#registry.routes)],
     start: (routes, guardsOfPage) => this.#startWith(routes, guardsOfPage),
-    answer: (dispatcher, request) => this.#startThenDispatch(dispatcher, request),
+    answer: (dispatcher, request, info) => this.#startThenDispatch(dispatcher, request, info),
   });
+  /** @ignore Lets a test client run a cron. */
+  readonly [WEBFW_CRON] = (name: string): Promise<void> => this.#work.runCron(name);
   /** @ignore Gives the command line the AsyncAPI document. */
   readonly [WEBFW_ASYNCAPI] = (): Promise<object> => this.#documents.asyncapi();
   /** @ignore Lets the command line change a consumer. */

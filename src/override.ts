@@ -1,6 +1,7 @@
 /** An application that serves with other dependencies in the place of some. Loaded by tests alone. */
 import type { PreparedDependency } from "./binding/dependency.ts";
 import { Replacements } from "./binding/replacements.ts";
+import type { ConnectionInfo } from "./http/request.ts";
 import type { BuiltInRoute, Dispatcher } from "./routing/dispatch.ts";
 import { type AnyRoute, neededBy } from "./routing/registry.ts";
 import { replacedRoutes } from "./routing/replaced_routes.ts";
@@ -14,13 +15,13 @@ export interface Overridable {
   readonly endpoints: (dispatcher: () => Dispatcher, replacements: Replacements) => readonly BuiltInRoute[];
   /** Starts it, and prepares what these routes and the documentation page need. */
   readonly start: (routes: readonly AnyRoute[], guardsOfPage: readonly PreparedDependency[]) => Promise<void>;
-  readonly answer: (dispatcher: Dispatcher, request: Request) => Promise<Response>;
+  readonly answer: (dispatcher: Dispatcher, request: Request, info?: ConnectionInfo) => Promise<Response>;
 }
 
 /** The application with the replacements. */
 export interface Overridden {
   readonly start: () => Promise<void>;
-  readonly fetch: (request: Request) => Promise<Response>;
+  readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
 }
 
 /**
@@ -43,6 +44,6 @@ export function override(
   };
   return {
     start: async () => await start(replaced().routes, guardsOfPage.map((guard) => replacements.of(guard))),
-    fetch: async (request) => await answer(replaced(), request),
+    fetch: async (request, info) => await answer(replaced(), request, info),
   };
 }

@@ -23,6 +23,7 @@ import { makeClient } from "./client/client.ts";
 import type { Client } from "./client/verbs.ts";
 import { type OptionNames, quote, readOptions } from "./options.ts";
 import { type Overridable, override } from "./override.ts";
+import { connectionFrom, type TestConnection } from "./testing/connection.ts";
 import { CookieJar } from "./testing/cookie_jar.ts";
 import { TestEvents, type TestEventsInit } from "./testing/events.ts";
 import { TestHandshake } from "./testing/handshake.ts";
@@ -32,6 +33,7 @@ import { mediaType, TestReply } from "./testing/reply.ts";
 import { addCookies, type RequestDefaults, requestOf, type TestRequestInit } from "./testing/request.ts";
 import type { TestSocket, TestSocketInit } from "./testing/websocket.ts";
 
+export type { TestConnection } from "./testing/connection.ts";
 export type { Overrides, Replacement } from "./testing/override.ts";
 export { type TestEvent, TestEvents, type TestEventsInit } from "./testing/events.ts";
 export { TestHandshake } from "./testing/handshake.ts";
@@ -39,13 +41,16 @@ export { type InvalidInput, TestReply } from "./testing/reply.ts";
 export type { QueryPart, TestRequestInit } from "./testing/request.ts";
 export type { TestSocket, TestSocketInit } from "./testing/websocket.ts";
 
+/** How an `App` runs a cron. */
+const WEBFW_CRON: unique symbol = Symbol.for("webfw.cron");
+
 /** How an `App` serves with other dependencies. */
 const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
 
 /** An application, or anything else that answers requests. */
 export interface Testable {
-  /** Answers a request. */
-  readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** Answers a request. The connection is given if the client has an address. */
+  readonly fetch: (request: Request, info?: TestConnection) => Response | Promise<Response>;
   /** Starts it before the first request. */
   start?(): Promise<void>;
   /** Stops it. */
@@ -55,11 +60,17 @@ export interface Testable {
 /** The options of a test client. */
 export interface TestClientOptions<Given extends readonly AnyDependency[] = readonly AnyDependency[]> {
   /**
-   * The origin of the requests, to which paths are appended.
+   * The origin of the requests, to which paths are appended. A URL below it may also be given in
+   * place of a path, such as that of a `location`; a URL of another place is an error.
    *
    * @default {"http://localhost"}
    */
   base?: string;
+  /**
+   * The IP address that requests come from: that of `request.remoteAddress`, unless a trusted proxy
+   * names another one. Without it, the client has no address, so limits by the address do not count.
+   */
+  address?: string;
   /** Headers of all requests. Those of a request replace them. */
   headers?: HeadersInit;
   /**
@@ -80,14 +91,20 @@ export interface TestClientOptions<Given extends readonly AnyDependency[] = read
   override?: Overrides<Given>;
 }
 
-const OPTIONS: OptionNames<TestClientOptions> = { base: true, headers: true, cookies: true, override: true };
+const OPTIONS: OptionNames<TestClientOptions> = {
+  base: true,
+  address: true,
+  headers: true,
+  cookies: true,
+  override: true,
+};
 
 /**
  * Sends requests to an application. Its lifespans start with the first request and end with the
  * client: use `await using`, or call `close()`.
  *
  * The client waits for the whole body of a reply: read endless streams by `events`, or end the
- * request by its `signal`. It has no address, so limits by the address of the client do not count.
+ * request by its `signal`.
  *
  * Clients of one application can replace different dependencies at the same time. A client that
  * replaces some counts the requests of rate limits by itself.
@@ -145,6 +162,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   readonly #served: Pick<Testable, "fetch" | "start">;
   readonly #defaults: RequestDefaults;
   readonly #jar: CookieJar | undefined;
+  readonly #connection: TestConnection | undefined;
   /** What the client has opened. */
   readonly #open = new Set<Pick<TestSocket | TestEvents, "close">>();
   #api: { readonly client: unknown; readonly end: AbortController } | undefined;
@@ -158,7 +176,9 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
    */
   constructor(app: Testable, options: TestClientOptions<Given> | string = {}) {
     const given = typeof options === "string" ? { base: options } : options;
-    const { base = "http://localhost", headers = {}, cookies, override } = readOptions<TestClientOptions<Given>>(
+    const { base = "http://localhost", address, headers = {}, cookies, override } = readOptions<
+      TestClientOptions<Given>
+    >(
       given,
       OPTIONS,
       "make a test client",
@@ -171,6 +191,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
         `Cannot make a test client: "base" must be an address such as "http://localhost", got ${quote(base)}`,
       );
     }
+    this.#connection = address === undefined ? undefined : connectionFrom(address);
     this.#app = app;
     this.#served = override === undefined ? app : overridden(app, override);
     this.#jar = cookies ? new CookieJar() : undefined;
@@ -377,6 +398,35 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
     return socket;
   }
 
+  /**
+   * Runs a cron now, whatever its times are, and waits for its end. The time that is due is now. It
+   * fails as the handler does.
+   *
+   * @param name The name of the cron.
+   * @throws {TypeError} If there is no cron of this name, or what is tested is no `App`.
+   *
+   * @example A cron that removes drafts
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const drafts = new Set(["a", "b"]);
+   * const app = new App();
+   * app.cron("clean up", "0 3 * * *", async () => drafts.clear());
+   *
+   * await using client = new TestClient(app);
+   * await client.runCron("clean up");
+   * assertEquals(drafts.size, 0);
+   * ```
+   */
+  async runCron(name: string): Promise<void> {
+    const run = (this.#app as { readonly [WEBFW_CRON]?: (name: string) => Promise<void> })[WEBFW_CRON];
+    if (!run) throw new TypeError("Cannot run a cron: what is tested must be an App, and not only have fetch");
+    await this.#served.start?.();
+    await run(name);
+  }
+
   /** Closes what is open, and stops the application, which ends its lifespans. */
   async close(): Promise<void> {
     this.#api?.end.abort(new DOMException("The test client is closed", "AbortError"));
@@ -392,7 +442,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
 
   async #fetch(request: Request): Promise<Response> {
     await this.#served.start?.();
-    const response = await this.#served.fetch(request);
+    const response = await this.#served.fetch(request, this.#connection);
     this.#jar?.keep(new URL(request.url), response);
     return response;
   }

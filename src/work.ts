@@ -42,6 +42,11 @@ export class Work<State> {
     return this.#crons.declare;
   }
 
+  /** Runs a cron at once, and fails as it does. */
+  runCron(name: string): Promise<void> {
+    return this.#crons.runNow(name);
+  }
+
   /**
    * Checks that the work can be done. From now on, no more can be declared.
    *

@@ -2,13 +2,13 @@
  * Runs one cron on this node. All nodes decide together, by one record, which of them runs a time.
  */
 import { errorText } from "../error_text.ts";
-import { makeLog } from "../user_log.ts";
 import type { AppHandle } from "../http/request.ts";
-import { describeError, log, loggerOf } from "../log.ts";
+import { describeError, log } from "../log.ts";
 import type { RecordEntry, Records } from "../records/records.ts";
 import { type Tracing, tracing } from "../telemetry.ts";
 import type { CronClock } from "./clock.ts";
-import type { CronHandler, DeclaredCron } from "./options.ts";
+import { callHandler } from "./handle.ts";
+import type { DeclaredCron } from "./options.ts";
 import { type CronRecord, MAX_AHEAD, newRecord, type RunningCron } from "./record.ts";
 import type { CronTimes } from "./times.ts";
 
@@ -322,19 +322,8 @@ export class CronJob {
 
   async #handle(run: OwnRun): Promise<void> {
     const { app, state } = this.#context;
-    const handler = this.#cron.handler as CronHandler<unknown>;
     const { controller: { signal }, running: { scheduled } } = run;
-    const handle = async () => {
-      const returned = await handler({
-        scheduled: new Date(scheduled),
-        signal,
-        log: makeLog(loggerOf(app, { cron: this.#cron.name, scheduled: textOf(scheduled) })),
-        app,
-        state: state as Readonly<unknown>,
-      });
-      // Whoever writes `return` for `throw` hides no failure.
-      if (returned instanceof Error) throw returned;
-    };
+    const handle = () => callHandler(this.#cron, { scheduled, signal, app, state });
     try {
       await (tracing ? this.#inSpan(tracing, scheduled, handle) : handle());
       this.#settle(run, { failed: false });

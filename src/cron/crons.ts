@@ -2,6 +2,7 @@
 import { RouteError } from "../errors.ts";
 import type { AppHandle } from "../http/request.ts";
 import { type Records, recordsOf } from "../records/records.ts";
+import { quote } from "../options.ts";
 import { readVariable } from "../runtime.ts";
 import { triggersOf } from "./fields.ts";
 import { clockOf, type CronClock } from "./clock.ts";
@@ -46,6 +47,8 @@ export class Crons<State> {
   #grace: number | undefined;
   /** What the application has started with. */
   #owner: { readonly app: AppHandle; readonly state: unknown } | undefined;
+  /** Aborts runs of {@linkcode Crons.runNow}. */
+  #runsNow = new AbortController();
 
   constructor({ topics, start, clock = clockOf(() => topics.recordsTime), platform = platformCron() }: CronsParts) {
     this.#records = topics.records;
@@ -94,6 +97,7 @@ export class Crons<State> {
   abort(): void {
     this.#grace = 0;
     this.#jobs?.abort();
+    this.#abortRunsNow();
   }
 
   /** Waits until all runs have ended, at most until shortly after their signals were aborted. */
@@ -103,6 +107,24 @@ export class Crons<State> {
     await this.#jobs?.stopped();
     this.#jobs = this.#grace = undefined;
     this.#owner = undefined;
+    this.#abortRunsNow();
+  }
+
+  /**
+   * Runs a cron at once, for tests: whatever its times are, and whether another node runs it.
+   *
+   * @throws {TypeError} If there is no cron of this name. It fails as the handler does.
+   */
+  async runNow(name: string): Promise<void> {
+    const cron = this.#declared.get(name);
+    if (!cron) {
+      const names = Array.from(this.#declared.keys(), (one) => quote(one)).join(", ") || "none";
+      throw new TypeError(`Cannot run the cron ${quote(name)}: there is none of this name, declared are: ${names}`);
+    }
+    await this.#startApp();
+    const { callHandler } = await import("./handle.ts");
+    const { signal } = this.#runsNow;
+    await callHandler(cron, { ...this.#owner!, scheduled: this.#clock.time(), signal });
   }
 
   /**
@@ -115,6 +137,11 @@ export class Crons<State> {
     const { reportCrons } = await import("./report.ts");
     const records = hasRecords ? recordsOf(this.#records, CRON_SPACE) : undefined;
     return await reportCrons(this.#declared.values(), records, this.#clock.time());
+  }
+
+  #abortRunsNow(): void {
+    this.#runsNow.abort(new DOMException("The application stops", "AbortError"));
+    this.#runsNow = new AbortController();
   }
 
   #add(cron: DeclaredCron): void {

@@ -656,7 +656,7 @@ export class RequestContext implements Logger {
   }
 
   get body(): BodyReader {
-    return this.#body ??= new BodyReader(this, this.matched.limits, this.connection === undefined);
+    return this.#body ??= new BodyReader(this, this.matched.limits, !this.isServed);
   }
 
   /**

@@ -121,6 +121,8 @@ function replyOf(stream: PullStream, status: number, type: string, isBytes: bool
   const headers = new Headers({ "content-type": type });
   // Browsers guess the type of bytes, and may run them as a page.
   if (isBytes) headers.set("x-content-type-options", "nosniff");
+  // nginx would keep lines until its buffers are full.
+  else headers.set("x-accel-buffering", "no");
   return new Response(stream.toReadable(), { status, headers });
 }
 

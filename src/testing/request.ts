@@ -54,7 +54,7 @@ export interface RequestDefaults {
 export function requestOf(method: string, path: string, init: TestRequestInit, defaults: RequestDefaults): Request {
   const given = readOptions(init, REQUEST_OPTIONS, `send ${method} ${path}`);
   const { query = {}, json, body, cookies, ...rest } = given;
-  const url = new URL(defaults.base + path);
+  const url = urlOf(path, defaults.base, `send ${method} ${path}`);
   for (const [name, parts] of Object.entries(query)) {
     for (const part of Array.isArray(parts) ? parts : [parts]) {
       if (part !== undefined) url.searchParams.append(name, String(part));
@@ -67,6 +67,23 @@ export function requestOf(method: string, path: string, init: TestRequestInit, d
   if (cookies || !headers.has("cookie")) setCookies(headers, { ...defaults.cookiesFor(url), ...cookies });
   const sent = json === undefined ? body : JSON.stringify(json);
   return new Request(url, { ...rest, method, headers, ...(sent === undefined ? {} : { body: sent }) });
+}
+
+/**
+ * The URL of a path below the base. An absolute URL below the base is taken as it is.
+ *
+ * @throws {TypeError} If it is the URL of another place, or neither a path nor a URL.
+ */
+function urlOf(path: string, base: string, action: string): URL {
+  if (path === "" || /^(?:\/(?!\/)|[?#])/.test(path)) return new URL(base + path);
+  if (!path.startsWith("//") && URL.canParse(path)) {
+    const url = new URL(path.replace(/^ws(?=s?:)/i, "http"));
+    const { origin, pathname } = new URL(base);
+    const folder = pathname.replace(/\/$/, "");
+    const isBelow = url.pathname === folder || url.pathname.startsWith(`${folder}/`);
+    if (url.origin === origin && isBelow) return url;
+  }
+  throw new TypeError(`Cannot ${action}: it is not below ${base}, give a path that starts with "/" or a URL below it`);
 }
 
 /** Adds cookies to those of a request, which come before them. */

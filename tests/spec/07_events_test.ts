@@ -38,7 +38,7 @@ async function textOf(app: App): Promise<string> {
 Deno.test("The reply is an event stream that is not cached and that no proxy buffers", async () => {
   const response = await sending(() => each()).fetch(new Request("http://localhost/"));
   const names = ["content-type", "cache-control", "x-accel-buffering"];
-  assertEquals(names.map((name) => response.headers.get(name)), ["text/event-stream", "no-store", "no"]);
+  assertEquals(names.map((name) => response.headers.get(name)), ["text/event-stream", "no-store, no-transform", "no"]);
   assertEquals(await response.text(), "");
 });
 

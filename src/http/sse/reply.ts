@@ -9,10 +9,13 @@ import type { DataReducer } from "./data_reducer.ts";
 import { type EventStream, type EventStreamParts, type SSESource, takeParts } from "./sse.ts";
 import { ReaderSource, resumeAfter, TopicSource } from "./topic_events.ts";
 
-/** Proxies must pass each event on at once. nginx has its own header for it. */
+/**
+ * Proxies must pass each event on at once. nginx has its own header for it. Others compress by
+ * blocks, unless they may not transform the reply.
+ */
 const HEADERS = {
   "content-type": "text/event-stream",
-  "cache-control": "no-store",
+  "cache-control": "no-store, no-transform",
   "x-accel-buffering": "no",
 };
 
