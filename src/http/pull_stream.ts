@@ -63,6 +63,8 @@ export interface StreamKind {
   readonly breaksOff: boolean;
   /** Sent after a silence. */
   readonly heartbeat?: Chunk;
+  /** Makes what is sent before the end when the server stops. */
+  readonly farewell?: () => Chunk;
 }
 
 /** Pulls chunks from a source while the client takes them. At most two chunks wait. */
@@ -71,7 +73,10 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   readonly #kind: StreamKind;
   readonly #stopping: AbortSignal | undefined;
   readonly #heartbeatMs: number | undefined;
-  readonly #stop = (): void => this.#endEarly(breakOff("the server stops"));
+  readonly #stop = (): void => {
+    if (!this.#closed && this.#kind.farewell) this.#controller?.enqueue(this.#kind.farewell());
+    this.#endEarly(breakOff("the server stops"));
+  };
   #controller: ReadableStreamDefaultController<Chunk> | undefined;
   #idleTimer: IdleTimer | undefined;
   /** Settles the platform's call of `pull()`. Undefined while the client takes nothing. */

@@ -595,6 +595,14 @@ export class RequestContext implements Logger {
     return this.connection !== undefined && Object.getPrototypeOf(this.connection) !== Object.prototype;
   }
 
+  /**
+   * Whether the request came over a connection, also where another application mounts this one. A
+   * test can give it an address without one.
+   */
+  get hasServer(): boolean {
+    return this.isServed || mountedOf(this.connection) !== undefined;
+  }
+
   /** What trusted proxies say about the request; undefined if it does not come from one. */
   get forwarded(): Forwarded | undefined {
     const mounted = mountedOf(this.connection);
@@ -656,7 +664,7 @@ export class RequestContext implements Logger {
   }
 
   get body(): BodyReader {
-    return this.#body ??= new BodyReader(this, this.matched.limits, !this.isServed);
+    return this.#body ??= new BodyReader(this, this.matched.limits, !this.hasServer);
   }
 
   /**

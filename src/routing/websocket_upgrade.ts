@@ -73,7 +73,7 @@ export async function upgrade(
   { background, openSockets, stopping }: UpgradeParts,
 ): Promise<Response> {
   const context = contextOf(request);
-  if (context.isServed && await hasGone(context.served)) throw new HTTPError(400, "The client has gone");
+  if (context.hasServer && await hasGone(context.served)) throw new HTTPError(400, "The client has gone");
   if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
   const leave = takePlace(request);

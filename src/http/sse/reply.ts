@@ -30,6 +30,21 @@ const EVENTS: StreamKind = {
 /** Events that no client asks for again. */
 const LONE_EVENTS: StreamKind = { ...EVENTS, breaksOff: true };
 
+/** After how many milliseconds browsers come back to a stream that does not say it. */
+const USUAL_RETRY = 3_000;
+
+/** Over how many milliseconds clients come back at least. */
+const MIN_SPREAD = 2_000;
+
+/**
+ * Events of a GET. When the server stops, each client gets another time to come back after. All of
+ * them at once would be more than the next server can take.
+ */
+function resumable(retry = USUAL_RETRY): StreamKind {
+  const later = (): number => Math.round(retry / 2 + Math.random() * Math.max(retry, MIN_SPREAD));
+  return { ...EVENTS, farewell: () => toChunk(formatEvent({ retry: later() })) };
+}
+
 /**
  * Makes the reply that sends events. Their source is closed with the request, also where a
  * middleware sends another reply.
@@ -51,7 +66,7 @@ export function eventReply(
   reducer?: DataReducer,
 ): Response {
   const parts = takeParts(stream);
-  const kind = request.method === "GET" ? EVENTS : LONE_EVENTS;
+  const kind = request.method === "GET" ? resumable(parts.retry) : LONE_EVENTS;
   const body = new PullStream(toPullSource(parts, reducer), kind, stopping(), stream.heartbeat);
   // Before an id is refused, so that the source is closed then, too.
   const context = contextOf(request);

@@ -1,9 +1,9 @@
 // Guards, section 3: `trustProxy` behind nginx, with the configuration of docs/deployment.md.
 
 import { assert, assertEquals } from "@std/assert";
-import { App, html } from "@webfw/core";
+import { App, html, SSE } from "@webfw/core";
 import { freePorts } from "../../support/free_ports.ts";
-import { exchange, headerOf } from "../support/raw_connection.ts";
+import { exchange, headerOf, RawConnection } from "../support/raw_connection.ts";
 import { RawSocket } from "../support/raw_socket.ts";
 import { Serving } from "../support/serving.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
@@ -92,3 +92,26 @@ for (const place of ["a port", "a Unix socket"]) {
     assert(refused.head.startsWith("HTTP/1.1 403"));
   });
 }
+
+Deno.test("Events and lines of JSON pass nginx one by one", async () => {
+  let next = Promise.withResolvers<void>();
+  const values = async function* () {
+    yield { n: 1 };
+    await next.promise;
+    yield { n: 2 };
+  };
+  const app = new App({ hosts: ["shop.example"] });
+  app.get("/events", async () => SSE(values()));
+  app.get("/lines", values);
+  await using serving = await Serving.start(app);
+  await using nginx = await Nginx.start(new URL(serving.origin).host);
+  if (!nginx) return console.warn('Left out for want of nginx: put "nginx" on the PATH');
+  for (const path of ["/events", "/lines"]) {
+    using connection = await RawConnection.open(nginx.port);
+    await connection.write(`GET ${path} HTTP/1.1\r\nHost: shop.example\r\n\r\n`);
+    await connection.until('{"n":1}');
+    next.resolve();
+    await connection.until('{"n":2}');
+    next = Promise.withResolvers();
+  }
+});
