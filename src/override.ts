@@ -1,7 +1,7 @@
 /** An application that serves with other dependencies in the place of some. Loaded by tests alone. */
 import type { PreparedDependency } from "./binding/dependency.ts";
 import { Replacements } from "./binding/replacements.ts";
-import type { ConnectionInfo } from "./http/request.ts";
+import type { ConnectionInfo } from "./http/connection.ts";
 import type { BuiltInRoute, Dispatcher } from "./routing/dispatch.ts";
 import { type AnyRoute, neededBy } from "./routing/registry.ts";
 import { replacedRoutes } from "./routing/replaced_routes.ts";
