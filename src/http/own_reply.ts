@@ -59,13 +59,19 @@ export function noteText(response: Response, text: string): Response {
 }
 
 /**
- * Accepts a `Response` of the program as the reply to a request.
+ * Accepts a `Response` that the program returns as the reply to a request.
  *
  * @returns The `Response`, or a copy if no server sends it: the program may return that one from
  * another application, which accepts it likewise.
  * @throws {TypeError} If it has no status, or its body is used, locked, or that of another reply.
  */
 export function acceptReply(context: RequestContext, response: Response): Response {
+  if (response === context.ownReply) {
+    // A middleware may have read it. A string that was only locked is sent all the same.
+    if (response.bodyUsed) throw unusable("was read already");
+    if (response !== context.bufferedReply && response.body?.locked) throw unusable("is locked by a reader");
+    return response;
+  }
   if (response.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
   const hasKnownBody = Mark.textOf(response) !== undefined;
   // To read `body` turns a string into a stream, which costs 1.2 us.

@@ -127,8 +127,7 @@ function wrap(
     const accept = (response: Response): Response | Promise<Response> => {
       try {
         if (!(response instanceof PlatformResponse)) throw noResponse(middleware);
-        const accepted = response === context.ownReply ? response : acceptReply(context, response);
-        return finalize(context, placeHeaders(context, accepted));
+        return finalize(context, placeHeaders(context, acceptReply(context, response)));
       } catch (mistake) {
         return fail(mistake);
       }

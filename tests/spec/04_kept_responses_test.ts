@@ -299,3 +299,33 @@ Deno.test("Requests that run once for their key get a kept Response unchanged, w
   }
   await app.stop();
 });
+
+Deno.test("A middleware that reads a reply and returns it gets a 500 that is logged and that outer middleware sees", async () => {
+  const seen: number[] = [];
+  const app = new App();
+  app.middleware(async (request, next) => {
+    const response = await next(request);
+    seen.push(response.status);
+    return response;
+  });
+  app.middleware(async (request, next) => {
+    const response = await next(request);
+    if (request.path === "/locked") await Promise.resolve(response.body!.getReader());
+    else await response.text();
+    return response;
+  });
+  app.get("/json", async () => ({ a: 1 }));
+  app.get("/text", async () => text("read"));
+  app.get("/response", async () => new Response("read"));
+  app.get("/missing", async () => undefined);
+  app.get("/locked", async () => new Blob(["read"]).stream());
+  await using serving = await Serving.start(app);
+  for (const path of ["/json", "/text", "/response", "/locked"]) {
+    seen.length = 0;
+    using log = new CapturedLog();
+    const reply = await fetch(serving.origin + path);
+    assertEquals([reply.status, (await reply.json()).status, seen], [500, 500, [500]], path);
+    assertStringIncludes(log.text, "Cannot reply with the Response: its body ");
+  }
+  assertEquals((await fetch(`${serving.origin}/missing`)).status, 204);
+});
