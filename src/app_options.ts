@@ -170,10 +170,12 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    */
   trustProxy?: TrustProxy;
   /**
-   * The store of durable topics and of records: the path of a file; the URL of a denokv server, also with its
-   * token, which any number of nodes can share; or a store of your own, which the application
-   * closes when it stops. A string without `https://` or `http://` is a path. A URL with a user or
-   * password is refused, because denokv uses a token.
+   * The store of durable topics and of records: the path of a file; the URL of a denokv,
+   * `https://…`, or `{ url, token }`; the URLs of NATS servers with JetStream, `nats://a:4222` or
+   * several with commas between them, or `{ url, token | user, password | credentials, tls,
+   * replicas, prefix }`; or a store of your own, which the application closes when it stops. A
+   * string without `https://`, `http://`, `nats://` or `tls://` is a path. A URL with a user or a
+   * password is refused.
    *
    * The default is the environment variable `WEBFW_TOPICS`; if that is not set, on Deno Deploy the
    * database of the application, and elsewhere the file `.webfw/topics.sqlite` next to the program.

@@ -1,6 +1,7 @@
 /** One consumer in this process: a node of those that share it. */
 import { errorText } from "../error_text.ts";
 import { describeError, log } from "../log.ts";
+import { OrderedMap } from "../ordered_map.ts";
 import type { RecordStore } from "../records/store.ts";
 import type { ConsumerTry, ResolvedConsumeOptions } from "../topics/consume_options.ts";
 import { toId, type TopicMessage } from "../topics/message.ts";
@@ -23,7 +24,7 @@ import {
   pageKey,
 } from "./record.ts";
 import { newNodeName, Peers } from "./peers.ts";
-import { claimable, isElsewhere, isFull, isRisk, spaceIn, Step, type Tail } from "./step.ts";
+import { claimable, isElsewhere, isFull, isRisk, MAX_TAIL, spaceIn, Step, type Tail } from "./step.ts";
 
 /** What a consumer needs. */
 export interface ConsumerSetup {
@@ -69,6 +70,10 @@ const LAST_MS = 1_000;
 /** Why signals are aborted when the lease cannot be renewed. */
 const AWAY = "The store does not answer, and another process may get the message";
 const MAX_LAST_ERROR_BYTES = 200;
+/** From how many tries on a node takes messages before it writes that down: see `hasTails`. */
+const MIN_TRIES = 3;
+/** How many messages are remembered whose handlers have resolved late. */
+const MAX_LATE_DONE = 1_000;
 /** How many former incarnations of a log are known. */
 const MAX_FORMER = 16;
 /** Waiting less than this is not worth a timer. */
@@ -119,6 +124,8 @@ export class Consumer {
   #incarnation = "";
   /** Whether messages with keys may wait for what is in hand. */
   #hasParked = false;
+  /** Messages whose handlers have resolved late, until the record says so. */
+  readonly #lateDone = new OrderedMap<Cursor, true>();
   /** Pages that were written, and the version of the record that was to be replaced. */
   readonly #strays: { readonly id: string; readonly version: string | null }[] = [];
   #isStopping = false;
@@ -140,6 +147,7 @@ export class Consumer {
       handle: ({ message, trace }, attempt, signal) => setup.handle(message, { attempt, signal }, trace),
       giveUp: (held, error) => this.#giveUp(held, error),
       noteFailure: (held, error) => this.#noteFailure(held, error),
+      onLate: ({ at }) => this.#noteLate(at),
       onOutcome: () => this.#noteOutcome(),
     });
   }
@@ -223,12 +231,20 @@ export class Consumer {
     return this.#state?.open === this.#node;
   }
 
+  /**
+   * Whether nodes take what is open to them before they write that down. Where one dies then, all
+   * that it may have had counts as if it had been tried, so few tries are counted exactly.
+   */
+  get #hasTails(): boolean {
+    return this.#setup.options.attempts >= MIN_TRIES;
+  }
+
   /** How many messages are claimed before a handler is free for them. */
   get #ahead(): number {
     const { concurrency, attempts } = this.#setup.options;
     const { meanTime, bytes } = this.#hand;
     // What waits here when the process ends counts as if it had been tried.
-    if (meanTime === undefined || bytes > MAX_AHEAD_BYTES || attempts < 3) return 0;
+    if (meanTime === undefined || bytes > MAX_AHEAD_BYTES || attempts < MIN_TRIES) return 0;
     return Math.min(concurrency, Math.floor(concurrency * AHEAD_MS / Math.max(meanTime, 0.1)));
   }
 
@@ -353,17 +369,37 @@ export class Consumer {
       time: this.#time(),
       inHand: [...this.#hand.all],
       tail: this.#tail,
+      hasTails: this.#hasTails,
     });
     step.acknowledge();
-    await step.takeOver((node) => this.#peers.hasEnded(node, now), (range) => this.#window.readRange(range));
+    const said = await step.finishLate([...this.#lateDone].map(([at]) => at), this.#window);
+    const others = {
+      hasEnded: (node: string) => this.#peers.hasEnded(node, now),
+      hasDied: (node: string) => this.#peers.hasDied(node),
+    };
+    await step.takeOver(others, this.#window);
+    if (step.state.next > (this.#tail?.to ?? this.#state!.next)) this.#window.beginAt(step.state.next);
     const takenPage = await this.#movePages(step);
     this.#claim(step);
     if (this.#lastError !== undefined) step.state.lastError = this.#lastError;
     const isRenewal = elapsedSince(this.#renewed, this.#clock) >= lease * RENEWAL_PART;
-    if (step.finish(++this.#beat, isRenewal)) await this.#write(step, takenPage);
-    else {
+    if (step.finish(++this.#beat, isRenewal)) {
+      if (await this.#write(step, takenPage)) await this.#forgetLate(said);
+    } else {
+      await this.#forgetLate(said);
       this.#ackAt = Infinity;
       this.#restUntil = this.#clock.now() + IDLE_REST;
+    }
+  }
+
+  /** Forgets messages that the record says to be done. */
+  async #forgetLate(said: readonly Cursor[]): Promise<void> {
+    for (const at of said) {
+      this.#lateDone.delete(at);
+      const held = this.#hand.get(at);
+      if (held) this.#hand.drop(held);
+      // Where it was given up meanwhile, nobody needs to try it again.
+      await this.#failures.forget(toId(this.#incarnation, at)).catch(() => {});
     }
   }
 
@@ -387,7 +423,7 @@ export class Consumer {
    */
   #takeOpen(): boolean {
     const state = this.#state!;
-    if (!this.#isOpenHere || !this.#isHeld || this.#isStopping) return false;
+    if (!this.#hasTails || !this.#isOpenHere || !this.#isHeld || this.#isStopping) return false;
     // Only a write shows that this is not an old record.
     if (this.#version !== this.#written) return false;
     if (this.#hasKeys && !this.#isInOrder(state)) return false;
@@ -395,7 +431,10 @@ export class Consumer {
     const tail = this.#tail ?? { from: state.next, to: state.next, count: 0 };
     if (isSkipped(tail.to, window)) return false;
     const quarter = Math.ceil(this.#setup.options.concurrency / 4) - this.#unfinished;
-    const messages = window.messages.slice(0, Math.max(0, Math.min(quarter, spaceIn(state) - tail.count)));
+    const messages = window.messages.slice(
+      0,
+      Math.max(0, Math.min(quarter, Math.min(MAX_TAIL, spaceIn(state)) - tail.count)),
+    );
     // A write counts what is missing.
     if (countGaps(tail.to, messages) > 0) return false;
     if (messages.length > 0) {
@@ -455,7 +494,8 @@ export class Consumer {
     step.open(left > taken, isEnd);
   }
 
-  async #write(step: Step, takenPage: LatePage | undefined): Promise<void> {
+  /** Writes the record. False if somebody else has changed it. */
+  async #write(step: Step, takenPage: LatePage | undefined): Promise<boolean> {
     const { records } = this.#setup;
     const window = this.#window;
     const sent = momentOf(this.#clock);
@@ -467,7 +507,7 @@ export class Consumer {
     this.#isStale = true;
     this.#written = undefined;
     const version = await records.set(consumerKey(this.#consumer), encodeState(step.state), { expect: this.#version });
-    if (version === null) return;
+    if (version === null) return false;
     this.#written = version;
     this.#isStale = false;
     this.#noteLost(step.state.lost - this.#state!.lost);
@@ -486,6 +526,7 @@ export class Consumer {
     this.#hand.pump();
     if (takenPage) await this.#deletePage(takenPage.id);
     if (step.claimedLate.length > 0) await this.#takeLate(step.claimedLate);
+    return true;
   }
 
   async #takeLate(claimed: readonly Late[]): Promise<void> {
@@ -520,7 +561,10 @@ export class Consumer {
   /** Goes on with what the record says. Lets go of what other nodes may have. */
   #accept(state: ConsumerState, version: string): void {
     const isOther = this.#incarnation !== state.incarnation;
-    if (isOther) this.#window.reset(state.incarnation);
+    if (isOther) {
+      this.#window.reset(state.incarnation);
+      this.#lateDone.clear();
+    }
     this.#incarnation = state.incarnation;
     this.#tail = isOther ? undefined : this.#tailAfter(state);
     const ranges = new Map<Cursor | undefined, number>();
@@ -633,6 +677,14 @@ export class Consumer {
     if (lost <= 0) return;
     const { topic, name } = this.#consumer;
     log("warn", "A consumer lost messages, which its topic no longer keeps", { topic, consumer: name, lost });
+  }
+
+  #noteLate(at: Cursor): void {
+    if (this.#isGone) return;
+    this.#lateDone.set(at, true);
+    this.#lateDone.shrink(MAX_LATE_DONE);
+    this.#ackAt = Math.min(this.#ackAt, this.#clock.now() + ACK_DELAY);
+    this.#wake();
   }
 
   #noteOutcome(): void {

@@ -100,6 +100,11 @@ export class Failures {
     }
   }
 
+  /** Forgets a message that is done though it was given up. */
+  async forget(id: string): Promise<void> {
+    await this.#options.records.delete(failureKey(this.#options.consumer, id), {});
+  }
+
   /** Waits until no failures are being deleted. */
   async settled(): Promise<void> {
     await this.#trimming;

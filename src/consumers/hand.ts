@@ -49,6 +49,11 @@ export interface HandOptions {
   readonly giveUp: (held: Held, error: unknown) => Promise<boolean>;
   /** A try has failed, and there will be another one. */
   readonly noteFailure: (held: Held, error: unknown) => void;
+  /**
+   * A handler has resolved after its time was over, or when another node had the message. It is
+   * done.
+   */
+  readonly onLate: (held: Held) => void;
   /** Something in hand has an outcome. */
   readonly onOutcome: (held: Held) => void;
 }
@@ -131,8 +136,9 @@ export class Hand {
     return this.#finished;
   }
 
-  has(at: Cursor): boolean {
-    return this.#held.has(at);
+  /** The message at a position; undefined if it is not in hand. */
+  get(at: Cursor): Held | undefined {
+    return this.#held.get(at);
   }
 
   /** Takes messages in hand, in their order. {@linkcode Hand.pump} begins to handle them. */
@@ -173,6 +179,8 @@ export class Hand {
   drop(held: Held): void {
     this.forget(held);
     this.#ready = this.#ready.filter((other) => other !== held);
+    const { outcome } = held;
+    if (outcome?.isDone && !outcome.isLost) this.#options.onLate(held);
     for (const run of this.#runs) if (run.held === held) this.#cut(run, "The message was given to another process");
   }
 
@@ -238,15 +246,20 @@ export class Hand {
     }
   }
 
-  /** A handler has ended, or its time is over. Afterwards it may run on, and nobody listens. */
+  /** A handler has ended, or its time is over. Afterwards it may run on. */
   #end(run: Run, failure: { readonly thrown: unknown } | undefined): void {
-    if (!this.#runs.delete(run)) return;
     const { held } = run;
+    if (!this.#runs.delete(run)) {
+      if (!failure) this.#options.onLate(held);
+      return;
+    }
     const time = this.#options.clock.now() - run.begin;
     this.#meanTime = this.#meanTime === undefined ? time : this.#meanTime + (time - this.#meanTime) * MEAN_WEIGHT;
     this.#running.delete(held.at);
-    if (!this.#isInHand(held)) this.#free(held);
-    else if (!failure) this.#settle(held, { isDone: true });
+    if (!this.#isInHand(held)) {
+      this.#free(held);
+      if (!failure) this.#options.onLate(held);
+    } else if (!failure) this.#settle(held, { isDone: true });
     else if (run.isCut) this.#release(held);
     else if (isDiscard(failure.thrown) || held.attempt >= this.#options.attempts) {
       void this.#giveUp(held, failure.thrown);

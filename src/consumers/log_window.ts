@@ -109,8 +109,34 @@ export class LogWindow {
     await this.#reading;
   }
 
+  /** The first messages after a position, which are kept in memory. */
+  async readAfter(place: Cursor, count: number): Promise<readonly ReadMessage[]> {
+    const { lowWatermark, messages } = await this.#read(place, { ...PAGE, maxMessages: count });
+    const gap = lowWatermark > place ? lowWatermark : undefined;
+    const found = messages.map((stored, index) => this.#toRead(stored, index === 0 ? gap : undefined));
+    for (const message of found) this.keep(message);
+    return found;
+  }
+
+  /** Which message of a range one is; undefined if it is not in the log any more. */
+  async indexIn(range: Range, at: Cursor): Promise<number | undefined> {
+    const found = await this.#readAll(range);
+    const index = found.findIndex(({ cursor }) => cursor === at);
+    // What was removed is missing at the beginning.
+    return index < 0 ? undefined : range.count - found.length + index;
+  }
+
   /** What a range still holds, and how many of these are not in the log any more. */
   async readRange(range: Range): Promise<{ readonly messages: readonly ReadMessage[]; readonly lost: number }> {
+    const found = await this.#readAll(range);
+    // What was removed is missing at the beginning.
+    const missing = range.count - found.length;
+    const messages = found.filter((_, index) => range.done[missing + index] !== "1");
+    for (const message of messages) this.keep(message);
+    return { messages, lost: heldCount(range) - messages.length };
+  }
+
+  async #readAll(range: Range): Promise<ReadMessage[]> {
     const found: ReadMessage[] = [];
     for (let from = range.from; from < range.to;) {
       const page = await this.#read(from, { ...PAGE, maxMessages: Math.min(range.count, PAGE.maxMessages) });
@@ -118,11 +144,7 @@ export class LogWindow {
       if (page.messages.length === 0) checkReaches(page, range.to);
       from = page.messages.at(-1)?.cursor ?? range.to;
     }
-    // What was removed is missing at the beginning.
-    const missing = range.count - found.length;
-    const messages = found.filter((_, index) => range.done[missing + index] !== "1");
-    for (const message of messages) this.keep(message);
-    return { messages, lost: heldCount(range) - messages.length };
+    return found;
   }
 
   /** Keeps a message in memory that will be tried again. */

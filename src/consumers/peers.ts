@@ -40,6 +40,8 @@ export class Peers {
   readonly #sightings = new Map<string, Sighting>();
   /** Those whose processes have ended. */
   readonly #ended = new Set<string>();
+  /** Those whose processes lived when the store was asked last. */
+  readonly #alive = new Set<string>();
   #askedAt = -Infinity;
 
   constructor(store: ProcessStore, lease: number) {
@@ -67,18 +69,33 @@ export class Peers {
       if (nodes.has(node)) continue;
       this.#sightings.delete(node);
       this.#ended.delete(node);
+      this.#alive.delete(node);
     }
   }
 
-  /** Asks the store which of them have ended: their leases need not be waited for. */
+  /**
+   * Asks the store which of them have ended: their leases need not be waited for. It is asked again
+   * before a lease that has run out counts as a death.
+   */
   async ask(now: number): Promise<void> {
-    if (now < this.nextAsk) return;
+    if (now < this.nextAsk && !this.#hasSilent(now)) return;
     this.#askedAt = now;
     for (const node of [...this.#sightings.keys()]) {
       const process = this.#processOf(node);
-      // Where the store cannot say, the lease counts.
-      if (process !== undefined && await this.#store.hasEnded!(process).catch(() => false)) this.#ended.add(node);
+      if (process === undefined) continue;
+      const hasEnded = await this.#store.hasEnded!(process).catch(() => undefined);
+      if (hasEnded) this.#ended.add(node);
+      if (hasEnded === false) this.#alive.add(node);
+      else this.#alive.delete(node);
     }
+  }
+
+  /** Whether the lease of one has run out, and the store can be asked for its process. */
+  #hasSilent(now: number): boolean {
+    for (const [node, { time }] of this.#sightings) {
+      if (now - time >= this.#lease && this.#processOf(node) !== undefined) return true;
+    }
+    return false;
   }
 
   /** The name of the process of a node, of which the store can be asked. */
@@ -90,6 +107,11 @@ export class Peers {
   /** Whether a node has ended: its process has, or its lease. */
   hasEnded(node: string, now: number): boolean {
     return this.#ended.has(node) || now - (this.#sightings.get(node)?.time ?? now) >= this.#lease;
+  }
+
+  /** Whether a node that has ended has died: its process is not known to live. */
+  hasDied(node: string): boolean {
+    return !this.#alive.has(node);
   }
 
   /** When the store is to be asked next; `Infinity` if there is nobody to ask for. */

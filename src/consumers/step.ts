@@ -28,6 +28,8 @@ const MAX_IN_RECORD = 900;
 const PAGE_COST = 2 / 3;
 /** How many messages one step claims at most that have to be read one by one. */
 const MAX_LOADED = 64;
+/** How many messages a node takes of what is open to it before it writes that down. */
+export const MAX_TAIL = 64;
 
 /** Messages that a node has taken of what is open to it, which the record does not say yet. */
 export interface Tail {
@@ -44,6 +46,26 @@ export interface StepOptions {
   readonly time: number;
   readonly inHand: readonly Held[];
   readonly tail: Tail | undefined;
+  /** Whether nodes take what is open to them before they write that down. */
+  readonly hasTails: boolean;
+}
+
+/** What a node knows of the others. */
+export interface Others {
+  /** Whether one has ended. */
+  readonly hasEnded: (node: string) => boolean;
+  /** Whether one that has ended has died, and what it had may have caused that. */
+  readonly hasDied: (node: string) => boolean;
+}
+
+/** What a step reads of the log. */
+export interface LogReading {
+  /** What a range still holds, and how many of these are not in the log any more. */
+  readonly readRange: (range: Range) => Promise<{ readonly messages: readonly ReadMessage[]; readonly lost: number }>;
+  /** The first messages after a position. */
+  readonly readAfter: (place: Cursor, count: number) => Promise<readonly ReadMessage[]>;
+  /** Which message of a range one is; undefined if it is not in the log any more. */
+  readonly indexIn: (range: Range, at: Cursor) => Promise<number | undefined>;
 }
 
 /** A change of the record. It is made on a copy, and counts when it is written. */
@@ -105,6 +127,37 @@ export class Step {
     this.#dissolveRanges();
   }
 
+  /**
+   * Says that messages are done whose handlers have resolved late: when others had them, or after
+   * the time of the handler was over.
+   *
+   * @returns Those of which nothing is left to say.
+   */
+  async finishLate(late: Iterable<Cursor>, log: LogReading): Promise<Cursor[]> {
+    const { state } = this;
+    const said: Cursor[] = [];
+    for (const at of late) {
+      const waiting = state.late.length;
+      state.late = state.late.filter((entry) => entry.at !== at);
+      const range = state.ranges.find(({ from, to }) => from < at && at <= to);
+      if (state.late.length < waiting) this.#isChanged = true;
+      else if (range) {
+        const index = await log.indexIn(range, at);
+        if (index !== undefined) this.#finishInRange(range, index);
+      } else if (at > state.next) continue; // The node to which the end is open may have it.
+      said.push(at);
+    }
+    return said;
+  }
+
+  #finishInRange(range: Range, index: number): void {
+    const done = [...(range.done || "0".repeat(range.count))];
+    if (done[index] === "1") return;
+    done[index] = "1";
+    range.done = done.join("");
+    this.#isChanged = true;
+  }
+
   /** What is left of the oldest ranges is held one by one. */
   #dissolveRanges(): void {
     const { node } = this.#options;
@@ -123,14 +176,8 @@ export class Step {
   /**
    * Frees what others held that have ended, and what this node does not know of: a write whose
    * answer was lost has claimed it.
-   *
-   * @param hasEnded Whether another node has ended.
-   * @param read Reads what a range still holds.
    */
-  async takeOver(
-    hasEnded: (node: string) => boolean,
-    read: (range: Range) => Promise<{ readonly messages: readonly ReadMessage[]; readonly lost: number }>,
-  ): Promise<void> {
+  async takeOver({ hasEnded, hasDied }: Others, log: LogReading): Promise<void> {
     const { state } = this;
     const { node: own } = this.#options;
     const inHand = new Set(this.#kept.map(({ at }) => at));
@@ -138,7 +185,7 @@ export class Step {
     const isGone = (node: string) => node !== own && (!(node in state.nodes) || hasEnded(node));
     for (const entry of state.late) {
       if (entry.node === "" || (entry.node === own ? inHand.has(entry.at) : !isGone(entry.node))) continue;
-      if (entry.node !== own) entry.deaths++;
+      if (entry.node !== own && hasDied(entry.node)) entry.deaths++;
       entry.node = "";
       this.#isChanged = true;
     }
@@ -146,19 +193,38 @@ export class Step {
       return isOpenRange(range) && (range.node === own ? !ranges.has(range.from) : isGone(range.node));
     });
     for (const range of freed) {
-      const { messages, lost } = await read(range);
+      const { messages, lost } = await log.readRange(range);
       state.lost += lost;
-      const deaths = range.node === own || range.node === "" ? 0 : 1;
+      const deaths = range.node === own || range.node === "" || !hasDied(range.node) ? 0 : 1;
       for (const { cursor: at, key } of messages) {
         state.late.push({ at, attempt: 1, due: 0, deaths, node: "", ...(key !== undefined && { key }) });
       }
       this.#isChanged = true;
     }
-    if (state.open !== "" && state.open !== own && isGone(state.open)) state.open = "";
+    if (state.open !== "" && state.open !== own && isGone(state.open)) {
+      if (this.#options.hasTails && hasDied(state.open)) await this.#suspectNext(log);
+      state.open = "";
+    }
     for (const node of Object.keys(state.nodes)) if (isGone(node)) delete state.nodes[node];
     state.ranges = state.ranges.filter((range) => isOpenRange(range) && !freed.includes(range));
     state.late.sort((one, other) => one.at < other.at ? -1 : 1);
     if (this.#options.hasKeys) { for (const range of this.#ownRanges()) range.keys = this.#keysOf(range); }
+  }
+
+  /**
+   * Counts a death for the messages that a node may have taken of what was open to it: it may have
+   * died in the first moment of a handler, before it wrote down which message it has.
+   */
+  async #suspectNext(log: LogReading): Promise<void> {
+    const { state } = this;
+    const messages = (await log.readAfter(state.next, MAX_TAIL)).slice(0, Math.max(0, spaceIn(state)));
+    const last = messages.at(-1);
+    if (last === undefined) return;
+    state.lost += countGaps(state.next, messages);
+    for (const { cursor: at, key } of messages) {
+      state.late.push({ at, attempt: 1, due: 0, deaths: 1, node: "", ...(key !== undefined && { key }) });
+    }
+    state.next = last.cursor;
   }
 
   /** The page to take back before late messages are claimed, if there is room for one. */

@@ -10,6 +10,7 @@ import type { CronClock } from "./clock.ts";
 import { callHandler } from "./handle.ts";
 import type { DeclaredCron } from "./options.ts";
 import { type CronRecord, MAX_AHEAD, newRecord, type RunningCron } from "./record.ts";
+import type { TopicStore } from "../topics/store.ts";
 import type { CronTimes } from "./times.ts";
 
 /** How long a node that has died holds a run, in milliseconds. */
@@ -38,6 +39,8 @@ export interface CronContext {
   /** The records of crons. */
   readonly records: Records;
   readonly clock: CronClock;
+  /** What the store of the records knows of processes. */
+  readonly processes?: () => Pick<TopicStore, "processName" | "hasEnded">;
 }
 
 /** A run of this node. */
@@ -68,6 +71,8 @@ export class CronJob {
   readonly #key: readonly string[];
   /** Identifies the node in the record. */
   readonly #node = crypto.randomUUID();
+  /** The name of this process, if the store can say whether it has ended. */
+  #process: string | undefined;
   /** When the job was made, by the clock that nobody sets. */
   readonly #madeAt: number;
   /** From when on this node is there. */
@@ -121,6 +126,11 @@ export class CronJob {
    * @param isOnce Whether it is over when nothing is due, and nothing runs.
    */
   async work(isOnce = false): Promise<void> {
+    try {
+      this.#process = await this.#context.processes?.().processName?.();
+    } catch {
+      // The lease says when it has ended.
+    }
     while (!this.#isClosed && (this.#run || !this.#isEnding)) {
       const wait = await this.#tryStep();
       const isIdle = !this.#run && !this.#watched && this.#isSettled && wait > 0;
@@ -261,7 +271,7 @@ export class CronJob {
       return undefined;
     }
     if (run.node === this.#node) return await this.#begin(entry, run);
-    if (run.node !== "" && !this.#isGone(entry.version)) return LOOK;
+    if (run.node !== "" && !await this.#isGone(entry.version, run)) return LOOK;
     // The next time may have come meanwhile: it runs in place of the one that broke off.
     if (due === undefined || this.#mayRun(due, now)) return await this.#claim(entry, due ?? run.scheduled);
     log("warn", "A run of a cron broke off, and it is too late to run it again", {
@@ -277,17 +287,26 @@ export class CronJob {
     return now - due < this.#cron.catchUp || due === this.#noticed;
   }
 
-  /** Whether the node of a run has died: its lease was not renewed for so long. */
-  #isGone(version: string): boolean {
-    const now = this.#context.clock.now();
+  /**
+   * Whether the node of a run has died. Where the store cannot say so, its lease was not renewed for
+   * so long: a handler that blocks its thread renews nothing.
+   */
+  async #isGone(version: string, { process }: RunningCron): Promise<boolean> {
+    const { clock, processes } = this.#context;
+    const now = clock.now();
     if (this.#watched?.version !== version) this.#watched = { version, since: now };
-    return now - this.#watched.since >= LEASE;
+    const { since } = this.#watched;
+    const hasEnded = process === undefined ? undefined : await processes?.().hasEnded?.(process).catch(() => undefined);
+    return hasEnded ?? now - since >= LEASE;
   }
 
   async #claim(entry: Entry, scheduled: number): Promise<number> {
     const { clock } = this.#context;
     const began = clock.time();
-    const running: RunningCron = { scheduled, began, node: this.#node };
+    const running: RunningCron = {
+      ...{ scheduled, began, node: this.#node },
+      ...(this.#process !== undefined && { process: this.#process }),
+    };
     const place = Math.max(entry.value.place, scheduled);
     const sent = momentOf(clock);
     const written = await this.#write(entry, { ...entry.value, place, run: running });
@@ -353,9 +372,10 @@ export class CronJob {
     this.#wake();
   }
 
-  /** Stops a run whose lease cannot be renewed. */
+  /** Stops a run whose lease cannot be renewed, unless others know that this process lives. */
   #guard(run: OwnRun): void {
     run.unwatch();
+    if (run.running.process !== undefined) return;
     const { clock } = this.#context;
     run.unwatch = clock.after(Math.max(1, LOST - elapsedSince(run.renewed, clock)), () => {
       if (elapsedSince(run.renewed, clock) < LOST) return this.#guard(run);

@@ -21,7 +21,7 @@ export type PlatformCron = (name: string, schedule: string, handler: () => Promi
 /** What the crons need of their application. */
 export interface CronsParts {
   /** The records, and the time of their store. */
-  readonly topics: Pick<Topics, "records" | "recordsTime">;
+  readonly topics: Pick<Topics, "records" | "recordsTime"> & Partial<Pick<Topics, "recordsStore">>;
   /** Starts the application. */
   readonly start: () => Promise<void>;
   /** The clock; by default that of this machine. */
@@ -36,6 +36,7 @@ export interface CronsParts {
 export class Crons<State> {
   /** Declares a cron. */
   readonly declare: DeclareCron<State>;
+  readonly #topics: CronsParts["topics"];
   readonly #records: Records;
   readonly #platform: PlatformCron | undefined;
   readonly #startApp: () => Promise<void>;
@@ -51,6 +52,7 @@ export class Crons<State> {
   #runsNow = new AbortController();
 
   constructor({ topics, start, clock = clockOf(() => topics.recordsTime), platform = platformCron() }: CronsParts) {
+    this.#topics = topics;
     this.#records = topics.records;
     this.#startApp = start;
     this.#clock = clock;
@@ -164,7 +166,8 @@ export class Crons<State> {
 
   async #makeJobs(declared: readonly DeclaredCron[]): Promise<CronJobs> {
     const { CronJobs } = await import("./jobs.ts");
-    return new CronJobs(declared, { ...this.#owner!, records: this.#records, clock: this.#clock });
+    const processes = () => this.#topics.recordsStore ?? {};
+    return new CronJobs(declared, { ...this.#owner!, records: this.#records, clock: this.#clock, processes });
   }
 }
 

@@ -8,6 +8,8 @@ export interface RunningCron {
   readonly began: number;
   /** The node that has it; empty if it has given it back. */
   readonly node: string;
+  /** The name of its process, if the store can say whether that has ended. */
+  readonly process?: string | undefined;
 }
 
 /** A run that has ended. */

@@ -107,8 +107,8 @@ class DurableStore implements TopicStore {
     return await (await this.#load()).processName?.();
   }
 
-  async hasEnded(processName: string): Promise<boolean> {
-    return await (await this.#load()).hasEnded?.(processName) ?? false;
+  async hasEnded(processName: string): Promise<boolean | undefined> {
+    return await (await this.#load()).hasEnded?.(processName);
   }
 
   /** Closes the store. If it could not be loaded, there is nothing to close. */

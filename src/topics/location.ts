@@ -49,8 +49,8 @@ export interface TopicsServers {
 }
 
 /**
- * Where durable topics are kept: the path of a file, the address of a database or of NATS servers,
- * or your own store.
+ * Where durable topics are kept: the path of a file, the address of a denokv (`https://…`) or of
+ * NATS servers (`nats://…`), also with their credentials, or your own store.
  *
  * @category Topics
  */

@@ -252,10 +252,11 @@ export interface TopicStore {
   processName?(): Promise<string | undefined>;
 
   /**
-   * Whether the process with a name has certainly ended, so that nobody has to wait for its lease.
-   * False if that is not known.
+   * Whether the process with a name has ended. If it certainly has, its lease need not be waited
+   * for. If it certainly has not, it did not die where its lease has run out: its thread may be
+   * blocked. Undefined if that is not known.
    */
-  hasEnded?(processName: string): Promise<boolean>;
+  hasEnded?(processName: string): Promise<boolean | undefined>;
 
   /** Ends everything in progress. No method may be called afterwards. */
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 /** The topics of an application, by name. */
 import { RouteError } from "../errors.ts";
+import { log } from "../log.ts";
 import { nearest, quote } from "../options.ts";
 import { OrderedMap } from "../ordered_map.ts";
 import { Records } from "../records/records.ts";
@@ -18,6 +19,9 @@ const MAX_NAME_LENGTH = 256;
 
 /** How many transient topics are kept while nobody uses them. */
 const MAX_IDLE_TOPICS = 10_000;
+
+/** How many names that were first used while serving are warned of. Clients may choose them. */
+const MAX_WARNED_NAMES = 20;
 
 /** How long a publish may take after all others were abandoned, in milliseconds. */
 const LAST_PUBLISH_TIMEOUT = 1_000;
@@ -72,6 +76,8 @@ export class Topics {
   readonly #stores = new Map<boolean, TopicStore>();
   readonly #consumers: DeclaredConsumer[] = [];
   #isServing = false;
+  /** Names that were first used while serving, and were warned of. */
+  readonly #warnedNames = new Set<string>();
   #hasStarted = false;
   /** Whether the store of durable topics has passed its check. */
   #isOpen = false;
@@ -103,6 +109,11 @@ export class Topics {
   /** The time in milliseconds since 1970, by the clock of the store of records if it has one. */
   get recordsTime(): number {
     return this.#stores.get(this.#areRecordsDurable())?.now?.() ?? this.#context.now();
+  }
+
+  /** The store of the records. */
+  get recordsStore(): TopicStore {
+    return this.storeOf(this.#areRecordsDurable());
   }
 
   /** The topics that were made before the application serves. */
@@ -362,10 +373,26 @@ export class Topics {
     const runtime = new TopicRuntime(name, resolveTopicOptions(options, name), this.#context, this.#isServing);
     const entry: Entry = { topic: new Topic(runtime), runtime };
     if (this.#isServing) {
+      this.#warnOf(name);
       this.#transient.set(name, entry);
       this.#dropIdle();
     } else this.#declared.set(name, entry);
     return entry;
+  }
+
+  /**
+   * Warns of a name that is used for the first time while serving: it may be mistyped, and then it
+   * is another topic, in memory. Names that clients choose must not fill the log.
+   */
+  #warnOf(name: string): void {
+    const warned = this.#warnedNames;
+    if (this.#declared.size === 0 || warned.size === MAX_WARNED_NAMES || warned.has(name)) return;
+    warned.add(name);
+    log("warn", "A topic that is not declared is used: declare it before the application serves, or correct its name", {
+      topic: name,
+      nearest: nearest(name, [...this.#declared.keys()]),
+      ...(warned.size === MAX_WARNED_NAMES && { note: "further names are not logged" }),
+    });
   }
 
   /** Drops the least recently used topics. It looks at few of them at a time. */

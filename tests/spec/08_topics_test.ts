@@ -4,6 +4,7 @@ import { assert, assertEquals, assertMatch, assertRejects, assertStrictEquals, a
 import { App, InvalidMessageError, type Subscription, type TopicEntry } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
+import { CapturedLog } from "./support/captured_log.ts";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { Serving } from "./support/serving.ts";
 import { ticks } from "./support/ticks.ts";
@@ -230,4 +231,33 @@ Deno.test("A topic does not keep a program alive, whatever its messages and read
   `);
   const { code, stdout, stderr } = await program.end();
   assertEquals([code, stdout, stderr], [0, "done\n", ""]);
+});
+
+Deno.test("A name that is first used while serving, beside declared topics, is warned of with the nearest name", async () => {
+  using log = new CapturedLog();
+  const app = new App();
+  app.topic("orders");
+  app.topic("prices");
+  app.post("/{name}", async (request, { name }) => await request.app.topic(name).publish(1));
+  const publish = (name: string) => app.fetch(new Request(`http://localhost/${name}`, { method: "POST" }));
+  for (const name of ["order", "orders", "order", "price"]) assertEquals((await publish(name)).status, 200);
+  const warnings = () => log.lines.filter((line) => line.includes("A topic that is not declared is used"));
+  assertEquals(warnings().map((line) => /topic=\S+ nearest=\S+/.exec(line)?.[0]), [
+    "topic=order nearest=orders",
+    "topic=price nearest=prices",
+  ]);
+  // Names may come from clients.
+  for (let room = 0; room < 100; room++) await publish(`room${room}`);
+  assertEquals(warnings().length, 20);
+  assert(warnings().at(-1)!.endsWith('note="further names are not logged"'));
+  await app.stop();
+});
+
+Deno.test("Where no topic is declared, names are the business of the application", async () => {
+  using log = new CapturedLog();
+  const app = new App();
+  app.get("/", async (request) => (await request.app.topic("order").publish(1)).duplicate);
+  assertEquals((await app.fetch(new Request("http://localhost/"))).status, 200);
+  assertEquals(log.text, "");
+  await app.stop();
 });

@@ -118,8 +118,8 @@ export class KvStore implements TopicStore {
     return await this.#processLock?.name();
   }
 
-  async hasEnded(processName: string): Promise<boolean> {
-    return await this.#processLock?.hasEnded(processName) ?? false;
+  async hasEnded(processName: string): Promise<boolean | undefined> {
+    return await this.#processLock?.hasEnded(processName);
   }
 
   async close(): Promise<void> {

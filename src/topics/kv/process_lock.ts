@@ -34,11 +34,13 @@ export class ProcessLock {
     return (await (this.#lock ??= this.#take().catch(() => undefined)))?.name;
   }
 
-  /** Whether a process has certainly ended. */
-  async hasEnded(name: string): Promise<boolean> {
-    if (!NAME.test(name) || name === (await this.#lock)?.name || !await this.#isAllowed()) return false;
+  /** Whether a process has ended; undefined if that is not certain. */
+  async hasEnded(name: string): Promise<boolean | undefined> {
+    if (!NAME.test(name)) return undefined;
+    if (name === (await this.#lock)?.name) return false;
+    if (!await this.#isAllowed()) return undefined;
     // Where the file is not there, the process may have another view of the folder.
-    return await isFree(this.#pathOf(name)).catch(() => false);
+    return await isFree(this.#pathOf(name)).catch(() => undefined);
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,7 @@ import type { CronReport } from "../../../src/cron/report.ts";
 import { MemoryRecords } from "../../../src/records/memory_records.ts";
 import { Records } from "../../../src/records/records.ts";
 import type { RecordKey, RecordStore, StoreDeletion, StoreWrite } from "../../../src/records/store.ts";
+import type { TopicStore } from "../../../src/topics/store.ts";
 import { CapturedLog } from "./captured_log.ts";
 import { ManualClock } from "./manual_clock.ts";
 
@@ -80,6 +81,15 @@ class SeenStore implements RecordStore {
   }
 }
 
+/** A store that says which processes have ended. */
+function tellingStore(name: string, ended: ReadonlySet<string>): TopicStore {
+  const told: Pick<TopicStore, "processName" | "hasEnded"> = {
+    processName: () => Promise.resolve(name),
+    hasEnded: (process) => Promise.resolve(ended.has(process)),
+  };
+  return told as TopicStore;
+}
+
 /** A run of a handler on a node. */
 interface SeenRun extends CronRun {
   readonly node: string;
@@ -118,6 +128,7 @@ export class TestNode {
         get recordsTime() {
           return known();
         },
+        ...nodes.ended && { recordsStore: tellingStore(name, nodes.ended) },
       },
       start: async () => void await this.start(),
       platform,
@@ -168,6 +179,8 @@ export class Nodes {
   /** What handlers log. */
   readonly entries: LogEntry[] = [];
   readonly app: App = new App({ log: (entry) => this.entries.push(entry) });
+  /** The names of nodes whose processes have ended, where the store can say so. */
+  ended: Set<string> | undefined;
   readonly #nodes: TestNode[] = [];
 
   constructor(time: string, schedule: string, options: CronOptions = {}) {

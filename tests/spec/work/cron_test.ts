@@ -88,6 +88,36 @@ Deno.test("taken over within the lease where that node dies", async () => {
   assertEquals(nodes.runs.length, 2);
 });
 
+Deno.test("where the store can say so, a node whose thread is blocked has not died: its run runs once", async () => {
+  const nodes = new Nodes("2026-01-01T02:59:00Z", "0 3 * * *");
+  nodes.ended = new Set();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const blocked = await nodes.start(() => promise);
+  await nodes.clock.until("2026-01-01T03:00:00Z");
+  blocked.freeze();
+  await nodes.start();
+  await nodes.clock.until("2026-01-01T03:10:00Z");
+  assertEquals(nodes.times, ["2026-01-01T03:00:00.000Z"]);
+  resolve();
+  blocked.thaw();
+  await nodes.clock.until("2026-01-01T03:11:00Z");
+  assertEquals([nodes.runs[0]!.signal.aborted, (await blocked.report()).runs, nodes.times.length], [false, 1, 1]);
+  await nodes.stop();
+});
+
+Deno.test("where the store can say so, others take over at the next look when its process has ended", async () => {
+  const nodes = new Nodes("2026-01-01T02:59:00Z", "0 3 * * *");
+  nodes.ended = new Set();
+  const dying = await nodes.start(forever);
+  await nodes.clock.until("2026-01-01T03:00:00Z");
+  dying.freeze();
+  await nodes.start();
+  nodes.ended.add(dying.name);
+  await nodes.clock.advance(8_000);
+  assertEquals(nodes.times, ["2026-01-01T03:00:00.000Z", "2026-01-01T03:00:00.000Z"]);
+  await nodes.stop();
+});
+
 Deno.test("while a node lives, no other one takes its run over, however long it takes", async () => {
   const nodes = new Nodes("2026-01-01T02:59:00Z", "0 3 * * *");
   const gate = Promise.withResolvers<void>();

@@ -46,19 +46,19 @@ Deno.test("two of one process have names of their own, and both live", async () 
   ]);
   await one.close();
   // What was given back before nobody asks for. The file is gone, which proves nothing.
-  assertEquals(await other.hasEnded(names[0]!), false);
+  assertEquals(await other.hasEnded(names[0]!), undefined);
   await other.close();
   assertEquals(await Array.fromAsync(Deno.readDir(`${path}.processes`)), []);
 });
 
-Deno.test("nobody has ended of whom there is no file, whatever the name is", async () => {
+Deno.test("of a process without a file nobody knows whether it has ended, whatever the name is", async () => {
   await using folder = await TemporaryFolder.make();
   const path = folder.within("a.sqlite");
   const lock = new ProcessLock(path);
   await lock.name();
   await Deno.writeTextFile(folder.within("victim"), "");
   for (const name of ["0123abcd", "", "../victim", "..", "0123abcd.new"]) {
-    assertEquals(await lock.hasEnded(name), false, name);
+    assertEquals(await lock.hasEnded(name), undefined, name);
   }
   await lock.close();
 });
