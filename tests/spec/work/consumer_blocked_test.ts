@@ -5,7 +5,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { MemoryStore } from "../../../src/topics/memory_store.ts";
-import { never, rest, Setting, Switch, test } from "../support/consumer_setting.ts";
+import { never, rest, type Setting, Switch, test } from "../support/consumer_setting.ts";
 
 /** A store that says which processes live: all that have not ended. */
 function tellingStore(ended: ReadonlySet<string>): MemoryStore {
