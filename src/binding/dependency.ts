@@ -1,7 +1,7 @@
 /** Dependencies: values that the server makes for handlers and for one another. */
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
-import { checkOptions, type OptionNames } from "../options.ts";
+import { checkOptions, type OptionNames, quote } from "../options.ts";
 import {
   isSchema,
   isStandardSchema,
@@ -96,6 +96,12 @@ export interface DependencyOptions<
    * read. So a refused client learns nothing else.
    */
   security?: SecurityRequirement;
+  /**
+   * With `"handler"`, an `async function*` ends before the reply is sent, and after the result has
+   * been validated. What it throws then, such as a commit that fails, is the reply. Streams and
+   * tasks after the reply cannot use its value. Without the option it ends after the last byte.
+   */
+  until?: "handler";
 }
 
 /**
@@ -173,6 +179,7 @@ interface AnyOptions extends TextOptions {
   readonly state?: StateType<unknown>;
   readonly deps?: Readonly<Record<string, AnyDependency>>;
   readonly security?: SecurityRequirement;
+  readonly until?: "handler";
 }
 
 type AnyResolve = (request: HttpRequest, args: never) => Promise<unknown> | AsyncGenerator<unknown, void, void>;
@@ -190,6 +197,8 @@ export interface PreparedDependency extends Dependency<unknown> {
   ) => Promise<unknown> | AsyncGenerator<unknown, void, void>;
   /** Whether `resolve` is a generator. */
   readonly cleansUp: boolean;
+  /** Whether it ends before the reply is sent. */
+  readonly endsWithHandler: boolean;
   /** The replies of its refusals, which the document adds to each route that uses it. */
   readonly replies: readonly DeclaredReply[];
   /**
@@ -282,6 +291,7 @@ const OPTIONS: OptionNames<AnyOptions> = {
   cookies: true,
   deps: true,
   security: true,
+  until: true,
 };
 
 /**
@@ -295,8 +305,10 @@ const OPTIONS: OptionNames<AnyOptions> = {
  * guards is a 422 that lists only the issues of their scope, after the refusals of the guards that
  * they need. Then all other input is validated together, and then the other dependencies run.
  *
- * An `async function*` yields the value, and cleans up after the last byte of the reply, even if
- * the request failed. Cleanups run in reverse order.
+ * An `async function*` yields the value, and goes on after the last byte of the reply, or with
+ * `until: "handler"` before the reply is sent. If the request fails, the error is thrown at the
+ * `yield`, before the error reply is sent: code for each case belongs into `finally`. What the
+ * function throws then becomes the error. The last made dependency ends first.
  *
  * @param resolve Makes the value.
  * @throws {TypeError} If the function is not async.
@@ -309,8 +321,11 @@ const OPTIONS: OptionNames<AnyOptions> = {
  *
  * const log: string[] = [];
  * const connection = dependency(async function* () {
- *   yield { userOf: (token: string) => token === "secret" ? "Ada" : undefined };
- *   log.push("closed");
+ *   try {
+ *     yield { userOf: (token: string) => token === "secret" ? "Ada" : undefined };
+ *   } finally {
+ *     log.push("closed");
+ *   }
  * });
  * const currentUser = dependency(
  *   {
@@ -466,21 +481,51 @@ function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
   }
   const name = resolve.name === "" ? UNNAMED : resolve.name;
   checkOptions(options, OPTIONS, `declare ${name}`);
-  const { params, query, headers, cookies, deps, security } = options;
+  const { params, query, headers, cookies, deps, security, until } = options;
+  const needed = toDependencies(deps);
+  checkUntil(until, name, cleansUp, needed);
   return {
     kind: "dependency",
     name,
     options: checkTextOptions({ params, query, headers, cookies }, name),
-    deps: toDependencies(deps),
+    deps: needed,
     security: readSecurity(security, name),
     resolve: resolve as PreparedDependency["resolve"],
     cleansUp,
+    endsWithHandler: until !== undefined,
     replies: [],
     isSent: undefined,
     issuers: [],
     starts: [],
     inner: undefined,
   };
+}
+
+/** @throws {TypeError} If a dependency would outlive one that it needs, or has no end. */
+function checkUntil(
+  until: unknown,
+  name: string,
+  cleansUp: boolean,
+  needed: ReadonlyMap<string, PreparedDependency>,
+): void {
+  if (until !== undefined && until !== "handler") {
+    throw new TypeError(`Cannot declare ${name}: "until" must be "handler", got ${quote(until)}`);
+  }
+  if (until && !cleansUp) {
+    throw new TypeError(
+      `Cannot declare ${name}: "until" is for a dependency that yields, write async function* (request, args) { … }`,
+    );
+  }
+  if (until || !cleansUp) return;
+  const all = new Set(needed.values());
+  // A set is also iterated over what is added meanwhile.
+  for (const { deps, endsWithHandler, name: shorter } of all) {
+    for (const dependency of deps.values()) all.add(dependency);
+    if (!endsWithHandler) continue;
+    throw new TypeError(
+      `Cannot declare ${name}: it ends after the reply, and needs "${shorter}", which ends before it, give both until: "handler"`,
+    );
+  }
 }
 
 /** The names of headers and cookies, RFC 9110 section 5.6.2. */

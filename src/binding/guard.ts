@@ -51,6 +51,7 @@ export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDepen
     security,
     resolve,
     cleansUp: false,
+    endsWithHandler: false,
     replies,
     isSent,
     issuers,

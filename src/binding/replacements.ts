@@ -84,19 +84,11 @@ export class Replacements {
     const original = () => this.#over(dependency, (needed) => this.of(needed));
     const over = this.#over(replacement, (needed) => needed === dependency ? original() : this.of(needed));
     const { options, deps, resolve, cleansUp, starts } = over;
+    // It also ends where the dependency would.
+    const endsWithHandler = cleansUp && (over.endsWithHandler || dependency.endsWithHandler);
     const isSent = dependency.isSent && (() => true);
-    return {
-      ...dependency,
-      options,
-      deps,
-      resolve,
-      cleansUp,
-      starts,
-      isSent,
-      inner: undefined,
-      callerOf: undefined,
-      declared: dependency,
-    };
+    const own = { options, deps, resolve, cleansUp, endsWithHandler, starts, isSent };
+    return { ...dependency, ...own, inner: undefined, callerOf: undefined, declared: dependency };
   }
 
   /** The dependency over replaced ones; itself if it needs none of them. */

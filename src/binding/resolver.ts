@@ -1,10 +1,9 @@
 /** Resolves the dependencies of a request: each once, in parallel where they are independent. */
-import { isHTTPError } from "../errors.ts";
-import { isThrownReply } from "../http/reply.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { tracing } from "../telemetry.ts";
 import { type PreparedDependency, spanNameOf } from "./dependency.ts";
 import { guardsAmong, roundsOf } from "./guard_order.ts";
+import { isExpected, OpenDependency } from "./open_dependency.ts";
 import type { Args } from "./text_fields.ts";
 
 /**
@@ -242,11 +241,6 @@ export function resolveOne(dependency: PreparedDependency, request: HttpRequest,
   return tracing.run(`dependency ${spanNameOf(dependency)}`, { isExpected }, () => make(dependency, request, args));
 }
 
-/** Whether an error is the answer to a client: a refusal of a guard, say. */
-function isExpected(thrown: unknown): boolean {
-  return isThrownReply(thrown) || (isHTTPError(thrown) && thrown.status < 500);
-}
-
 function make(dependency: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
   const result = dependency.resolve(request, args);
   return dependency.cleansUp
@@ -262,18 +256,14 @@ async function valueOf(result: Promise<unknown>): Promise<unknown> {
 }
 
 async function open(
-  { name }: PreparedDependency,
+  { name, endsWithHandler }: PreparedDependency,
   generator: AsyncGenerator<unknown, void, void>,
   request: HttpRequest,
 ): Promise<unknown> {
   const { done, value } = await generator.next();
-  if (value instanceof Error) throw value;
   if (done) throw new TypeError(`Cannot resolve the dependency "${name}": it ended without yielding a value`);
-  // next() rather than return(), because it also runs a cleanup that is not in a finally block.
-  contextOf(request).addCleanup(async () => {
-    if ((await generator.next()).done) return;
-    await generator.return();
-    throw new TypeError(`Cannot clean up the dependency "${name}": it yielded more than once`);
-  });
+  const opened = new OpenDependency(name, generator, endsWithHandler, contextOf(request));
+  if (value instanceof Error) throw await opened.fail(value);
+  contextOf(request).addOpened(opened);
   return value;
 }

@@ -1,4 +1,5 @@
 /** What an application does after the last byte of a reply: tasks and cleanups. */
+import { type Deferred, deferred } from "../async_context.ts";
 import { describeError, type Logger } from "../log.ts";
 
 /** The streamed replies of this process. */
@@ -14,35 +15,131 @@ export const streamProgress = {
 /** A function whose result is ignored. */
 export type Task = () => unknown;
 
-/** The tasks and cleanups of one request. */
+/** What a dependency has opened for a request. Both methods run once, and do nothing after that. */
+export interface Opened {
+  /** Whether it ends before the reply is sent. */
+  readonly endsWithHandler: boolean;
+  /** Ends it after a success. */
+  end(): Promise<void>;
+  /**
+   * Ends it after a failure. It never rejects.
+   *
+   * @returns The error that goes on: the same one, or its own.
+   */
+  fail(thrown: unknown): Promise<unknown>;
+}
+
+/** A task of a request. */
+interface QueuedTask {
+  readonly run: Deferred<[], unknown>;
+  /** Whether it also runs after a failure. */
+  readonly always: boolean;
+}
+
+/** What has failed: an error can be any value. */
+interface Failure {
+  thrown: unknown;
+}
+
+/** The tasks and cleanups of one request. Each runs in the async context in which it was added. */
 export class AfterResponse {
-  readonly #tasks: Task[] = [];
-  readonly #cleanups: Task[] = [];
+  #tasks: QueuedTask[] = [];
+  readonly #cleanups: (Deferred<[], unknown> | Opened)[] = [];
   readonly #logger: Logger;
+  #failure: Failure | undefined;
+  /** Whether the failure has gone through all that was open. */
+  #hasFailed = false;
+  /** Whether something that is open ends with the handler. */
+  #endsWithHandler = false;
 
   /** @param logger Writes what fails. */
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  /** Adds a task. Tasks run before the cleanups, so they can use what the cleanups close. */
-  addTask(task: Task): void {
-    this.#tasks.push(task);
+  /**
+   * Adds a task. Tasks run before the cleanups, so they can use what the cleanups close.
+   *
+   * @param task The task.
+   * @param always Whether it also runs if the request fails later.
+   */
+  addTask(task: Task, always: boolean): void {
+    this.#tasks.push({ run: deferred(task), always });
   }
 
   /** Adds a cleanup. Cleanups run in reverse order. */
   addCleanup(cleanup: Task): void {
-    this.#cleanups.push(cleanup);
+    this.#cleanups.push(deferred(cleanup));
+  }
+
+  /** Adds what a dependency has opened. It ends in the reverse order of the cleanups. */
+  addOpened(opened: Opened): void {
+    this.#cleanups.push(opened);
+    this.#endsWithHandler ||= opened.endsWithHandler;
+  }
+
+  /**
+   * Ends what ends with the handler, the last one first.
+   *
+   * @throws {unknown} What one of them throws, or the failure of a middleware that has replied
+   * before the handler ended.
+   */
+  async endWithHandler(): Promise<void> {
+    if (this.#failure) throw this.#failure.thrown;
+    for (const opened of this.#openedLastFirst()) if (opened.endsWithHandler) await opened.end();
+  }
+
+  /** Whether {@linkcode AfterResponse.endWithHandler} has something to do. */
+  get awaitsHandler(): boolean {
+    return !this.#hasFailed && (this.#endsWithHandler || this.#failure !== undefined);
+  }
+
+  /**
+   * Ends everything that dependencies have opened, because the request fails before its reply, and
+   * drops its tasks.
+   *
+   * @returns The error of the reply: that of a dependency can replace it.
+   */
+  async fail(thrown: unknown): Promise<unknown> {
+    this.failLater(thrown);
+    const failure = this.#failure!;
+    failure.thrown = thrown;
+    this.#hasFailed = true;
+    for (const opened of this.#openedLastFirst()) failure.thrown = await opened.fail(failure.thrown);
+    return failure.thrown;
+  }
+
+  /**
+   * Drops the tasks of a request that fails while its handler or its stream still runs. What
+   * dependencies have opened ends by the error after that.
+   */
+  failLater(thrown: unknown): void {
+    this.#failure ??= { thrown };
+    this.#tasks = this.#tasks.filter(({ always }) => always);
   }
 
   /** Runs everything, one after another. Errors are logged, and the rest still runs. */
   async run(): Promise<void> {
     // A task may add another task; a cleanup cannot add any.
-    for (const task of this.#tasks) await this.#attempt(task, "A task after the reply failed");
-    for (const cleanup of this.#cleanups.reverse()) await this.#attempt(cleanup, "A cleanup failed");
+    for (let task; (task = this.#tasks.shift());) await this.#attempt(task.run, "A task after the reply failed");
+    for (const cleanup of this.#cleanups.reverse()) {
+      if (typeof cleanup === "function") await this.#attempt(cleanup, CLEANUP_FAILED);
+      else if (!this.#failure) await this.#attempt(() => cleanup.end(), CLEANUP_FAILED);
+      else this.#failure.thrown = await this.#failOpened(cleanup, this.#failure.thrown);
+    }
   }
 
-  async #attempt(task: Task, failure: string): Promise<void> {
+  #openedLastFirst(): Opened[] {
+    return this.#cleanups.filter((cleanup) => typeof cleanup !== "function").reverse();
+  }
+
+  async #failOpened(opened: Opened, thrown: unknown): Promise<unknown> {
+    const error = await opened.fail(thrown);
+    if (error !== thrown) this.#logger.log("error", CLEANUP_FAILED, { error: describeError(error) });
+    return error;
+  }
+
+  async #attempt(task: () => unknown, failure: string): Promise<void> {
     try {
       await task();
     } catch (error) {
@@ -50,6 +147,8 @@ export class AfterResponse {
     }
   }
 }
+
+const CLEANUP_FAILED = "A cleanup failed";
 
 /** Everything an application has under way: open requests, and the work after their replies. */
 export class BackgroundTasks {

@@ -46,8 +46,14 @@ export interface PullSource {
    * fails.
    */
   close(): Promise<void> | void;
-  /** Takes what writes its failures. */
+  /** Sets the logger of its failures. */
   tellTo?(logger: Logger): void;
+}
+
+/** The request that a stream answers. */
+export interface StreamOwner extends Logger {
+  /** Takes the error that has ended the stream. */
+  streamFailed(thrown: unknown): void;
 }
 
 /** What differs between the kinds of streams. */
@@ -87,7 +93,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   #waiting: Chunk | undefined;
   #stalledMs = 0;
   #closed: Promise<void> | undefined;
-  #logger = PROCESS_LOGGER;
+  #owner: StreamOwner | undefined;
   #leave: (() => void) | undefined;
   /** The request whose sign-in is watched from the first read on. */
   #signedIn: HttpRequest | undefined;
@@ -104,10 +110,10 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#heartbeatMs = heartbeatMs;
   }
 
-  /** Writes failures of the stream and its source by a request. */
-  tellTo(logger: Logger): void {
-    this.#logger = logger;
-    this.#source.tellTo?.(logger);
+  /** Reports failures of the stream and its source to a request. */
+  tellTo(owner: StreamOwner): void {
+    this.#owner = owner;
+    this.#source.tellTo?.(owner);
   }
 
   /** Gives a place back when the stream is closed. */
@@ -172,7 +178,8 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   fail(error: unknown): void {
     if (this.#closed) return;
     tracing?.fail(error);
-    this.#logger.log("error", `A ${this.#kind.name} broke off`, { error: describeError(error) });
+    this.#owner?.streamFailed(error);
+    (this.#owner ?? PROCESS_LOGGER).log("error", `A ${this.#kind.name} broke off`, { error: describeError(error) });
     this.#endEarly(error);
   }
 

@@ -2,12 +2,12 @@
 import { HTTPError } from "../errors.ts";
 import { type Log, makeLog } from "../user_log.ts";
 import { log, type Logger } from "../log.ts";
-import { quote } from "../options.ts";
+import { checkOptions, quote } from "../options.ts";
 import type { Records } from "../records/records.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
 import { Aborter } from "./aborter.ts";
-import { AfterResponse, type Task } from "./after_response.ts";
+import { AfterResponse, type Opened, type Task } from "./after_response.ts";
 import { BodyReader } from "./body.ts";
 import type { TokenAdvice } from "./challenge.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
@@ -385,20 +385,47 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * Runs a task after the last byte of the reply has gone, also when the client has left or the
-   * handler has failed. Tasks run one after another, before the cleanups of dependencies. An error
-   * is logged.
+   * Runs a task after the last byte of the reply has gone, also when the client has left. Tasks run
+   * one after another, before the cleanups of dependencies. An error of a task is logged.
+   *
+   * Nothing of it runs if an error becomes the reply, or ends the stream, after this call: no mail
+   * goes out for an order that was refused.
    *
    * @param task The function to run.
-   * @throws {TypeError} If the task is no function.
+   * @param options With `always`, the task also runs after a failure. What dependencies have opened
+   * is then closed already.
+   * @throws {TypeError} If the task is no function, or an option is unknown.
+   *
+   * @example A mail for an order that was taken
+   * ```ts
+   * import { App, HTTPError } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const log: string[] = [];
+   * const app = new App();
+   * app.post("/orders/{item}", async (request, { item }) => {
+   *   request.after(() => log.push(`mail for ${item}`));
+   *   request.after(() => log.push(`seen ${item}`), { always: true });
+   *   if (item === "Emma") throw new HTTPError(409, "Sold out");
+   * });
+   *
+   * {
+   *   await using client = new TestClient(app);
+   *   await client.post("/orders/Emma").problem(409);
+   *   await client.post("/orders/Persuasion");
+   * }
+   * assertEquals(log, ["seen Emma", "mail for Persuasion", "seen Persuasion"]);
+   * ```
    */
-  after(task: () => unknown): void {
+  after(task: () => unknown, options: { always?: boolean } = {}): void {
     if (typeof task !== "function") {
       throw new TypeError(
         `Cannot run a task after the reply: it must be a function, got ${quote(task)}; write () => …`,
       );
     }
-    this.#context.addTask(task);
+    checkOptions(options, { always: true }, "run a task after the reply");
+    this.#context.addTask(task, options.always ?? false);
   }
 
   /**
@@ -704,13 +731,39 @@ export class RequestContext implements Logger {
   }
 
   /** Adds a task for when the reply has gone. */
-  addTask(task: Task): void {
-    (this.afterResponse ??= new AfterResponse(this)).addTask(task);
+  addTask(task: Task, always: boolean): void {
+    this.#afterwards().addTask(task, always);
   }
 
   /** Adds a cleanup for when the reply has gone; it runs after the tasks. */
   addCleanup(cleanup: Task): void {
-    (this.afterResponse ??= new AfterResponse(this)).addCleanup(cleanup);
+    this.#afterwards().addCleanup(cleanup);
+  }
+
+  /** Adds what a dependency has opened. */
+  addOpened(opened: Opened): void {
+    this.#afterwards().addOpened(opened);
+  }
+
+  /**
+   * Lets dependencies end by an error, before its reply is made.
+   *
+   * @returns The error of the reply: that of a dependency can replace it.
+   */
+  fail(thrown: unknown): unknown {
+    return this.afterResponse ? this.afterResponse.fail(thrown) : thrown;
+  }
+
+  /** Takes the error of a stream that broke off after the head of the reply. */
+  streamFailed(thrown: unknown): void {
+    this.afterResponse?.failLater(thrown);
+  }
+
+  #afterwards(): AfterResponse {
+    if (this.afterResponse) return this.afterResponse;
+    // After the reply, Deno (2.9) only has the headers if they were asked for before.
+    void this.raw.headers;
+    return this.afterResponse = new AfterResponse(this);
   }
 }
 

@@ -252,8 +252,9 @@ async function replyOf({ request, answer, toErrorReply }: IdempotentRequest): Pr
   try {
     return await answer();
   } catch (thrown) {
-    contextOf(request).releaseBody();
-    return await toErrorReply(thrown, request);
+    const context = contextOf(request);
+    context.releaseBody();
+    return await toErrorReply(await context.fail(thrown), request);
   }
 }
 

@@ -305,8 +305,9 @@ export class Dispatcher {
       try {
         await route.pass?.(request);
       } catch (thrown) {
-        call.refused(thrown);
-        throw thrown;
+        const error = await contextOf(request).fail(thrown);
+        call.refused(error);
+        throw error;
       }
       return answer();
     };
@@ -376,7 +377,7 @@ export class Dispatcher {
         response = placeHeaders(context, context.ownReply = await handler(request));
         if (context.rateLimit) placeRateLimit(context.rateLimit, response = ownReply(context, response));
       } catch (thrown) {
-        response = await toErrorReply(thrown, request);
+        response = await toErrorReply(await context.fail(thrown), request);
       }
       return middlewares.length === 0 ? finalize(context, response) : response;
     };
@@ -419,7 +420,11 @@ function handlerEndpoint(
       const isPlain = !toDeclaredReply || reduced instanceof Response;
       const reply =
         await (isPlain ? toReply(reduced, status, request, stopping) : toDeclaredReply(reduced, request, stopping));
-      return reduced instanceof Response ? ownReply(contextOf(request), reply) : reply;
+      const context = contextOf(request);
+      const own = reduced instanceof Response ? ownReply(context, reply) : reply;
+      // Before the reply is kept: it must not say that a commit has happened that fails.
+      if (context.afterResponse?.awaitsHandler) await endWithHandler(context, own);
+      return own;
     },
   });
   // One async function with as few awaits as possible: each costs as much as finding the route.
@@ -451,6 +456,7 @@ function handlerEndpoint(
           : toReply(result, status, request, stopping);
         response = reply instanceof Promise ? await reply : reply;
         if (response !== result) context.ownReply = response;
+        if (context.afterResponse?.awaitsHandler) await endWithHandler(context, response);
         isPlain = isBuffered(result);
         if ((context.afterResponse || !finalize) && isPlain) context.bufferedReply = response;
       }
@@ -461,15 +467,32 @@ function handlerEndpoint(
       if (!finalize) return ownReply(context, response);
     } catch (thrown) {
       context.releaseBody();
+      const error = await context.fail(thrown);
       if (!hasPassed) {
         context.tokenAdvice = tokenAdvice(route, request);
-        context.call?.refused(thrown);
+        context.call?.refused(error);
       }
       if (context.headWork) await context.headWork;
-      response = await toErrorReply(thrown, request);
+      response = await toErrorReply(error, request);
     }
     return finalize ? finalize(context, response) : response;
   };
+}
+
+/**
+ * Ends the dependencies that end with the handler.
+ *
+ * @throws {unknown} Their error, or that of the reply which a middleware has sent meanwhile. Then
+ * the reply is not sent, so its stream is cancelled.
+ */
+async function endWithHandler(context: RequestContext, reply: Response): Promise<void> {
+  try {
+    await context.afterResponse?.endWithHandler();
+    if (context.headWork) await context.headWork;
+  } catch (error) {
+    await ownReply(context, reply).body?.cancel();
+    throw error;
+  }
 }
 
 /** Reduces each value of a stream. */

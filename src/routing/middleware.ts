@@ -122,6 +122,7 @@ function wrap(
     };
     const fail = async (thrown: unknown): Promise<Response> => {
       if (passed) dropReply(context, passed);
+      context.afterResponse?.failLater(thrown);
       return finalize(context, await toErrorReply(thrown, request));
     };
     const accept = (response: Response): Response | Promise<Response> => {
@@ -142,7 +143,7 @@ function wrap(
  */
 function dropReply(context: RequestContext, passed: Promise<Response>): void {
   const dropped = passed.then((reply) => reply.body?.cancel()).catch(() => {});
-  context.addTask(() => dropped);
+  context.addTask(() => dropped, true);
 }
 
 function noResponse({ name }: Middleware): TypeError {

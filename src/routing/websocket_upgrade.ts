@@ -5,14 +5,14 @@
 import { MAX_TIMER_MS } from "../duration.ts";
 import { HTTPError } from "../errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
-import { contextOf, type HttpRequest } from "../http/request.ts";
+import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
 import { takePlace } from "../http/open_streams.ts";
 import { whileSignedIn } from "../http/sign_in.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { takeLocalSocket } from "../http/websocket/local_socket.ts";
 import { type MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
 import { WebSocketTransport } from "../http/websocket/transport.ts";
-import { describeError, type Logger, muteNextWarning } from "../log.ts";
+import { describeError, muteNextWarning } from "../log.ts";
 import { nodeTimers } from "../runtime.ts";
 import { tracing } from "../telemetry.ts";
 
@@ -163,7 +163,7 @@ async function serve(
   transport: WebSocketTransport,
   handle: () => Promise<unknown>,
   route: string,
-  logger: Logger,
+  context: RequestContext,
 ): Promise<void> {
   try {
     if (await transport.opened) {
@@ -174,11 +174,13 @@ async function serve(
         if (returned instanceof Error) throw returned;
       };
       await (tracing ? tracing.run(route, { isExpected }, run) : run());
+      await context.afterResponse?.endWithHandler();
     }
     transport.close(1000, "");
   } catch (thrown) {
+    const error = await context.fail(thrown);
     // Most handlers learn that the client has gone by sending to it.
-    if (thrown !== transport.closed) logger.log("error", "A WebSocket failed", { route, error: describeError(thrown) });
+    if (error !== transport.closed) context.log("error", "A WebSocket failed", { route, error: describeError(error) });
     transport.close(1011, "");
   }
   await transport.gone;

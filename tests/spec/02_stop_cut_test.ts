@@ -17,8 +17,11 @@ app.lifespan(async function* () {
 });
 const cleaned = dependency(async function* () {
   console.log("begins");
-  yield;
-  console.log("cleaned up");
+  try {
+    yield;
+  } finally {
+    console.log("cleaned up");
+  }
 });
 const deps = { cleaned };
 const LARGE = 64 * 1024 * 1024;

@@ -81,8 +81,11 @@ Deno.test("The dependencies of a guard are made with it, at any depth, and all o
     return value;
   };
   const database = dependency(async function* () {
-    yield noting("database opens");
-    order.push("database closes");
+    try {
+      yield noting("database opens");
+    } finally {
+      order.push("database closes");
+    }
   });
   const guard = dependency({ deps: { database }, security: bearer }, async () => noting("guard", "Ada"));
   const inner = dependency({ deps: { guard } }, async (_request, { guard }) => noting("inner", `inner ${guard}`));
@@ -145,8 +148,11 @@ Deno.test("Guards of a route run in parallel; of several refusals the first decl
   });
   const opened = (name: string) =>
     dependency({ security: bearer }, async function* () {
-      yield name;
-      order.push(`${name} closes`);
+      try {
+        yield name;
+      } finally {
+        order.push(`${name} closes`);
+      }
     });
   const app = new App();
   app.post("/", { body: v.number(), deps: { first, second, a: opened("a"), b: opened("b") } }, async () => 1);
@@ -161,8 +167,11 @@ Deno.test("Cleanups of guards and of other dependencies run together in reverse,
   const opened = (name: string, options: Parameters<typeof dependency>[0] & object = {}) =>
     dependency(options as Record<never, never>, async function* () {
       order.push(`${name} opens`);
-      yield name;
-      order.push(`${name} closes`);
+      try {
+        yield name;
+      } finally {
+        order.push(`${name} closes`);
+      }
     });
   const guard = opened("guard", { security: bearer });
   const plain = opened("plain");

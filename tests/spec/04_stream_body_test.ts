@@ -107,7 +107,7 @@ Deno.test("A client that breaks off fails the stream with a 400, cleanup runs, a
     let thrown: unknown;
     const app = new App();
     app.post("/", { body: Stream() }, async (request, { body }) => {
-      request.after(over.resolve);
+      request.after(over.resolve, { always: true });
       const reader = body.getReader();
       await reader.read();
       arrived.resolve();

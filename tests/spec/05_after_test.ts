@@ -1,7 +1,7 @@
 // Section 5 of the contract: request.after() runs tasks after the last byte of the reply.
 
 import { assert, assertEquals } from "@std/assert";
-import { App, dependency } from "@webfw/core";
+import { App, dependency, HTTPError } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
@@ -62,22 +62,73 @@ Deno.test("A task of after() that throws is logged, and the others still run", a
   assert(log.text.includes("broken task") && log.text.includes("broken promise"));
 });
 
-Deno.test("after() runs also when the handler fails, when input is invalid and when nothing matches", async () => {
+Deno.test("after() does not run where an error becomes the reply, unless always: the handler fails, input is invalid, nothing matches", async () => {
   const ran: string[] = [];
   const app = new App();
   app.middleware(async (request, next) => {
-    request.after(() => ran.push(request.path));
+    request.after(() => ran.push(`never ${request.path}`));
+    request.after(() => ran.push(`always ${request.path}`), { always: true });
     return await next(request);
   });
-  app.get("/fails", async () => {
+  app.get("/fails", async (request) => {
+    request.after(() => ran.push("never, of the handler"));
+    request.after(() => ran.push("always, of the handler"), { always: true });
     throw new Error("x");
+  });
+  app.get("/returns", async (request) => {
+    request.after(() => ran.push("never, of the handler"));
+    return new HTTPError(409);
   });
   app.get("/invalid", { query: { n: v.number() } }, async () => 1);
   using _log = new CapturedLog();
   const client = new TestClient(app);
-  for (const path of ["/fails", "/invalid", "/missing"]) await client.get(path);
+  for (const path of ["/fails", "/returns", "/invalid", "/missing"]) await client.get(path);
   await client.close();
-  assertEquals(ran, ["/fails", "/invalid", "/missing"]);
+  assertEquals(ran, [
+    "always /fails",
+    "always, of the handler",
+    "always /returns",
+    "always /invalid",
+    "always /missing",
+  ]);
+});
+
+Deno.test("after() of a middleware that throws does not run, and of onError it does", async () => {
+  const ran: string[] = [];
+  const app = new App();
+  app.onError((_error, request) => request.after(() => ran.push("reported")));
+  app.middleware(async (request, next) => {
+    request.after(() => ran.push("of the middleware"));
+    await (await next(request)).body?.cancel();
+    throw new HTTPError(503);
+  });
+  app.get("/", async (request) => request.after(() => ran.push("of the handler")));
+  const client = new TestClient(app);
+  assertEquals((await client.get("/")).status, 503);
+  await client.close();
+  assertEquals(ran, ["reported"]);
+});
+
+Deno.test("after() runs where the handler returns an error reply itself, and thrown is nothing", async () => {
+  const ran: string[] = [];
+  const app = new App();
+  app.get("/", async (request) => {
+    request.after(() => ran.push("after"));
+    return new Response("no", { status: 409 });
+  });
+  const client = new TestClient(app);
+  assertEquals((await client.get("/")).status, 409);
+  await client.close();
+  assertEquals(ran, ["after"]);
+});
+
+Deno.test("after() refuses options that it does not know", async () => {
+  const app = new App();
+  app.get("/", async (request) => request.after(() => {}, { allways: true } as Record<never, never>));
+  using log = new CapturedLog();
+  await using client = new TestClient(app);
+  await client.get("/").problem(500);
+  assert(/the option .{1,2}allways.{1,2} is unknown, the nearest is .{1,2}always/.test(log.text), log.text);
 });
 
 Deno.test("after() runs after the last byte of a stream, not before", async () => {

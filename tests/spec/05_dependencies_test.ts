@@ -14,9 +14,12 @@ type Untyped = any;
 function noting(notes: string[], name: string, deps: Record<string, Untyped> = {}) {
   return dependency({ deps }, async function* () {
     notes.push(`${name} opens`);
-    yield name;
-    await Promise.resolve();
-    notes.push(`${name} closes`);
+    try {
+      yield name;
+    } finally {
+      await Promise.resolve();
+      notes.push(`${name} closes`);
+    }
   });
 }
 
@@ -218,8 +221,11 @@ Deno.test("Cleanup runs where another dependency fails, and the handler does not
   const slow = dependency(async function* () {
     for (let turn = 0; turn < 10; turn++) await Promise.resolve();
     notes.push("slow opens");
-    yield 1;
-    notes.push("slow closes");
+    try {
+      yield 1;
+    } finally {
+      notes.push("slow closes");
+    }
   });
   const app = new App();
   app.get("/", { deps: { fails, slow } }, async () => notes.push("handler"));

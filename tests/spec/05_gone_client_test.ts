@@ -20,20 +20,29 @@ class Notes {
   /** Two dependencies, of which the first is closed last. */
   get deps() {
     const first = dependency(async function* (this: void) {
-      yield 1;
-      await ticks(1);
+      try {
+        yield 1;
+      } finally {
+        await ticks(1);
+      }
     });
     const note = (line: string) => this.lines.push(line);
     const settle = this.#closed.resolve;
     const outer = dependency({ deps: { first } }, async function* () {
-      yield 1;
-      note("outer closes");
-      settle();
+      try {
+        yield 1;
+      } finally {
+        note("outer closes");
+        settle();
+      }
     });
     const inner = dependency({ deps: { outer } }, async function* () {
-      yield 1;
-      await ticks(1);
-      note("inner closes");
+      try {
+        yield 1;
+      } finally {
+        await ticks(1);
+        note("inner closes");
+      }
     });
     return { inner };
   }

@@ -5,6 +5,7 @@
 import { App, dependency } from "@webfw/core";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import * as v from "valibot";
+import { CapturedLog } from "./support/captured_log.ts";
 import { OPCODE, RawSocket } from "./support/raw_socket.ts";
 import { Serving } from "./support/serving.ts";
 import { SocketClient } from "./support/socket_client.ts";
@@ -163,6 +164,61 @@ Deno.test("dependencies are cleaned up, and request.after() runs, when the socke
     "after, of the handler",
     "cleaned up",
   ]);
+});
+
+Deno.test("the error of a handler comes to the yield, and tasks do not run; until the handler has ended means before the close", async () => {
+  const app = new App();
+  const notes: string[] = [];
+  const named = (name: string, options: { until?: "handler" }) =>
+    dependency(options, async function* () {
+      try {
+        yield name;
+        notes.push(`${name} commits`);
+      } catch (error) {
+        notes.push(`${name} rolls back: ${(error as Error).message}`);
+      }
+    });
+  const broken = dependency({ until: "handler" }, async function* () {
+    yield "broken";
+    throw new Error("commit failed");
+  });
+  const deps = { plain: named("plain", {}), until: named("until", { until: "handler" }) };
+  app.websocket("/fine", { deps }, async (socket) => {
+    socket.request.after(() => notes.push("after"));
+    await socket.send("done");
+  });
+  app.websocket("/fails", { deps }, async (socket) => {
+    socket.request.after(() => notes.push("after"));
+    await socket.send("done");
+    throw new Error("broken");
+  });
+  app.websocket("/commit", { deps: { ...deps, broken } }, async (socket) => await socket.send("done"));
+  await using serving = await Serving.start(app);
+  using log = new CapturedLog();
+  const results: Record<string, [number, readonly string[]]> = {};
+  for (const path of ["/fine", "/fails", "/commit"]) {
+    const client = await SocketClient.open(serving.origin, path);
+    assertEquals(await client.next(), "done");
+    const [code] = await client.closed;
+    await client.close();
+    results[path] = [code, notes];
+  }
+  await serving.stop();
+  assertEquals(Object.entries(results).map(([path, [code]]) => [path, code]), [
+    ["/fine", 1000],
+    ["/fails", 1011],
+    ["/commit", 1011],
+  ]);
+  assertEquals(notes, [
+    "until commits",
+    "after",
+    "plain commits",
+    "until rolls back: broken",
+    "plain rolls back: broken",
+    "until rolls back: commit failed",
+    "plain rolls back: commit failed",
+  ]);
+  assertEquals(log.lines.length, 2);
 });
 
 Deno.test("a thousand sockets are opened and closed, and nothing of them is left", async () => {

@@ -162,8 +162,11 @@ Deno.test("validation, dependencies and middleware refuse before the upgrade, by
   });
   const order: string[] = [];
   const cleaned = dependency(async function* () {
-    yield;
-    order.push("cleaned up");
+    try {
+      yield;
+    } finally {
+      order.push("cleaned up");
+    }
   });
   app.middleware(async (request, next) => {
     if (request.query.has("blocked")) return new Response("blocked", { status: 418 });
@@ -197,7 +200,7 @@ Deno.test("validation, dependencies and middleware refuse before the upgrade, by
   const blocked = await refusal(serving, "/1?blocked");
   assertEquals([blocked.status, blocked.body], [418, "blocked"]);
   await serving.stop();
-  assertEquals(order, ["422", "401", "cleaned up"]);
+  assertEquals(order, ["422", "cleaned up", "401"]);
   assertEquals(log.text, "");
 });
 
@@ -224,8 +227,11 @@ Deno.test("middleware may refuse late, or fail: then there is no upgrade, and th
   const app = new App();
   const order: string[] = [];
   const db = dependency(async function* () {
-    yield;
-    order.push("cleaned up");
+    try {
+      yield;
+    } finally {
+      order.push("cleaned up");
+    }
   });
   app.middleware(async (request, next) => {
     const response = await next(request);
@@ -351,8 +357,11 @@ Deno.test("a request from a server without upgrades gets 501", async () => {
   const app = new App();
   let cleanups = 0;
   const counted = dependency(async function* () {
-    yield;
-    cleanups++;
+    try {
+      yield;
+    } finally {
+      cleanups++;
+    }
   });
   app.websocket("/", { deps: { counted } }, async (socket) => await greet(socket));
   const headers = {

@@ -17,7 +17,7 @@ import { App, Form, UploadFile } from "${CORE}";
 import * as v from "npm:valibot@^1.5.0";
 const app = new App({ limits: LIMITS });
 app.middleware(async (request, next) => {
-  request.after(() => console.log("over " + request.path));
+  request.after(() => console.log("over " + request.path), { always: true });
   return await next(request);
 });
 const form = Form(v.object({ f: UploadFile }));

@@ -39,8 +39,11 @@ Deno.test("A call runs middleware, validation, dependencies and the response mod
   });
   const connection = dependency(async function* () {
     ran.push("opened");
-    yield "connection";
-    ran.push("closed");
+    try {
+      yield "connection";
+    } finally {
+      ran.push("closed");
+    }
   });
   const router = new Router();
   router.middleware(async (request, next) => {

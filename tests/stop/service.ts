@@ -20,8 +20,11 @@ app.lifespan(async function* () {
 });
 
 const handle = dependency(async function* () {
-  yield "handle";
-  tell("dependency ended");
+  try {
+    yield "handle";
+  } finally {
+    tell("dependency ended");
+  }
 });
 
 app.get("/slow", { deps: { handle } }, async function slow(request) {

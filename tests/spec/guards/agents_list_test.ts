@@ -85,8 +85,11 @@ Deno.test("A list asks each guard once, and so does a batch of lists", async () 
   let closed = 0;
   const connection = dependency(async function* () {
     opened++;
-    yield "open";
-    closed++;
+    try {
+      yield "open";
+    } finally {
+      closed++;
+    }
   });
   const other = dependency({ deps: { connection, guard }, security }, async () => {});
   const app = new App({ mcp: { list: "permitted" } });
@@ -178,8 +181,11 @@ Deno.test("A list that fails waits for the other guards, so that what they open 
   const slow = dependency({ security }, async function* () {
     await hasFailed;
     order.push("opened");
-    yield "connection";
-    order.push("closed");
+    try {
+      yield "connection";
+    } finally {
+      order.push("closed");
+    }
   });
   const app = new App({ mcp: { list: "permitted" } });
   app.get("/slow", { deps: { slow }, tool: true }, async function slow() {});

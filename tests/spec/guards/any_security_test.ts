@@ -79,8 +79,11 @@ Deno.test("A guard of dependency() is an alternative, with its inputs and depend
   let closed = 0;
   const connection = dependency(async function* connection() {
     opened++;
-    yield { owner: "Ada" };
-    closed++;
+    try {
+      yield { owner: "Ada" };
+    } finally {
+      closed++;
+    }
   });
   const own = dependency(
     {

@@ -121,8 +121,11 @@ Deno.test("docs.deps are guards: what they throw is the reply, which onError sha
   const log: string[] = [];
   const opened = dependency({ query: { key: v.picklist(["a", "b"]) } }, async function* (_request, { key }) {
     log.push(`open ${key}`);
-    yield key;
-    log.push(`close ${key}`);
+    try {
+      yield key;
+    } finally {
+      log.push(`close ${key}`);
+    }
   });
   const allowed = dependency({ deps: { opened } }, async (_request, { opened }) => {
     if (opened === "b") throw new HTTPError(403, "Only a");

@@ -17,8 +17,11 @@ function stepLog() {
   const step = (name: string) =>
     dependency(async function* () {
       log.push(name);
-      yield name;
-      log.push(`${name} ends`);
+      try {
+        yield name;
+      } finally {
+        log.push(`${name} ends`);
+      }
     });
   return { log, step };
 }

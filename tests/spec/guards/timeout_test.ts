@@ -121,14 +121,20 @@ Deno.test("timeout: what the handler uses is cleaned up after the handler, also 
   const cleaned = Promise.withResolvers<void>();
   const replied = Promise.withResolvers<void>();
   const early = dependency(async function* () {
-    yield 1;
-    events.push("early is closed");
-    cleaned.resolve();
+    try {
+      yield 1;
+    } finally {
+      events.push("early is closed");
+      cleaned.resolve();
+    }
   });
   const late = dependency({ deps: { early } }, async function* () {
     await replied.promise;
-    yield 2;
-    events.push("late is closed");
+    try {
+      yield 2;
+    } finally {
+      events.push("late is closed");
+    }
   });
   const app = new App();
   app.middleware(timeout(1));
