@@ -1,12 +1,12 @@
 /** Dependencies that have yielded a value: how they end. */
 import { deferred } from "../async_context.ts";
 import { isHTTPError } from "../errors.ts";
-import type { Opened } from "../http/after_response.ts";
+import type { Failure, Opened } from "../http/after_response.ts";
 import { isThrownReply } from "../http/reply.ts";
 import { describeError, type Logger } from "../log.ts";
 
 /** Resumes a generator after its `yield`, by an error where there is one. */
-type Resume = (failure: { readonly thrown: unknown } | undefined) => Promise<IteratorResult<unknown, void>>;
+type Resume = (failure: Failure | undefined) => Promise<IteratorResult<unknown, void>>;
 
 /** A dependency between its `yield` and its end. It ends in the async context in which it began. */
 export class OpenDependency implements Opened {
@@ -43,24 +43,25 @@ export class OpenDependency implements Opened {
     if (!(await this.#resume(undefined)).done) throw await this.#yieldedAgain();
   }
 
-  async fail(thrown: unknown): Promise<unknown> {
-    if (this.#hasEnded) return thrown;
+  async fail(thrown: unknown): Promise<Failure> {
+    const failure: Failure = { thrown };
+    if (this.#hasEnded) return failure;
     this.#hasEnded = true;
     try {
-      if ((await this.#resume({ thrown })).done) return thrown;
-      throw await this.#yieldedAgain(thrown);
+      if ((await this.#resume(failure)).done) return failure;
+      throw await this.#yieldedAgain(failure);
     } catch (error) {
       if (error !== thrown) this.#logReplaced(thrown, error);
-      return error;
+      return { thrown: error };
     }
   }
 
-  async #yieldedAgain(cause?: unknown): Promise<TypeError> {
+  async #yieldedAgain(failure?: Failure): Promise<TypeError> {
     await this.#generator.return();
-    const when = cause === undefined ? "" : " after an error";
+    const when = failure ? " after an error" : "";
     return new TypeError(
       `Cannot clean up the dependency "${this.#name}": it yielded more than once${when}, yield one value`,
-      cause === undefined ? {} : { cause },
+      failure ? { cause: failure.thrown } : {},
     );
   }
 
@@ -81,9 +82,13 @@ export function isExpected(thrown: unknown): boolean {
 
 function isCauseOf(thrown: unknown, error: unknown): boolean {
   const seen = new Set<unknown>();
-  for (let cause = error; cause instanceof Error && !seen.has(cause); cause = cause.cause) {
-    if (cause.cause === thrown) return true;
-    seen.add(cause);
+  try {
+    for (let cause = error; cause instanceof Error && !seen.has(cause); cause = cause.cause) {
+      if (cause.cause === thrown) return true;
+      seen.add(cause);
+    }
+  } catch {
+    // A proxy may throw for any operation.
   }
   return false;
 }

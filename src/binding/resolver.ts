@@ -263,7 +263,7 @@ async function open(
   const { done, value } = await generator.next();
   if (done) throw new TypeError(`Cannot resolve the dependency "${name}": it ended without yielding a value`);
   const opened = new OpenDependency(name, generator, endsWithHandler, contextOf(request));
-  if (value instanceof Error) throw await opened.fail(value);
+  if (value instanceof Error) throw (await opened.fail(value)).thrown;
   contextOf(request).addOpened(opened);
   return value;
 }

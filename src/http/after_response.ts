@@ -26,7 +26,7 @@ export interface Opened {
    *
    * @returns The error that goes on: the same one, or its own.
    */
-  fail(thrown: unknown): Promise<unknown>;
+  fail(thrown: unknown): Promise<Failure>;
 }
 
 /** A task of a request. */
@@ -36,9 +36,9 @@ interface QueuedTask {
   readonly always: boolean;
 }
 
-/** What has failed: an error can be any value. */
-interface Failure {
-  thrown: unknown;
+/** A value that was thrown. It is wrapped, because it can have a method `then()`. */
+export interface Failure {
+  readonly thrown: unknown;
 }
 
 /** The tasks and cleanups of one request. Each runs in the async context in which it was added. */
@@ -100,13 +100,12 @@ export class AfterResponse {
    *
    * @returns The error of the reply: that of a dependency can replace it.
    */
-  async fail(thrown: unknown): Promise<unknown> {
+  async fail(thrown: unknown): Promise<Failure> {
     this.failLater(thrown);
-    const failure = this.#failure!;
-    failure.thrown = thrown;
     this.#hasFailed = true;
-    for (const opened of this.#openedLastFirst()) failure.thrown = await opened.fail(failure.thrown);
-    return failure.thrown;
+    let failure: Failure = { thrown };
+    for (const opened of this.#openedLastFirst()) failure = await opened.fail(failure.thrown);
+    return this.#failure = failure;
   }
 
   /**
@@ -125,7 +124,7 @@ export class AfterResponse {
     for (const cleanup of this.#cleanups.reverse()) {
       if (typeof cleanup === "function") await this.#attempt(cleanup, CLEANUP_FAILED);
       else if (!this.#failure) await this.#attempt(() => cleanup.end(), CLEANUP_FAILED);
-      else this.#failure.thrown = await this.#failOpened(cleanup, this.#failure.thrown);
+      else this.#failure = await this.#failOpened(cleanup, this.#failure.thrown);
     }
   }
 
@@ -133,10 +132,12 @@ export class AfterResponse {
     return this.#cleanups.filter((cleanup) => typeof cleanup !== "function").reverse();
   }
 
-  async #failOpened(opened: Opened, thrown: unknown): Promise<unknown> {
-    const error = await opened.fail(thrown);
-    if (error !== thrown) this.#logger.log("error", CLEANUP_FAILED, { error: describeError(error) });
-    return error;
+  async #failOpened(opened: Opened, thrown: unknown): Promise<Failure> {
+    const failure = await opened.fail(thrown);
+    if (failure.thrown !== thrown) {
+      this.#logger.log("error", CLEANUP_FAILED, { error: describeError(failure.thrown) });
+    }
+    return failure;
   }
 
   async #attempt(task: () => unknown, failure: string): Promise<void> {

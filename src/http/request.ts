@@ -7,7 +7,7 @@ import type { Records } from "../records/records.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
 import { Aborter } from "./aborter.ts";
-import { AfterResponse, type Opened, type Task } from "./after_response.ts";
+import { AfterResponse, type Failure, type Opened, type Task } from "./after_response.ts";
 import { BodyReader } from "./body.ts";
 import type { TokenAdvice } from "./challenge.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
@@ -750,8 +750,8 @@ export class RequestContext implements Logger {
    *
    * @returns The error of the reply: that of a dependency can replace it.
    */
-  fail(thrown: unknown): unknown {
-    return this.afterResponse ? this.afterResponse.fail(thrown) : thrown;
+  fail(thrown: unknown): Failure | Promise<Failure> {
+    return this.afterResponse ? this.afterResponse.fail(thrown) : { thrown };
   }
 
   /** Takes the error of a stream that broke off after the head of the reply. */

@@ -254,7 +254,7 @@ async function replyOf({ request, answer, toErrorReply }: IdempotentRequest): Pr
   } catch (thrown) {
     const context = contextOf(request);
     context.releaseBody();
-    return await toErrorReply(await context.fail(thrown), request);
+    return await toErrorReply((await context.fail(thrown)).thrown, request);
   }
 }
 

@@ -305,7 +305,7 @@ export class Dispatcher {
       try {
         await route.pass?.(request);
       } catch (thrown) {
-        const error = await contextOf(request).fail(thrown);
+        const { thrown: error } = await contextOf(request).fail(thrown);
         call.refused(error);
         throw error;
       }
@@ -377,7 +377,7 @@ export class Dispatcher {
         response = placeHeaders(context, context.ownReply = await handler(request));
         if (context.rateLimit) placeRateLimit(context.rateLimit, response = ownReply(context, response));
       } catch (thrown) {
-        response = await toErrorReply(await context.fail(thrown), request);
+        response = await toErrorReply((await context.fail(thrown)).thrown, request);
       }
       return middlewares.length === 0 ? finalize(context, response) : response;
     };
@@ -467,7 +467,7 @@ function handlerEndpoint(
       if (!finalize) return ownReply(context, response);
     } catch (thrown) {
       context.releaseBody();
-      const error = await context.fail(thrown);
+      const { thrown: error } = await context.fail(thrown);
       if (!hasPassed) {
         context.tokenAdvice = tokenAdvice(route, request);
         context.call?.refused(error);

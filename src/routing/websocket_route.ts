@@ -130,7 +130,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       // one it shuts down.
       return new Response(null, { status: 101 });
     } catch (thrown) {
-      const error = await context.fail(thrown);
+      const { thrown: error } = await context.fail(thrown);
       if (!hasPassed) context.tokenAdvice = tokenAdvice(route, request);
       return await toErrorReply(error, request);
     }
@@ -147,7 +147,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       parts.background.requests--;
       return upgraded;
     } catch (thrown) {
-      return finalize(context, await toErrorReply(await context.fail(thrown), request));
+      return finalize(context, await toErrorReply((await context.fail(thrown)).thrown, request));
     }
   };
 }

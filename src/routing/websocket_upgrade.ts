@@ -178,7 +178,7 @@ async function serve(
     }
     transport.close(1000, "");
   } catch (thrown) {
-    const error = await context.fail(thrown);
+    const { thrown: error } = await context.fail(thrown);
     // Most handlers learn that the client has gone by sending to it.
     if (error !== transport.closed) context.log("error", "A WebSocket failed", { route, error: describeError(error) });
     transport.close(1011, "");

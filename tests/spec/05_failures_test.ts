@@ -67,6 +67,27 @@ Deno.test("What the handler throws or returns as an error comes to the yield, an
   assertEquals(notes, ["db begins", "db commits", "db closes"]);
 });
 
+Deno.test("A thrown value with a method then() is thrown into the generator as it is", async () => {
+  const given: unknown[] = [];
+  const db = dependency(async function* () {
+    try {
+      yield 1;
+    } catch (error) {
+      given.push(error);
+      throw error;
+    }
+  });
+  const thrown = { then: (resolve: (value: string) => void) => resolve("unwrapped") };
+  const app = new App();
+  app.get("/", { deps: { db } }, async () => {
+    throw thrown;
+  });
+  using _log = new CapturedLog();
+  await using client = new TestClient(app);
+  await client.get("/").problem(500);
+  assertEquals(given, [thrown]);
+});
+
 Deno.test("A result that does not fit the model, or has no JSON form, comes to the yield", async () => {
   const notes: string[] = [];
   const app = new App();
