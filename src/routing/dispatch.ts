@@ -456,10 +456,10 @@ function handlerEndpoint(
           : toReply(result, status, request, stopping);
         response = reply instanceof Promise ? await reply : reply;
         if (response !== result) context.ownReply = response;
-        if (context.afterResponse?.awaitsHandler) await endWithHandler(context, response);
         isPlain = isBuffered(result);
         if ((context.afterResponse || !finalize) && isPlain) context.bufferedReply = response;
       }
+      if (context.afterResponse?.awaitsHandler) await endWithHandler(context, response);
       const isBare = !context.replyHeaders && !context.rateLimit;
       if (context.replyHeaders) response = placeHeaders(context, response);
       if (context.rateLimit) placeRateLimit(context.rateLimit, response = ownReply(context, response));
