@@ -61,9 +61,9 @@ export class AfterResponse {
    * Adds a task. Tasks run before the cleanups, so they can use what the cleanups close.
    *
    * @param task The task.
-   * @param always Whether it also runs if the request fails later.
+   * @param always Whether it also runs if the request fails later. The default is false.
    */
-  addTask(task: Task, always: boolean): void {
+  addTask(task: Task, always = false): void {
     this.#tasks.push({ run: deferred(task), always });
   }
 
