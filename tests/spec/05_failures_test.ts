@@ -40,12 +40,8 @@ Deno.test("What the handler throws or returns as an error comes to the yield, an
   app.get("/http", { deps: { db } }, async () => {
     throw new HTTPError(409, "taken");
   });
-  app.get("/value", { deps: { db } }, async () => {
-    throw "a string";
-  });
-  app.get("/undefined", { deps: { db } }, async () => {
-    throw undefined;
-  });
+  app.get("/value", { deps: { db } }, async () => await Promise.reject("a string"));
+  app.get("/undefined", { deps: { db } }, async () => await Promise.reject(undefined));
   app.get("/returned", { deps: { db } }, async () => new HTTPError(409, "taken"));
   app.get("/fine", { deps: { db } }, async () => 1);
   using log = new CapturedLog();
