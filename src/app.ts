@@ -1,4 +1,5 @@
 /** The application: connects routes, lifespans, topics and the dispatcher. */
+import { load } from "./async_context.ts";
 import type { None, PreparedDependency, RequiredState } from "./binding/dependency.ts";
 import type { Replacements } from "./binding/replacements.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
@@ -652,7 +653,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#lifecycle.hasWorkers = options.workers !== undefined;
     this.#lifecycle.isFirst = options.workers === undefined || "guests" in options.workers;
     if (options.workers) {
-      const { openWorkerStore } = await import("./topics/worker_store.ts");
+      const { openWorkerStore } = await load(() => import("./topics/worker_store.ts"));
       this.#topics.use(openWorkerStore(options.workers));
       await this.#registry.scope.gates.shareWith(options.workers);
       for (const app of this[MOUNTING].mounted()) app.expectWorkers();

@@ -1,23 +1,61 @@
 /**
- * The async context of code: what `AsyncLocalStorage` reads, and spans of OpenTelemetry. A promise
- * keeps the context of its `then()` call for its reaction. This works without `node:async_hooks`,
- * which takes several milliseconds to load.
+ * The async context of code: what `AsyncLocalStorage` reads, and spans of OpenTelemetry. An async
+ * function goes on in the context in which it began. This works without `node:async_hooks`, which
+ * takes several milliseconds to load.
  */
 
-/** Runs a function once, in the async context in which it was given. */
-export interface Deferred<Args extends unknown[], Result> {
-  /** Runs it. A second call gives the same result. */
-  (...args: Args): Promise<Result>;
+/** Runs a function in an async context, after the present microtask. */
+export type RunInContext = <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
+
+/** Keeps the present async context. */
+export function keepContext(): RunInContext {
+  const jobs: (() => void)[] = [];
+  let wake: () => void;
+  const runJobs = async (): Promise<void> => {
+    for (;;) {
+      // A job may add another one, which wakes nothing yet.
+      for (let job; (job = jobs.shift());) job();
+      await new Promise<void>((resolve) => wake = resolve);
+    }
+  };
+  void runJobs();
+  return (work) =>
+    new Promise((resolve, reject) => {
+      jobs.push(() => {
+        try {
+          resolve(work());
+        } catch (error) {
+          reject(error);
+        }
+      });
+      wake();
+    });
 }
 
+/** Runs a function that belongs to no request, though one may be the first to need it. */
+export const outsideRequests: RunInContext = keepContext();
+
 /**
- * Defers a function to later code of another async context.
+ * Loads a module. Deno (2.9) keeps the async context of an `import()`: within a request, all later
+ * requests would see its `AsyncLocalStorage`. So no module calls `import()` by itself.
  *
- * @param run Runs in the async context of this call.
+ * @param start Calls `import()`.
+ */
+export function load<Module>(start: () => Promise<Module>): Promise<Module> {
+  return outsideRequests(start);
+}
+
+// For the client, which has no room for this module: a handler may call other services by it.
+Object.defineProperty(globalThis, Symbol.for("webfw.load"), { value: load, configurable: true });
+
+/**
+ * Defers a function: it runs once, in the async context of this call.
+ *
+ * @returns Runs it. A second call gives the same result.
  */
 export function deferred<Args extends unknown[], Result>(
   run: (...args: Args) => Result | Promise<Result>,
-): Deferred<Args, Result> {
+): (...args: Args) => Promise<Result> {
   const { promise, resolve } = Promise.withResolvers<Args>();
   const result = promise.then((args) => run(...args));
   return (...args) => {

@@ -2,6 +2,7 @@
  * The endpoints that an application serves besides its routes: the document, its page, and that for
  * agents.
  */
+import { load } from "./async_context.ts";
 import type { Replacements } from "./binding/replacements.ts";
 import { GuardLevel } from "./binding/scope_guards.ts";
 import { NO_PATH } from "./binding/text_fields.ts";
@@ -155,7 +156,7 @@ function behind(pass: Pass, handler: BuiltIn["handler"]): BuiltIn["handler"] {
 function agentEndpoint(parts: McpApplication): BuiltIn["handler"] {
   let endpoint: BuiltIn["handler"] | undefined;
   return async (request) => {
-    const { mcpEndpoint } = await import("./describe/mcp/endpoint.ts");
+    const { mcpEndpoint } = await load(() => import("./describe/mcp/endpoint.ts"));
     return await (endpoint ??= mcpEndpoint(parts))(request);
   };
 }
@@ -170,12 +171,12 @@ function documentEndpoint(
 ): BuiltIn["handler"] {
   let written: { readonly basePath: string; readonly content: Promise<CachedText> } | undefined;
   const write = async (basePath: string): Promise<CachedText> => {
-    const { contentHash } = await import("./http/files/conditional.ts");
+    const { contentHash } = await load(() => import("./http/files/conditional.ts"));
     const text = stringify(document(basePath));
     return { contentType: "application/json", tag: await contentHash(text), read: async () => text };
   };
   return async ({ headers, basePath }) => {
-    const { cachedReply } = await import("./http/files/conditional.ts");
+    const { cachedReply } = await load(() => import("./http/files/conditional.ts"));
     if (written?.basePath !== basePath) written = { basePath, content: write(basePath) };
     return await cachedReply(headers, await written.content, { "cache-control": cacheControl });
   };
@@ -193,15 +194,15 @@ function docsEndpoints(
   guarded: (handler: BuiltIn["handler"]) => BuiltIn["handler"],
 ): [path: string, handler: BuiltIn["handler"]][] {
   const page = async (request: HttpRequest) => {
-    return await (await import("./describe/page/page.ts")).answerPage(request, options);
+    return await (await load(() => import("./describe/page/page.ts"))).answerPage(request, options);
   };
   hideQueryOf(options.assetFolder + REDIRECT_PAGE);
-  const redirectPage = async () => await (await import("./describe/page/page.ts")).answerRedirectPage();
+  const redirectPage = async () => await (await load(() => import("./describe/page/page.ts"))).answerRedirectPage();
   return [
     [options.docsUrl, guarded(page)],
     [options.assetFolder + REDIRECT_PAGE, redirectPage],
     ...ASSETS.map((name): [string, BuiltIn["handler"]] => [options.assetFolder + name, async (request) => {
-      return await (await import("./describe/page/assets.ts")).answerAsset(request, name);
+      return await (await load(() => import("./describe/page/assets.ts"))).answerAsset(request, name);
     }]),
   ];
 }

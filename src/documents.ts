@@ -1,4 +1,5 @@
 /** The documents of an application: OpenAPI, and AsyncAPI. */
+import { load } from "./async_context.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import type { DocumentOptions } from "./describe/openapi/document_options.ts";
 import { openapiDocument } from "./describe/openapi/openapi.ts";
@@ -59,7 +60,7 @@ export class Documents {
    * @throws {TypeError} If JSON Schema cannot express a schema.
    */
   async asyncapi(): Promise<object> {
-    const { asyncapiDocument } = await import("./describe/asyncapi/asyncapi.ts");
+    const { asyncapiDocument } = await load(() => import("./describe/asyncapi/asyncapi.ts"));
     const { info, described, registry, topics: { declared } } = this.#parts;
     registry.nameOperations();
     return asyncapiDocument({ ...described, ...info, routes: registry.routes, topics: declared });

@@ -1,12 +1,13 @@
 /** How an application starts, serves and stops. It can start again after that. */
+import { load } from "./async_context.ts";
 import { type Startable, startDependencies } from "./binding/dependency.ts";
 import { RouteError } from "./errors.ts";
 import type { AppHandle } from "./http/request.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
-import { describeError, log, logFor } from "./log.ts";
+import { describeError, detached, log, logFor } from "./log.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
 import type { MountedApp } from "./routing/mount.ts";
-import { detached, meter, tracing } from "./telemetry.ts";
+import { meter, tracing } from "./telemetry.ts";
 import type { Topics } from "./topics/topics.ts";
 import type { Work } from "./work.ts";
 
@@ -70,7 +71,7 @@ export class Lifecycle<App extends AppHandle, State> {
 
   /** Starts everything, once. After a failure, the next call tries again. */
   start(dependencies: readonly Startable[]): Promise<void> {
-    // No request's trace goes on in what starts, though a request may be the first to need it.
+    // A request may be the first to need it, and what starts must not have its async context.
     return this.#starting ??= detached(() => logFor(this.#parts.app, () => this.#startAll(dependencies))).then(
       (state) => {
         this.#state = this.#openState = state;
@@ -122,7 +123,7 @@ export class Lifecycle<App extends AppHandle, State> {
   async #startAll(dependencies: readonly Startable[]): Promise<Readonly<State>> {
     const { app, admission, work, mounted } = this.#parts;
     if (meter) {
-      const { showGauges } = await import("./gauges.ts");
+      const { showGauges } = await load(() => import("./gauges.ts"));
       this.#endGauges = showGauges(meter, this.#parts);
     }
     await admission.proxies.open();

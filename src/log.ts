@@ -1,4 +1,5 @@
 /** The log: entries go to stderr, or to the function of the application that they belong to. */
+import { outsideRequests } from "./async_context.ts";
 import { type LogLevel, type LogValue, toJsonLine, toLogValue, toTerminalText, toTextLine } from "./log_text.ts";
 import { redactText } from "./redaction.ts";
 import { nodeAsyncHooks, readVariable } from "./runtime.ts";
@@ -117,6 +118,15 @@ export function takeLogOf<Asked, Info, Result>(
 /** Runs a function for an application: what it logs then, and later, belongs to the application. */
 export function logFor<Result>(owner: object, run: () => Result): Result {
   return owners ? owners.run(owner, run) : run();
+}
+
+/**
+ * Begins work for all requests, which one of them is the first to need. It belongs to no request,
+ * but its entries belong to the same application.
+ */
+export function detached<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  const owner = owners?.getStore();
+  return outsideRequests(owner ? () => owners!.run(owner, work) : work);
 }
 
 function give(take: TakeEntry, entry: LogEntry): void {

@@ -2,6 +2,7 @@
  * What the framework asks of Deno and Node.js: the environment, permissions, modules that are
  * loaded late.
  */
+import { load } from "./async_context.ts";
 
 /**
  * Reads an environment variable. Without the permission it counts as not set: asking for the
@@ -84,8 +85,9 @@ export function nodeTimers(): typeof import("node:timers") {
 export async function importLate<Module>(specifier: string, type?: "json" | "text"): Promise<Module> {
   try {
     // The packages are in tests/unit/describe/late_packages_test.ts.
+    const options = type === undefined ? undefined : { with: { type } };
     // deno-lint-ignore webfw/import-direction -- a literal would be downloaded at once
-    return type === undefined ? await import(specifier) : await import(specifier, { with: { type } });
+    return await load(() => import(specifier, options));
   } catch (cause) {
     throw new Error(`Cannot load "${specifier}": it could not be downloaded, run "deno cache" beforehand`, { cause });
   }

@@ -1,4 +1,5 @@
 /** Serves an application on a socket until it stops. */
+import { load } from "./async_context.ts";
 import { type Duration, toMilliseconds } from "./duration.ts";
 import { isDenoServe, readVariable } from "./runtime.ts";
 import { type BackgroundTasks, streamProgress } from "./http/after_response.ts";
@@ -333,7 +334,7 @@ async function listen(
   grace: number,
 ): Promise<Stop> {
   const server = openServer(where, handlerOf(app, accessLog, where.automaticCompression ?? false));
-  const sweeping = import("./http/forms/uploads.ts").then(({ sweepUploads }) => sweepUploads());
+  const sweeping = load(() => import("./http/forms/uploads.ts")).then(({ sweepUploads }) => sweepUploads());
   const by = await Promise.race([requested, server.finished.then(() => "program" as const)]);
   const begin = performance.now();
   setEnding(app, true);

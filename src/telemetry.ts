@@ -85,15 +85,12 @@ const TRACE = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 export class Tracing {
   readonly #tracer: Tracer;
   readonly #contexts: ContextManager;
-  /** Without a span. */
-  readonly #root: Context;
   /** Spans that have their names. */
   readonly #named = new WeakSet<Span>();
 
   constructor(tracer: Tracer, contexts: ContextManager) {
     this.#tracer = tracer;
     this.#contexts = contexts;
-    this.#root = contexts.active().deleteValue(SPAN);
   }
 
   /** The span of what is being done now. */
@@ -119,13 +116,6 @@ export class Tracing {
   /** Notes a span of something that was begun at a time, and has ended. */
   note(name: string, options: SpanOptions, startTime: number): void {
     this.#tracer.startSpan(name, { ...toStartOptions(options), startTime }).end();
-  }
-
-  /**
-   * Does something that belongs to no span, such as work for all requests that one of them begins.
-   */
-  detached<Result>(work: () => Result): Result {
-    return this.#contexts.with(this.#root, work);
   }
 
   /** Gives a function that does things later as a part of what is being done now. */
@@ -185,11 +175,6 @@ interface Meter {
 export const meter: Meter | undefined = api?.metrics !== undefined && api.metrics === Deno.telemetry.meterProvider
   ? Deno.telemetry.meterProvider.getMeter(SCOPE)
   : undefined;
-
-/** Does something that belongs to no request, though one may have caused it. */
-export function detached<Result>(work: () => Result): Result {
-  return tracing ? tracing.detached(work) : work();
-}
 
 /** Does something, and gives its result. */
 type Doer = <Result>(work: () => Result) => Result;

@@ -18,6 +18,7 @@
  *
  * @module
  */
+import { load } from "./async_context.ts";
 import type { AnyDependency } from "./binding/dependency.ts";
 import { makeClient } from "./client/client.ts";
 import type { Client } from "./client/verbs.ts";
@@ -382,7 +383,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
     request: Request,
     schemas: { readonly receive: unknown; readonly send: unknown },
   ): Promise<TestSocket<Receive, Send> | Response> {
-    const { codecOf, TestSocket } = await import("./testing/websocket.ts");
+    const { codecOf, TestSocket } = await load(() => import("./testing/websocket.ts"));
     const codec = codecOf(new URL(request.url).pathname, schemas);
     const { socket: end, response } = openSocket(request, (request) => this.#send(request));
     const reply = await response;

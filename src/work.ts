@@ -1,4 +1,5 @@
 /** What an application does besides answering requests: it handles messages, and runs crons. */
+import { load } from "./async_context.ts";
 import type { Consumers } from "./consumers/consumers.ts";
 import type { Redelivery } from "./consumers/operate.ts";
 import { Crons } from "./cron/crons.ts";
@@ -65,7 +66,7 @@ export class Work<State> {
    */
   async start(app: AppHandle, state: Readonly<State>): Promise<void> {
     if (this.#topics.consumers.length > 0) {
-      const { Consumers } = await import("./consumers/consumers.ts");
+      const { Consumers } = await load(() => import("./consumers/consumers.ts"));
       this.#consumers = await Consumers.start(this.#topics, { app, state });
       if (this.#isAborted) this.#consumers.abort();
     }
@@ -121,13 +122,13 @@ export class Work<State> {
    * @throws {TypeError} If there is no such consumer.
    */
   async operate(action: ConsumerAction, path: string): Promise<Redelivery | void> {
-    const { removeConsumer, retryFailures } = await import("./consumers/operate.ts");
+    const { removeConsumer, retryFailures } = await load(() => import("./consumers/operate.ts"));
     const store = this.#topics.storeOf(true);
     return await (action === "retry" ? retryFailures(store, path) : removeConsumer(store, path));
   }
 }
 
 async function reportConsumers(store: TopicStore, log: LogRef): Promise<readonly ConsumerReport[]> {
-  const { reportConsumers } = await import("./consumers/report.ts");
+  const { reportConsumers } = await load(() => import("./consumers/report.ts"));
   return await reportConsumers(store, log);
 }

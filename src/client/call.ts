@@ -1,4 +1,5 @@
 /** Calls a route: one request, or several where it is idempotent. */
+import { load } from "./load.ts";
 import type { Values } from "./address.ts";
 import { resultOf } from "./result.ts";
 import type { Sender } from "./sender.ts";
@@ -27,7 +28,7 @@ export async function callRoute(
   try {
     const result = await call.until(
       options.idempotent
-        ? import("./repetition.ts").then(({ repeat }) => repeat(attempt, call, values.body))
+        ? load(() => import("./repetition.ts")).then(({ repeat }) => repeat(attempt, call, values.body))
         : attempt(),
     );
     goesOn = call.isStreaming;

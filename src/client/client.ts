@@ -1,4 +1,5 @@
 /** Makes clients. */
+import { load } from "./load.ts";
 import type { Values } from "./address.ts";
 import { callRoute } from "./call.ts";
 import { checkCall } from "./option_check.ts";
@@ -94,7 +95,7 @@ export function makeClient<Api>({ base, options, openSocket }: ClientParts): Cli
   const made: UntypedClient = {
     events: (...given) => {
       let begun: Promise<AsyncIterableIterator<unknown>> | undefined;
-      const stream = () => begun ??= import("./events.ts").then(({ listen }) => listen(sender, ...given));
+      const stream = () => begun ??= load(() => import("./events.ts")).then(({ listen }) => listen(sender, ...given));
       return {
         next: async () => (await stream()).next(),
         return: async () => (await stream()).return!(),
@@ -103,7 +104,7 @@ export function makeClient<Api>({ base, options, openSocket }: ClientParts): Cli
         },
       };
     },
-    websocket: async (...given) => (await import("./websocket.ts")).connect(sender, openSocket, ...given),
+    websocket: async (...given) => (await load(() => import("./websocket.ts"))).connect(sender, openSocket, ...given),
   };
   for (const verb of ["get", "post", "put", "patch", "delete"]) {
     made[verb] = (...given) => callRoute(sender, verb.toUpperCase(), ...given);

@@ -1,4 +1,5 @@
 /** Makes the result of a call from its reply. There is no list of routes: the reply's type decides. */
+import { load } from "./load.ts";
 import type { CallSignal } from "./call_signal.ts";
 import { isJson } from "./problem.ts";
 
@@ -18,7 +19,7 @@ export async function resultOf(response: Response, call: CallSignal): Promise<un
   const [stream, events] = /^application\/(?:jsonl|x-ndjson)\b|^(text\/event-stream)\b/i.exec(type) ?? [];
   if (stream) {
     call.isStreaming = true;
-    return (await import("./streamed_values.ts")).valuesOf(response, call, !!events);
+    return (await load(() => import("./streamed_values.ts"))).valuesOf(response, call, !!events);
   }
   // Servers name the charset of texts. `text/csv` without one may be the bytes of a file.
   if (/;\s*charset=/i.test(type)) return await response.text();

@@ -1,4 +1,5 @@
 /** Makes and sends the requests of a client. */
+import { load } from "./load.ts";
 import { addressesBelow, type AddressOf, type Values } from "./address.ts";
 import { CallSignal } from "./call_signal.ts";
 import type { CallOptions, ClientOptions, HeaderValues } from "./types.ts";
@@ -78,7 +79,7 @@ export class Sender {
         if (texts.length > 0) headers.set(name, texts.join(", "));
       }
     }
-    if (values.cookies) (await import("./fields.ts")).addCookies(values.cookies, headers, toTexts);
+    if (values.cookies) (await load(() => import("./fields.ts"))).addCookies(values.cookies, headers, toTexts);
     return headers;
   }
 
@@ -124,7 +125,7 @@ async function contentOf({ body, form }: Values, headers: Headers): Promise<Body
   if (form !== undefined) {
     // The platform knows the type, and for multipart the boundary in it.
     headers.delete("content-type");
-    return (await import("./fields.ts")).toForm(form, toTexts);
+    return (await load(() => import("./fields.ts"))).toForm(form, toTexts);
   }
   const isBytes = [Blob, ReadableStream, ArrayBuffer].some((type) => body instanceof type) || ArrayBuffer.isView(body);
   if (body === undefined || isBytes) return body as BodyInit | undefined;

@@ -1,4 +1,5 @@
 /** The crons of an application. What runs them is loaded when it starts, if there are any. */
+import { load } from "../async_context.ts";
 import { RouteError } from "../errors.ts";
 import type { AppHandle } from "../http/request.ts";
 import { type Records, recordsOf } from "../records/records.ts";
@@ -71,7 +72,7 @@ export class Crons<State> {
   async check(): Promise<boolean> {
     this.#isFrozen = true;
     if (this.#declared.size === 0) return false;
-    const { CronTimes } = await import("./times.ts");
+    const { CronTimes } = await load(() => import("./times.ts"));
     for (const cron of this.#declared.values()) new CronTimes(cron);
     return true;
   }
@@ -124,7 +125,7 @@ export class Crons<State> {
       throw new TypeError(`Cannot run the cron ${quote(name)}: there is none of this name, declared are: ${names}`);
     }
     await this.#startApp();
-    const { callHandler } = await import("./handle.ts");
+    const { callHandler } = await load(() => import("./handle.ts"));
     const { signal } = this.#runsNow;
     await callHandler(cron, { ...this.#owner!, scheduled: this.#clock.time(), signal });
   }
@@ -136,7 +137,7 @@ export class Crons<State> {
    */
   async report(hasRecords = true): Promise<CronReport[]> {
     if (this.#declared.size === 0) return [];
-    const { reportCrons } = await import("./report.ts");
+    const { reportCrons } = await load(() => import("./report.ts"));
     const records = hasRecords ? recordsOf(this.#records, CRON_SPACE) : undefined;
     return await reportCrons(this.#declared.values(), records, this.#clock.time());
   }
@@ -165,7 +166,7 @@ export class Crons<State> {
   }
 
   async #makeJobs(declared: readonly DeclaredCron[]): Promise<CronJobs> {
-    const { CronJobs } = await import("./jobs.ts");
+    const { CronJobs } = await load(() => import("./jobs.ts"));
     const processes = () => this.#topics.recordsStore ?? {};
     return new CronJobs(declared, { ...this.#owner!, records: this.#records, clock: this.#clock, processes });
   }

@@ -1,5 +1,5 @@
 /** What an application does after the last byte of a reply: tasks and cleanups. */
-import { type Deferred, deferred } from "../async_context.ts";
+import { deferred } from "../async_context.ts";
 import { describeError, type Logger } from "../log.ts";
 
 /** The streamed replies of this process. */
@@ -31,7 +31,7 @@ export interface Opened {
 
 /** A task of a request. */
 interface QueuedTask {
-  readonly run: Deferred<[], unknown>;
+  readonly run: () => Promise<unknown>;
   /** Whether it also runs after a failure. */
   readonly always: boolean;
 }
@@ -44,7 +44,7 @@ export interface Failure {
 /** The tasks and cleanups of one request. Each runs in the async context in which it was added. */
 export class AfterResponse {
   #tasks: QueuedTask[] = [];
-  readonly #cleanups: (Deferred<[], unknown> | Opened)[] = [];
+  readonly #cleanups: ((() => Promise<unknown>) | Opened)[] = [];
   readonly #logger: Logger;
   #failure: Failure | undefined;
   /** Whether the failure has gone through all that was open. */

@@ -1,4 +1,5 @@
 /** The body of a request: read within the limits, and kept for further reads. */
+import { load } from "../async_context.ts";
 import { HTTPError } from "../errors.ts";
 import type { FormEntry } from "../schema/form.ts";
 import { BodyBuffer } from "./body_buffer.ts";
@@ -204,8 +205,8 @@ export class BodyReader {
 
   async #readMultipart(contentType: string): Promise<readonly FormEntry[]> {
     const [{ boundaryOf, readMultipartForm }, { UploadStorage }] = await Promise.all([
-      import("./forms/multipart.ts"),
-      import("./forms/uploads.ts"),
+      load(() => import("./forms/multipart.ts")),
+      load(() => import("./forms/uploads.ts")),
     ]);
     const boundary = boundaryOf(contentType);
     if (boundary === undefined) {

@@ -4,6 +4,7 @@
  * without reading the clock. One timer visits all waits now and then, and the time of a wait starts
  * with the first visit.
  */
+import { outsideRequests } from "../async_context.ts";
 import { MAX_TIMER_MS } from "../duration.ts";
 
 /** The first visit comes after this part of a wait's time; a wait can end that much too late. */
@@ -158,7 +159,7 @@ export function endWaits(owner: object, timeout: number): Promise<boolean> {
 
 /** Stops the timer if nothing waits, so that a server that has stopped leaves nothing behind. */
 export function releaseIdleTimer(): void {
-  if (waits.next !== waits || timer === undefined) return;
+  if (waits.next !== waits) return;
   clearTimeout(timer);
   timer = undefined;
   timerMs = Infinity;
@@ -166,8 +167,15 @@ export function releaseIdleTimer(): void {
 
 function setTimer(ms: number): void {
   clearTimeout(timer);
+  timer = undefined;
   timerMs = ms;
-  timer = setTimeout(visit, Math.min(ms, MAX_TIMER_MS));
+  // It fires for the waits of all requests, and so do listeners of signals that it aborts.
+  void outsideRequests(startTimer);
+}
+
+function startTimer(): void {
+  if (timer !== undefined || timerMs === Infinity) return;
+  timer = setTimeout(visit, Math.min(timerMs, MAX_TIMER_MS));
   // The timer outlives its waits and must not keep the program alive.
   Deno.unrefTimer(timer);
 }

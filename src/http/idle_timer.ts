@@ -3,6 +3,7 @@
  * connection would be set again at each event, which costs hundreds of times as much as storing the
  * number of a turn.
  */
+import { outsideRequests } from "../async_context.ts";
 import { MAX_TIMER_MS } from "../duration.ts";
 
 /** The turns in a silence. It is noticed up to one turn too early. */
@@ -40,17 +41,21 @@ export class TimingWheel {
   start(onIdle: () => number | undefined): IdleTimer {
     const timer = new IdleTimer(this, onIdle);
     this.#insert(timer);
-    if (this.#size++ === 0) {
-      this.#interval = setInterval(() => this.turn(), Math.min(this.#ms / TURNS, MAX_TIMER_MS));
-      // The connections keep the program alive, not their timers.
-      Deno.unrefTimer(this.#interval);
-    }
+    if (this.#size++ === 0) void outsideRequests(() => this.#startInterval());
     return timer;
+  }
+
+  #startInterval(): void {
+    if (this.#size === 0 || this.#interval !== undefined) return;
+    this.#interval = setInterval(() => this.turn(), Math.min(this.#ms / TURNS, MAX_TIMER_MS));
+    // The connections keep the program alive, not their timers.
+    Deno.unrefTimer(this.#interval);
   }
 
   stop(timer: IdleTimer): void {
     if (!this.#slotAt(timer.dueAt).delete(timer) || --this.#size > 0) return;
     clearInterval(this.#interval);
+    this.#interval = undefined;
     this.#onEmpty();
   }
 

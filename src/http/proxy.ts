@@ -2,6 +2,7 @@
  * Which proxies an application trusts, and where its requests come from and went to before these
  * proxies: the one place that knows.
  */
+import { load } from "../async_context.ts";
 import { log } from "../log.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { nodeNet } from "../runtime.ts";
@@ -98,7 +99,7 @@ export class ProxyTrust {
   /** Loads what reads the headers of proxies, if any is trusted. It comes before all requests. */
   async open(): Promise<void> {
     if (!this.isSet || this.#readHops) return;
-    const { forwardedHops, xForwardedHops } = await import("./forwarded.ts");
+    const { forwardedHops, xForwardedHops } = await load(() => import("./forwarded.ts"));
     this.#readHops = this.#header === "forwarded" ? forwardedHops : xForwardedHops;
   }
 

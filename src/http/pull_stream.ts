@@ -1,4 +1,5 @@
 /** The engine of all streamed bodies: the client's reads pull chunks from a source. */
+import { keepContext } from "../async_context.ts";
 import { describeError, type Logger, PROCESS_LOGGER } from "../log.ts";
 import { tracing } from "../telemetry.ts";
 import { streamProgress } from "./after_response.ts";
@@ -292,6 +293,8 @@ export class IteratorSource implements PullSource {
   readonly #iterator: ValueIterator;
   readonly #encode: (value: unknown) => Chunk;
   readonly #kind: StreamKind;
+  /** The iterator runs in the context of its request. */
+  readonly #runInContext = keepContext();
   #opening: Chunk | undefined;
   #peeked: Promise<NextValue> | undefined;
   /** Whether the iterator is making a value. */
@@ -321,16 +324,16 @@ export class IteratorSource implements PullSource {
   pull(sink: PullSink): void {
     const opening = this.#opening;
     this.#opening = undefined;
-    if (!opening || sink.write(opening)) void this.#write(sink);
+    if (!opening || sink.write(opening)) void this.#runInContext(() => this.#write(sink));
   }
 
   /** Ends the iterator. One that is making a value is not waited for: the value may never come. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const isBusy = this.#isBusy;
-    const returned = this.#return();
-    if (!isBusy) await returned;
+    if (!this.#isBusy) await this.#runInContext(() => this.#return());
+    // V8 loses the context of a generator that is asked to return while it makes a value.
+    else if (!isGenerator(this.#iterator)) void this.#return();
   }
 
   async #write(sink: PullSink): Promise<void> {
@@ -342,7 +345,7 @@ export class IteratorSource implements PullSource {
         this.#isBusy = false;
         this.#peeked = undefined;
         this.#hasEnded = done;
-        if (this.#isClosed) return;
+        if (this.#isClosed) return isGenerator(this.#iterator) ? await this.#return() : undefined;
         if (done) return sink.end();
         chunk = this.#encode(value);
       } catch (error) {
@@ -373,4 +376,9 @@ export class IteratorSource implements PullSource {
       this.#logger.log("error", `The source of a ${this.#kind.name} failed to end`, { error: describeError(error) });
     }
   }
+}
+
+/** Whether an iterator is that of an `async function*`. It would return after its value, too. */
+function isGenerator(iterator: ValueIterator): boolean {
+  return Object.prototype.toString.call(iterator) === "[object AsyncGenerator]";
 }

@@ -2,6 +2,7 @@
  * Replies: of handlers' results, of errors, and those that handlers make by `text`, `html` and
  * `redirect`.
  */
+import { load } from "../async_context.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { redactUrl } from "../redaction.ts";
@@ -40,13 +41,17 @@ export function toReply(
   if (typeof result === "object" && result !== null) {
     if (result instanceof PlatformResponse) return acceptReply(contextOf(request), result);
     if (result instanceof EventStream) {
-      return import("./sse/reply.ts").then(({ eventReply }) => eventReply(result, request, status ?? 200, stopping));
+      return load(() => import("./sse/reply.ts")).then(({ eventReply }) =>
+        eventReply(result, request, status ?? 200, stopping)
+      );
     }
     if (Symbol.asyncIterator in result) {
       return streamReply(result as AsyncIterable<unknown>, status ?? 200, request, stopping);
     }
     if (result instanceof PlatformBlob) {
-      return import("./files/conditional.ts").then(({ blobReply }) => blobReply(result, status ?? 200, request));
+      return load(() => import("./files/conditional.ts")).then(({ blobReply }) =>
+        blobReply(result, status ?? 200, request)
+      );
     }
   }
   if (result === undefined) return new PlatformResponse(null, { status: status ?? 204 });
@@ -269,7 +274,7 @@ async function streamReply(
   request: HttpRequest,
   stopping: Stopping,
 ): Promise<Response> {
-  const { byteStreamReply, iterableReply } = await import("./stream_reply.ts");
+  const { byteStreamReply, iterableReply } = await load(() => import("./stream_reply.ts"));
   if (source instanceof ReadableStream) return byteStreamReply(source, status, request, stopping);
   return await iterableReply(source, status, request, stopping);
 }

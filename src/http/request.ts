@@ -556,6 +556,7 @@ export class RequestContext implements Logger {
   #body: BodyReader | undefined;
   #aborter: Aborter | undefined;
   #forwarded: Forwarded | null | undefined;
+  #peer: string | null | undefined;
   #kept: Map<object, unknown> | undefined;
   #hasGoodHost = false;
 
@@ -611,7 +612,7 @@ export class RequestContext implements Logger {
 
   /** The address of the other end of the connection, which may be a proxy. */
   get peer(): string | null {
-    return peerAddress(this.connection?.remoteAddr);
+    return this.#peer ??= peerAddress(this.connection?.remoteAddr);
   }
 
   /**
@@ -759,10 +760,18 @@ export class RequestContext implements Logger {
     this.afterResponse?.failLater(thrown);
   }
 
+  /** Keeps readable what Deno (2.9) drops when it upgrades the request. */
+  keepForUpgrade(): void {
+    // Unlike get(), an iteration makes Deno copy the headers.
+    this.raw.headers.keys().next();
+    void this.peer;
+  }
+
   #afterwards(): AfterResponse {
     if (this.afterResponse) return this.afterResponse;
-    // After the reply, Deno (2.9) only has the headers if they were asked for before.
+    // After the reply, Deno (2.9) only has the headers and the address if they were read before.
     void this.raw.headers;
+    void this.peer;
     return this.afterResponse = new AfterResponse(this);
   }
 }

@@ -1,4 +1,5 @@
 /** A middleware that gives replies a version, so that clients do not load them again. */
+import { load } from "../async_context.ts";
 import { contextOf } from "../http/request.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
@@ -42,7 +43,7 @@ export function etag(): Middleware<unknown> {
     const context = contextOf(request);
     if (response !== context.bufferedReply) return response;
     if (/\bno-store\b/i.test(response.headers.get("cache-control") ?? "")) return response;
-    const { taggedReply } = await import("../http/files/conditional.ts");
+    const { taggedReply } = await load(() => import("../http/files/conditional.ts"));
     return context.bufferedReply = context.ownReply = await taggedReply(response, request.headers);
   };
 }

@@ -1,4 +1,5 @@
 /** The callers that limits count, as short texts. */
+import { load } from "../async_context.ts";
 
 /** Longer texts are hashed, so that the size of what is kept is bounded. */
 const MAX_LENGTH = 128;
@@ -45,6 +46,6 @@ export function boundedCaller(caller: string | number): string | Promise<string>
 }
 
 async function hash(text: string): Promise<string> {
-  const { contentHash } = await import("../http/files/conditional.ts");
+  const { contentHash } = await load(() => import("../http/files/conditional.ts"));
   return `sha256:${await contentHash(text)}`;
 }

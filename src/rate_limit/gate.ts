@@ -1,4 +1,5 @@
 /** The limits of an application. What counts is loaded with the first request that is counted. */
+import { load } from "../async_context.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { quote } from "../options.ts";
 import type { WorkerPorts } from "../topics/worker_store.ts";
@@ -41,7 +42,7 @@ export class RateGates {
   }
 
   #open(): Promise<OpenGates> {
-    return this.#opening ??= import("./open_gate.ts").then(({ OpenGates }) => new OpenGates());
+    return this.#opening ??= load(() => import("./open_gate.ts")).then(({ OpenGates }) => new OpenGates());
   }
 }
 

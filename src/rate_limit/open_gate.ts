@@ -1,4 +1,5 @@
 /** The limits of an application at work: they count requests, and refuse those beyond. */
+import { load } from "../async_context.ts";
 import { HTTPError } from "../errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { quote } from "../options.ts";
@@ -39,7 +40,7 @@ export class OpenGates {
 
   /** Counts with the other workers of the process from now on: what is in memory is kept once. */
   async shareWith(ports: WorkerPorts): Promise<void> {
-    const { RemoteCounts, serveCounts } = await import("./worker_counts.ts");
+    const { RemoteCounts, serveCounts } = await load(() => import("./worker_counts.ts"));
     if ("guests" in ports) {
       for (const port of ports.guests) serveCounts(this.#memory, port);
       return;

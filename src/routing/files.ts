@@ -1,4 +1,5 @@
 /** Folders of files: what the paths that no route answers get. */
+import { load } from "../async_context.ts";
 import type { None, PreparedDependency } from "../binding/dependency.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { FolderRequest, ServedFolder } from "../http/files/folder.ts";
@@ -81,7 +82,7 @@ export class FilesRoute extends Route {
       const context = contextOf(request);
       const missed = context.kept.get(FilesRoute) as Missed;
       const rest = context.values[context.matched.names.length];
-      const { folderReply } = await import("../http/files/folder.ts");
+      const { folderReply } = await load(() => import("../http/files/folder.ts"));
       return await folderReply(folder, { request, rest, ...missed });
     });
     this.#folder = folder;
@@ -116,7 +117,7 @@ export class FilesRoute extends Route {
   /** Checks the folder when the application starts. */
   get starts(): readonly (() => Promise<void>)[] {
     return [async () => {
-      const { checkFolder } = await import("../http/files/folder.ts");
+      const { checkFolder } = await load(() => import("../http/files/folder.ts"));
       await checkFolder(this.#folder, this.name);
     }];
   }

@@ -1,4 +1,5 @@
 /** The answer of a route that runs once for each `Idempotency-Key`. */
+import { load } from "../async_context.ts";
 import { subjectText } from "../binding/caller.ts";
 import type { Values } from "../binding/resolver.ts";
 import { RouteError } from "../errors.ts";
@@ -33,8 +34,8 @@ export function idempotentAnswer(
   const isBodyDeclared = options.body !== undefined || options.form !== undefined;
   return async (request, args, input, values) => {
     const [{ runOnce }, { callerOf }] = await Promise.all([
-      import("../idempotency/runner.ts"),
-      import("../idempotency/caller.ts"),
+      load(() => import("../idempotency/runner.ts")),
+      load(() => import("../idempotency/caller.ts")),
     ]);
     const context = contextOf(request);
     return await runOnce(idempotency, {

@@ -1,4 +1,5 @@
 /** Middleware, and the boundary where errors become replies. */
+import { load } from "../async_context.ts";
 import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
 import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
 import { isThrownReply, placeErrorHeaders, placeHeaders, problemReply, toHTTPError } from "../http/reply.ts";
@@ -183,7 +184,7 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
     if (!isRefusal(shaped)) report(thrown, request);
     const reply = context.ownReply = placeErrorHeaders(context, shaped);
     if (context.tokenAdvice) {
-      const { adviseOnToken } = await import("../http/challenge.ts");
+      const { adviseOnToken } = await load(() => import("../http/challenge.ts"));
       adviseOnToken(reply, context.tokenAdvice);
     }
     return reply;

@@ -1,4 +1,5 @@
 /** WebSocket routes: the record of a route, and the endpoint that accepts a handshake. */
+import { keepContext, load } from "../async_context.ts";
 import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, toMilliseconds } from "../duration.ts";
 import { HTTPError } from "../errors.ts";
@@ -125,7 +126,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       if (resolve) values = await resolve(request, bound, values);
       supply?.(args, values);
       if (!isUpgrade) throw new HTTPError(426, "This path serves a WebSocket", { headers: { upgrade: "websocket" } });
-      accepted.set(context, { protocol, args, route });
+      accepted.set(context, { protocol, args, route, runInContext: keepContext() });
       // A placeholder. Once the platform's reply exists, the server must send it: with another
       // one it shuts down.
       return new Response(null, { status: 101 });
@@ -142,7 +143,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
     const handshake = accepted.get(context);
     if (!handshake || response.status !== 101) return finalize(context, response);
     try {
-      const { upgrade } = await import("./websocket_upgrade.ts");
+      const { upgrade } = await load(() => import("./websocket_upgrade.ts"));
       const upgraded = await upgrade(request, handshake, parts);
       parts.background.requests--;
       return upgraded;

@@ -2,6 +2,7 @@
  * Upgrades a request that nothing has refused, and runs the handler over the connection. Loaded
  * with the first WebSocket.
  */
+import type { RunInContext } from "../async_context.ts";
 import { MAX_TIMER_MS } from "../duration.ts";
 import { HTTPError } from "../errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
@@ -49,6 +50,8 @@ export interface AcceptedHandshake {
   /** The subprotocol; empty where there is none. */
   readonly protocol: string;
   readonly args: unknown;
+  /** Runs the handler in the context of the request, inside of its middleware. */
+  readonly runInContext: RunInContext;
   readonly route: { readonly name: string; readonly plan: WebSocketService };
 }
 
@@ -69,7 +72,7 @@ export interface UpgradeParts {
  */
 export async function upgrade(
   request: HttpRequest,
-  { protocol, args, route }: AcceptedHandshake,
+  { protocol, args, route, runInContext }: AcceptedHandshake,
   { background, openSockets, stopping }: UpgradeParts,
 ): Promise<Response> {
   const context = contextOf(request);
@@ -77,6 +80,7 @@ export async function upgrade(
   if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
   const leave = takePlace(request);
+  context.keepForUpgrade();
   const { socket, response, pollsToClose } = upgradeOrLeave(context.served, idleTimeout, leave);
   // Deno's own option accepts the client's list only where spaces stand between the names.
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
@@ -89,7 +93,8 @@ export async function upgrade(
   });
   context.hasReplied = true;
   const connection = new WebSocketConnection(request, protocol, transport, codec);
-  const served = serve(transport, () => handler(connection, args as never), route.name, context);
+  const handle = () => handler(connection, args as never);
+  const served = runInContext(() => serve(transport, handle, route.name, context));
   background.add(served.then(() => context.afterResponse?.run()));
   return response;
 }

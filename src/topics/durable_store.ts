@@ -1,4 +1,5 @@
 /** The store of durable topics. Its code is loaded when such a topic is used for the first time. */
+import { load } from "../async_context.ts";
 import type { RecordStore } from "../records/store.ts";
 import { jetStreamCapabilities, KV_CAPABILITIES } from "./capabilities.ts";
 import { defaultLocation, type StoreLocation } from "./location.ts";
@@ -54,7 +55,7 @@ class DurableStore implements TopicStore {
   async open(): Promise<void> {
     const location = this.#locate();
     if (!("path" in location)) return await (await this.#load()).open();
-    const { checkFile } = await import("./kv/open_file.ts");
+    const { checkFile } = await load(() => import("./kv/open_file.ts"));
     await checkFile(location);
   }
 
@@ -124,10 +125,10 @@ class DurableStore implements TopicStore {
   async #open(): Promise<LoadedStore> {
     const location = this.#locate();
     if ("servers" in location) {
-      const { openJetStream } = await import("./jetstream/open_store.ts");
+      const { openJetStream } = await load(() => import("./jetstream/open_store.ts"));
       return this.#loaded = openJetStream(location);
     }
-    const { openStore } = await import("./kv/open_store.ts");
+    const { openStore } = await load(() => import("./kv/open_store.ts"));
     return this.#loaded = openStore(location);
   }
 

@@ -1,6 +1,6 @@
 /** Follows the log of a topic once for all who read it in this process. */
 import { nodeTimers } from "../runtime.ts";
-import { detached } from "../telemetry.ts";
+import { detached } from "../log.ts";
 import { isMisfit, isSameIncarnation, type TopicMessage, uniformRun } from "./message.ts";
 import type { LogSlice, TopicLog } from "./topic_log.ts";
 
@@ -185,7 +185,7 @@ export class LogFollower<Data> {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
     // It reads for all, whoever is the first to wait.
-    detached(() => void this.#readToEnd());
+    void detached(() => this.#readToEnd());
   }
 
   async #readToEnd(): Promise<void> {

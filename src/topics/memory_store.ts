@@ -1,4 +1,5 @@
 /** Topics in the memory of the process. */
+import { load, outsideRequests } from "../async_context.ts";
 import { OrderedMap } from "../ordered_map.ts";
 import type { MemoryRecords } from "../records/memory_records.ts";
 import type { RecordStore } from "../records/store.ts";
@@ -65,6 +66,7 @@ export class MemoryStore implements TopicStore {
   readonly #logs = new OrderedMap<string, MemoryLog>();
   readonly #watchers = new Map<string, Set<() => void>>();
   #bytes = 0;
+  #isSweeping = false;
   #sweepTimer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
   /** Loaded on first use: most applications keep no records. */
@@ -83,7 +85,7 @@ export class MemoryStore implements TopicStore {
   async append(ref: LogRef, messages: readonly NewMessage[], options: AppendOptions = {}): Promise<AppendResult> {
     const result = this.#use(ref, (log) => {
       this.#logs.set(ref.name, log);
-      if (log.hasAge) this.#sweepTimer ??= this.#scheduleSweep();
+      if (log.hasAge) this.#beginSweeping();
       return log.append(messages, options);
     });
     for (const onChange of this.#watchers.get(ref.name) ?? []) onChange();
@@ -121,7 +123,7 @@ export class MemoryStore implements TopicStore {
   }
 
   async #loadRecords(): Promise<MemoryRecords> {
-    const { MemoryRecords } = await import("../records/memory_records.ts");
+    const { MemoryRecords } = await load(() => import("../records/memory_records.ts"));
     return new MemoryRecords({ now: this.#now });
   }
 
@@ -150,11 +152,17 @@ export class MemoryStore implements TopicStore {
     this.#bytes += used.size;
   }
 
-  #scheduleSweep(): ReturnType<typeof setTimeout> {
-    const timer = setTimeout(() => this.#sweep(), SWEEP_INTERVAL);
+  #beginSweeping(): void {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    void outsideRequests(() => this.#scheduleSweep());
+  }
+
+  #scheduleSweep(): void {
+    if (this.#isClosed) return;
+    this.#sweepTimer = setTimeout(() => this.#sweep(), SWEEP_INTERVAL);
     // The timer must not keep a program alive.
-    Deno.unrefTimer(timer);
-    return timer;
+    Deno.unrefTimer(this.#sweepTimer);
   }
 
   /** Frees the memory of topics that nobody uses. A read removes what is too old by itself. */
@@ -167,7 +175,8 @@ export class MemoryStore implements TopicStore {
       this.#bytes += log.size;
       hasMessages ||= !log.isEmpty;
     }
-    this.#sweepTimer = hasMessages ? this.#scheduleSweep() : undefined;
+    this.#isSweeping = hasMessages;
+    if (hasMessages) this.#scheduleSweep();
   }
 }
 

@@ -1,5 +1,5 @@
 /** A connection to a store, which abandons requests that hang, and repeats those that fail. */
-import { log } from "../log.ts";
+import { detached, log } from "../log.ts";
 import { cannotOpen, innermostReason, reasonOf } from "./cannot_open.ts";
 import { CannotOpenError, UnsuitableStoreError } from "./topic_errors.ts";
 
@@ -229,7 +229,8 @@ export class StoreConnection<Engine extends StoreEngine> {
   #opened(): Promise<Engine> {
     if (this.#engine) return this.#engine;
     this.#opening = new AbortController();
-    const opening = this.#engine = this.#open(this.#opening.signal);
+    const { signal } = this.#opening;
+    const opening = this.#engine = detached(() => this.#open(signal));
     opening.then((engine) => this.#latest = engine, () => {
       if (this.#engine === opening) this.#engine = undefined;
     });

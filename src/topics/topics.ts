@@ -1,4 +1,5 @@
 /** The topics of an application, by name. */
+import { load } from "../async_context.ts";
 import { RouteError } from "../errors.ts";
 import { log } from "../log.ts";
 import { nearest, quote } from "../options.ts";
@@ -171,7 +172,7 @@ export class Topics {
     after: string | undefined,
     reportConsumers: (store: TopicStore, log: LogRef) => Promise<readonly ConsumerReport[]>,
   ): Promise<TopicReport[]> {
-    const { reportLogs, reportTopics } = await import("./topic_report.ts");
+    const { reportLogs, reportTopics } = await load(() => import("./topic_report.ts"));
     const declared = this.#declaredLogs();
     const durable = await reportTopics(this.storeOf(true), after, reportConsumers, declared);
     const consumed = this.#consumers.filter(({ isDurable }) => !isDurable).map(({ log }) => log);
@@ -182,7 +183,7 @@ export class Topics {
 
   /** Reports on the durable topics that are declared here, without a store. */
   async reportDeclared(): Promise<TopicReport[]> {
-    const { reportDeclared } = await import("./topic_report.ts");
+    const { reportDeclared } = await load(() => import("./topic_report.ts"));
     return reportDeclared(this.#declaredLogs(), this.#consumers);
   }
 

@@ -38,7 +38,7 @@ Deno.test("an import of a higher layer is reported in each of its forms", () => 
     `export * from "../app.ts";`,
     `export * as app from "../app.ts";`,
     `export type * from "../app.ts";`,
-    `const app = await import("../app.ts");`,
+    `const app = await load(() => import("../app.ts"));`,
     `let app: import("../app.ts").App;`,
     `type Module = typeof import("../app.ts");`,
     `import app = require("../app.ts");`,
@@ -147,7 +147,7 @@ Deno.test("imports without a layer are reported: a module, a target, a computed 
     ],
     [
       "src/app.ts",
-      `await import(name);`,
+      `await load(() => import(name));`,
       "A computed import cannot be given a layer",
     ],
     [
@@ -289,5 +289,20 @@ Deno.test("only the log and the command line write to the console", () => {
     ["src/cli/run.ts", `console.log("hello");`],
     ["cli.ts", `console.log("hello");`],
     ["examples/bookshop/main.ts", `console.log("hello");`],
+  ]);
+});
+
+Deno.test("an import() outside of load() is reported, except in the command line and in tests", () => {
+  const message = "Deno keeps the async context of an import(), and later requests would see it";
+  reports("late-import", [
+    ["src/http/reply.ts", `await import("./json.ts");`, message],
+    ["src/http/reply.ts", `load(async () => await import("./json.ts"));`, message],
+    ["src/http/reply.ts", `late(() => import("./json.ts"));`, message],
+  ]);
+  accepts([
+    ["src/http/reply.ts", `await load(() => import("./json.ts"));`],
+    ["src/http/reply.ts", `type Json = typeof import("./json.ts");`],
+    ["src/cli/main.ts", `await import("./run.ts");`],
+    ["tests/spec/04_results_test.ts", `await import("./json.ts");`],
   ]);
 });

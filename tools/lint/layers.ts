@@ -14,11 +14,10 @@ const ROOT = join(import.meta.dirname!, "..", "..");
  */
 const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
-<<<<<<< HEAD
+    ["src/async_context.ts"],
     ["src/options.ts", "src/redaction.ts", "src/runtime.ts", "src/log_text.ts", "src/ordered_map.ts"],
-=======
-    ["src/options.ts", "src/redaction.ts", "src/runtime.ts", "src/async_context.ts", "src/log_text.ts"],
->>>>>>> a4dce11 (feat(binding)!: an error comes to the yield of a dependency, and until: "handler" ends it before the reply)
+    ["src/async_context.ts"],
+    ["src/options.ts", "src/redaction.ts", "src/runtime.ts", "src/log_text.ts"],
     ["src/telemetry.ts", "src/error_text.ts"],
     ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/json_data.ts"],
     ["src/user_log.ts", "src/records/"],

@@ -2,6 +2,7 @@
 
 import { noConsole } from "./console.ts";
 import { errorMessage } from "./error_message.ts";
+import { lateImport } from "./late_import.ts";
 import { importDirection, packagePlace } from "./layers.ts";
 
 const plugin: Deno.lint.Plugin = {
@@ -9,6 +10,7 @@ const plugin: Deno.lint.Plugin = {
   rules: {
     "error-message": errorMessage,
     "import-direction": importDirection,
+    "late-import": lateImport,
     "no-console": noConsole,
     "package-place": packagePlace,
   },

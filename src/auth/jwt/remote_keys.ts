@@ -1,8 +1,8 @@
 /** The public keys of an issuer, fetched from its JSON Web Key Set (RFC 7517). */
+import { load } from "../../async_context.ts";
 import { HTTPError } from "../../errors.ts";
 import { isLoopbackName } from "../../http/host.ts";
-import { describeError, log } from "../../log.ts";
-import { detached } from "../../telemetry.ts";
+import { describeError, detached, log } from "../../log.ts";
 import { InvalidToken, type JwtCryptoKey, type JwtHeader } from "./token.ts";
 
 /** Keys are fetched again when they are older. */
@@ -124,7 +124,7 @@ export class RemoteKeys {
   async #fetchKeys(signal: AbortSignal): Promise<FindKey> {
     const address = this.#address ?? await this.#discover(signal);
     const keys = await fetchJson(address, signal);
-    const { createLocalJWKSet } = await import("jose/jwks/local");
+    const { createLocalJWKSet } = await load(() => import("jose/jwks/local"));
     const find = createLocalJWKSet(keys as Parameters<typeof createLocalJWKSet>[0]);
     return (header) => find({ ...header });
   }

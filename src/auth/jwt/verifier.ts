@@ -1,5 +1,6 @@
 /** The verification of JSON Web Tokens, by npm's `jose`. */
 import type { FlattenedJWSInput, JWTHeaderParameters, JWTVerifyGetKey } from "jose";
+import { load } from "../../async_context.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { addSignIn, TimedSignIn } from "../../http/sign_in.ts";
 import { log } from "../../log.ts";
@@ -73,7 +74,7 @@ export class JwtVerifier<Claims> {
   }
 
   async #verifySignature(token: string): Promise<Readonly<Record<string, unknown>>> {
-    const { jwtVerify } = await import("jose/jwt/verify");
+    const { jwtVerify } = await load(() => import("jose/jwt/verify"));
     let failure: { readonly thrown: unknown } | undefined;
     const findKey = async (header: JWTHeaderParameters, { payload }: FlattenedJWSInput): Promise<JwtKey> => {
       try {

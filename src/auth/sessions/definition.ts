@@ -1,4 +1,5 @@
 /** One declaration of a session, and the session of each request. */
+import { load } from "../../async_context.ts";
 import { subjectText } from "../../binding/caller.ts";
 import type { StartConditions } from "../../binding/dependency.ts";
 import { CannotStartError } from "../../errors.ts";
@@ -199,7 +200,7 @@ export class SessionDefinition<Data, Input> {
     }
     const stored = store && new StoredSessions(store, purpose, maxAge);
     if (stored) return () => stored;
-    const { SealedSessions } = await import("./sealed.ts");
+    const { SealedSessions } = await load(() => import("./sealed.ts"));
     const sealed = await SealedSessions.make(secrets, purpose, maxAge);
     return () => sealed;
   }

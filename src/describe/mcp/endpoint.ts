@@ -1,4 +1,5 @@
 /** The agent endpoint, `POST /mcp`: agents find and call the routes that are exposed as tools. */
+import { load } from "../../async_context.ts";
 import { HTTPError } from "../../errors.ts";
 import { refuseContentEncoding } from "../../http/body_errors.ts";
 import { isJson } from "../../http/json.ts";
@@ -37,6 +38,6 @@ export function mcpEndpoint(parts: McpApplication): (request: HttpRequest) => Pr
 
 /** Loaded on first use: most applications serve no agent. */
 async function loadServer(parts: McpApplication): Promise<McpServer> {
-  const { McpServer } = await import("./server.ts");
+  const { McpServer } = await load(() => import("./server.ts"));
   return await McpServer.load(parts);
 }

@@ -1,4 +1,5 @@
 /** Files on disk as results of handlers. */
+import { load } from "../../async_context.ts";
 import { checkOptions, type OptionNames } from "../../options.ts";
 import type { FileOptions } from "./served_file.ts";
 
@@ -49,6 +50,6 @@ const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filenam
  */
 export async function file(path: string | URL, options: FileOptions = {}): Promise<File> {
   checkOptions(options, FILE_OPTIONS, "send the file");
-  const { openFile } = await import("./served_file.ts");
+  const { openFile } = await load(() => import("./served_file.ts"));
   return await openFile(path, options);
 }

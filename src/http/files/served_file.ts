@@ -1,4 +1,5 @@
 /** Files on disk: found by their paths, and read while they are sent. */
+import { load } from "../../async_context.ts";
 import { HTTPError } from "../../errors.ts";
 import { log } from "../../log.ts";
 import { nodePath, nodeUrl } from "../../runtime.ts";
@@ -132,7 +133,7 @@ export function toPath(path: string | URL): string {
 
 /** The media type of a file by its extension. */
 export async function typeOf(path: string): Promise<string> {
-  const { default: types } = await import("mime");
+  const { default: types } = await load(() => import("mime"));
   const type = types.getType(nodePath().extname(path)) ?? "application/octet-stream";
   return type.startsWith("text/") ? `${type}; charset=utf-8` : type;
 }

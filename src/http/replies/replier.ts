@@ -1,4 +1,5 @@
 /** Makes the replies that routes declare. */
+import { load } from "../../async_context.ts";
 import type { Schema } from "../../schema/schema.ts";
 import { mapValues } from "../mapped_values.ts";
 import { text, toReply } from "../reply.ts";
@@ -68,7 +69,7 @@ function modelReplier(model: Schema, status: number, route: string): Replier {
 function eventReplier(item: Schema | undefined, status: number, route: string): Replier {
   const reducer = item && new DataReducer(item, reducerTo(item, route, ITEM));
   return async (result, request, stopping) => {
-    const { eventReply } = await import("../sse/reply.ts");
+    const { eventReply } = await load(() => import("../sse/reply.ts"));
     const stream = result instanceof EventStream ? result : SSE(iterableOf(result, "SSE(…)", route));
     return eventReply(stream, request, status, stopping, reducer);
   };
@@ -77,7 +78,7 @@ function eventReplier(item: Schema | undefined, status: number, route: string): 
 function lineReplier(line: Schema, status: number, route: string): Replier {
   const reduce = reducerTo(line, route, ITEM);
   return async (result, request, stopping) => {
-    const { iterableReply } = await import("../stream_reply.ts");
+    const { iterableReply } = await load(() => import("../stream_reply.ts"));
     const lines = mapValues(iterableOf(result, "an async iterable", route), reduce);
     return await iterableReply(lines, status, request, stopping, true);
   };
@@ -87,10 +88,12 @@ function byteReplier(type: string, status: number, route: string): Replier {
   const headers = { "content-type": type, "x-content-type-options": "nosniff" };
   return (result, request, stopping) => {
     if (result instanceof Blob) {
-      return import("../files/conditional.ts").then(({ blobReply }) => blobReply(result, status, request, type));
+      return load(() => import("../files/conditional.ts")).then(({ blobReply }) =>
+        blobReply(result, status, request, type)
+      );
     }
     if (result instanceof ReadableStream) {
-      return import("../stream_reply.ts").then(({ byteStreamReply }) =>
+      return load(() => import("../stream_reply.ts")).then(({ byteStreamReply }) =>
         byteStreamReply(result, status, request, stopping, type)
       );
     }

@@ -3,6 +3,7 @@ import { HTTPError } from "../../errors.ts";
 import { idBefore, type TopicEntry, type TopicGap, type TopicMessage } from "../../topics/message.ts";
 import type { Broadcaster } from "../../topics/log_follower.ts";
 import { checkId, readerOf, type Subscription } from "../../topics/subscription.ts";
+import { keepContext, type RunInContext } from "../../async_context.ts";
 import { nodeTimers } from "../../runtime.ts";
 import type { BatchReceiver, SubscriptionReader } from "../../topics/subscription_reader.ts";
 import type { Chunk, PullSink, PullSource } from "../pull_stream.ts";
@@ -166,6 +167,8 @@ class MergedTopic {
 export class ReaderSource implements PullSource {
   readonly #topics: readonly MergedTopic[];
   readonly #options: TopicEventOptions;
+  /** `filter` and `map` run in the context of their request. */
+  readonly #runInContext: RunInContext | undefined;
   #sink: PullSink | undefined;
   #hasBegun = false;
   #isPulled = false;
@@ -177,6 +180,7 @@ export class ReaderSource implements PullSource {
     const isOnly = subscriptions.length === 1;
     this.#topics = subscriptions.map((subscription) => new MergedTopic(subscription, options, isOnly));
     this.#options = options;
+    this.#runInContext = options.filter || options.map ? keepContext() : undefined;
   }
 
   pull(sink: PullSink): void {
@@ -263,10 +267,10 @@ export class ReaderSource implements PullSource {
     const index = this.#topics.indexOf(topic);
     const prefix = [...toIdParts(this.#topics.slice(0, index)), label].join(",");
     const suffix = ["", ...toIdParts(this.#topics.slice(index + 1))].join(",");
-    const { encode, filter, map } = this.#options;
+    const { encode } = this.#options;
     const format: BatchFormat = { encode, prefix, suffix, reducer, topic: topic.name };
     const messages = batch as readonly TopicMessage[];
-    if (filter || map) return this.#toReaderChunk(topic, messages, format);
+    if (this.#runInContext) return this.#runInContext(() => this.#toReaderChunk(topic, messages, format));
     const chunk = batchChunk(messages, format);
     // A heartbeat must not have the id of an event before the event was sent.
     if (chunk instanceof Promise) return chunk.finally(() => topic.cursor = last.id);

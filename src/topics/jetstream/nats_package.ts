@@ -1,4 +1,5 @@
 /** The package `@nats-io/nats-core`, as far as it is used. It is loaded on first use. */
+import { load } from "../../async_context.ts";
 /**
  * The specifier. For a literal in `import()`, Deno would download the package with every
  * application.
@@ -98,13 +99,13 @@ let loaded: Promise<NatsPackage> | undefined;
  * @throws {NatsMissingError} If it cannot be loaded.
  */
 export function loadNats(): Promise<NatsPackage> {
-  return loaded ??= load();
+  return loaded ??= loadPackage();
 }
 
-async function load(): Promise<NatsPackage> {
+async function loadPackage(): Promise<NatsPackage> {
   try {
     // deno-lint-ignore webfw/import-direction -- see PACKAGE
-    return await import(MODULE);
+    return await load(() => import(MODULE));
   } catch (cause) {
     loaded = undefined;
     throw new NatsMissingError("The NATS client cannot be loaded", { cause });

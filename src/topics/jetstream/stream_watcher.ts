@@ -1,5 +1,5 @@
 /** Tells of new messages: by what the servers send, and by looking where that may be lost. */
-import { detached } from "../../telemetry.ts";
+import { detached } from "../../log.ts";
 import type { LogRef } from "../store.ts";
 import { pause, type StoreConnection } from "../store_connection.ts";
 import type { LogStreams } from "./log_streams.ts";

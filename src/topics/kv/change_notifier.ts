@@ -3,7 +3,7 @@
  * database, which all processes watch. Many logs share an entry; the heads of the watched logs then
  * tell which of them have grown.
  */
-import { detached } from "../../telemetry.ts";
+import { detached } from "../../log.ts";
 import type { AppendResult } from "../store.ts";
 import { pause } from "../store_connection.ts";
 import type { Connection } from "./connection.ts";

@@ -7,6 +7,7 @@
  * know no versionstamped keys, read another entry for each key that is absent, and count expiry by
  * this machine's clock.
  */
+import { load } from "../../async_context.ts";
 import { type KvEngine, type KvEntry, type KvKey, type KvWrite, toForeignEntryError, watchEntries } from "./engine.ts";
 import {
   encodeRead,
@@ -133,7 +134,7 @@ function withFastEncoder(kv: NpmNetworkKv): NpmKv {
 async function loadPackage(): Promise<NpmPackage> {
   try {
     // deno-lint-ignore webfw/import-direction -- see PACKAGE
-    return await import(PACKAGE);
+    return await load(() => import(PACKAGE));
   } catch (cause) {
     throw new ClientMissingError("Cannot load npm's client of Deno KV", { cause });
   }

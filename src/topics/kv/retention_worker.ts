@@ -1,5 +1,5 @@
 /** Removes what logs do not keep. One process does it for all: the one that holds the lease. */
-import { detached } from "../../telemetry.ts";
+import { detached } from "../../log.ts";
 import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { KEYS_PER_READ, type KvCheck, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
@@ -35,6 +35,7 @@ export class RetentionWorker {
   readonly #closing = new AbortController();
   /** By the names of the logs. */
   readonly #indexes = new Map<string, RetentionIndex>();
+  #isRunning = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #round: Promise<void> = Promise.resolve();
   /** The lease as it was seen last, and how often in a row; 0 if it is held here. */
@@ -59,20 +60,19 @@ export class RetentionWorker {
 
   /** Begins to trim all logs of the database regularly. */
   start(): void {
-    if (this.#timer !== undefined || this.#closing.signal.aborted) return;
-    this.#timer = detached(() => this.#schedule());
-    // Trimming must not keep a program alive.
-    Deno.unrefTimer(this.#timer);
+    if (this.#isRunning || this.#closing.signal.aborted) return;
+    this.#isRunning = true;
+    void detached(() => this.#schedule());
   }
 
-  #schedule(): ReturnType<typeof setTimeout> {
-    return setTimeout(() => {
+  #schedule(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#timer = setTimeout(() => {
       // The connection has logged an error, and the next round tries again.
-      this.#round = this.#trimAll().catch(() => {}).finally(() => {
-        this.#timer = undefined;
-        this.start();
-      });
+      this.#round = this.#trimAll().catch(() => {}).finally(() => this.#schedule());
     }, this.#interval);
+    // Trimming must not keep a program alive.
+    Deno.unrefTimer(this.#timer);
   }
 
   /** Ends it. */
