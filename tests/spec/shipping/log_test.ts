@@ -106,7 +106,7 @@ Deno.test("new App({ log }) takes all entries of the application, and stderr get
   });
   app.get("/", async (request) => {
     request.log.info("own", { a: 1 });
-    request.after(() => Promise.reject(new Error("after")));
+    request.after(() => Promise.reject(new Error("after")), { always: true });
     throw new Error("handler");
   });
   app.get("/stream", async function* () {
