@@ -2,7 +2,7 @@
 // scope, in included and nested routers too, and through `/mcp` as well: calls in a batch, a list of
 // permitted tools, `initialize`; `docs: { rateLimit }` does the same for the page and the document"
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { App, dependency, HTTPError, Router } from "@webfw/core";
 import { basic, bearer } from "@webfw/core/auth";
 import { askFrom } from "../support/from_address.ts";
@@ -135,7 +135,7 @@ Deno.test("initialize counts guesses where every tool needs a token, and is 429 
     for (let guess = 0; guess < 5; guess++) statuses.push((await send(app, initialize, `guess-${guess}`)).status);
     const refused = await send(app, initialize, "right");
     assertEquals([...statuses, counter.ran, refused.status], [401, 401, 401, 429, 429, 3, 429], places);
-    assertEquals(refused.headers.get("retry-after"), "3600");
+    assertMatch(refused.headers.get("retry-after")!, /^3[56]\d\d$/);
   }
 });
 
@@ -187,7 +187,7 @@ Deno.test("Each call of a batch is counted once, and one that a limit refuses do
   const results = JSON.parse(body) as { result: { isError?: boolean; content: { text: string }[] } }[];
   assertEquals([ran, counter.ran], [3, 6]);
   assertEquals(results.map(({ result }) => result.isError ?? false), [false, false, false, true, true]);
-  assert(results[4]!.result.content[0]!.text.includes("3600 s"));
+  assertMatch(results[4]!.result.content[0]!.text, /try again in 3[56]\d\d s/);
 });
 
 Deno.test("docs: { rateLimit } counts before docs.deps, for the page and the document together", async () => {
@@ -211,7 +211,8 @@ Deno.test("docs: { rateLimit } counts before docs.deps, for the page and the doc
 Deno.test("docs: { rateLimit } holds without guards, too, and its replies say what is left", async () => {
   const app = new App({ docs: { rateLimit: [{ limit: 2, per: "1m" }, { limit: 5, per: "1h" }] } });
   const first = await askFrom(app, HOST, "/openapi.json");
-  assertEquals([first.status, first.headers.get("ratelimit")], [200, '"1";r=1;t=60, "2";r=4;t=3600']);
+  assertEquals(first.status, 200);
+  assertMatch(first.headers.get("ratelimit")!, /^"1";r=1;t=\d+, "2";r=4;t=\d+$/);
   assertEquals((await askFrom(app, HOST, "/docs")).status, 200);
   assertEquals((await askFrom(app, HOST, "/docs")).status, 429);
 });

@@ -2,7 +2,7 @@
 // `new App({ rateLimitStore: "records" })` for all limits"; "A store that fails lets requests through
 // and is logged."
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { App, Router } from "@webfw/core";
 import { bearer } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
@@ -23,10 +23,12 @@ function limited(topics?: string, limit = 2): App {
 Deno.test("In memory, requests are counted as without a store, each declaration by itself", async () => {
   const app = limited();
   const first = await askFrom(app, HOST);
-  assertEquals([first.status, first.headers.get("ratelimit")], [200, '"1";r=1;t=90']);
-  assertEquals((await askFrom(app, HOST)).headers.get("ratelimit"), '"1";r=0;t=90');
+  assertEquals(first.status, 200);
+  assertMatch(first.headers.get("ratelimit")!, /^"1";r=1;t=\d\d$/);
+  assertMatch((await askFrom(app, HOST)).headers.get("ratelimit")!, /^"1";r=0;t=\d\d$/);
   const refused = await askFrom(app, HOST);
-  assertEquals([refused.status, refused.headers.get("retry-after")], [429, "90"]);
+  assertEquals(refused.status, 429);
+  assertMatch(refused.headers.get("retry-after")!, /^\d\d$/);
   assertEquals(await statusesFrom(app, HOST, ["/other"]), [200]);
   assertEquals(await statusesFrom(app, "203.0.113.8", ["/"]), [200]);
   await app.stop();
