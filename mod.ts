@@ -68,7 +68,8 @@ export type { IdempotencyOptions } from "./src/idempotency/options.ts";
 
 // Requests, replies, streams
 export type { ConnectionInfo } from "./src/http/connection.ts";
-export { type AppHandle, HttpRequest } from "./src/http/request.ts";
+export type { AppHandle } from "./src/http/app_handle.ts";
+export { HttpRequest } from "./src/http/request.ts";
 export type { Cookie } from "./src/http/cookies.ts";
 export { file } from "./src/http/files/file.ts";
 export type { FileOptions } from "./src/http/files/served_file.ts";

@@ -14,7 +14,7 @@ import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import { Documents } from "./documents.ts";
 import { HTTPError, RouteError } from "./errors.ts";
 import type { ConnectionInfo } from "./http/connection.ts";
-import type { AppHandle } from "./http/request.ts";
+import type { AppHandle } from "./http/app_handle.ts";
 import type { ResolvedLimits } from "./http/limits.ts";
 import { problemReply } from "./http/reply.ts";
 import type { RouteInfo } from "./http/route_info.ts";

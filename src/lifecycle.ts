@@ -2,7 +2,7 @@
 import { load } from "./async_context.ts";
 import { type Startable, startDependencies } from "./binding/dependency.ts";
 import { RouteError } from "./errors.ts";
-import type { AppHandle } from "./http/request.ts";
+import type { AppHandle } from "./http/app_handle.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { describeError, detached, log, logFor } from "./log.ts";
 import type { AdmissionParts } from "./routing/admission.ts";

@@ -5,7 +5,7 @@ import type { Redelivery } from "./consumers/operate.ts";
 import { Crons } from "./cron/crons.ts";
 import type { DeclareCron } from "./cron/options.ts";
 import type { TopicsReport } from "./cron/report.ts";
-import type { AppHandle } from "./http/request.ts";
+import type { AppHandle } from "./http/app_handle.ts";
 import { log } from "./log.ts";
 import type { LogRef, TopicStore } from "./topics/store.ts";
 import { StoreMissingError } from "./topics/topic_errors.ts";

@@ -2,7 +2,7 @@
  * Runs one cron on this node. All nodes decide together, by one record, which of them runs a time.
  */
 import { errorText } from "../error_text.ts";
-import type { AppHandle } from "../http/request.ts";
+import type { AppHandle } from "../http/app_handle.ts";
 import { describeError, log } from "../log.ts";
 import type { RecordEntry, Records } from "../records/records.ts";
 import { type Tracing, tracing } from "../telemetry.ts";

@@ -1,7 +1,7 @@
 /** The crons of an application. What runs them is loaded when it starts, if there are any. */
 import { load } from "../async_context.ts";
 import { RouteError } from "../errors.ts";
-import type { AppHandle } from "../http/request.ts";
+import type { AppHandle } from "../http/app_handle.ts";
 import { type Records, recordsOf } from "../records/records.ts";
 import { quote } from "../options.ts";
 import { readVariable } from "../runtime.ts";

@@ -1,7 +1,7 @@
 /** Calls the handler of a cron. */
 import { loggerOf } from "../log.ts";
 import { makeLog } from "../user_log.ts";
-import type { AppHandle } from "../http/request.ts";
+import type { AppHandle } from "../http/app_handle.ts";
 import type { CronHandler, DeclaredCron } from "./options.ts";
 
 /** What a handler gets. */

@@ -1,7 +1,7 @@
 /** How a cron is declared: its options, its handler, and their checks. */
 import { type Duration, toMilliseconds } from "../duration.ts";
 import type { Log } from "../user_log.ts";
-import type { AppHandle } from "../http/request.ts";
+import type { AppHandle } from "../http/app_handle.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { faultOf } from "./fields.ts";
 

@@ -2,7 +2,7 @@
  * Which replies belong to one request, so that the framework may change their headers. A `Response`
  * of the program is another matter: it may be kept, and returned again for the next request.
  */
-import type { RequestContext } from "./request.ts";
+import type { RequestContext } from "./context.ts";
 
 // Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
 const { Response: PlatformResponse } = globalThis;

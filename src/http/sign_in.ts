@@ -3,17 +3,8 @@
  * WebSockets end with it.
  */
 import { MAX_TIMER_MS } from "../duration.ts";
+import type { SignIn } from "./context.ts";
 import { contextOf, type HttpRequest } from "./request.ts";
-
-/** A sign-in, which ends at a time or by the server. */
-export interface SignIn {
-  /**
-   * Calls back once when the sign-in ends, and not before this has returned.
-   *
-   * @returns Ends the watch.
-   */
-  watch(onEnd: () => void): () => void;
-}
 
 /** A sign-in that ends at a time, in milliseconds since 1970. */
 export class TimedSignIn implements SignIn {

@@ -1,7 +1,8 @@
 /** Runs a request once for its key, and answers repetitions with the same reply. */
 import { HTTPError } from "../errors.ts";
 import { idempotencyKeyOf } from "../http/idempotency_key.ts";
-import { type AppHandle, contextOf, type HttpRequest } from "../http/request.ts";
+import type { AppHandle } from "../http/app_handle.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import { describeError, type Logger } from "../log.ts";
 import { type Records, recordsOf } from "../records/records.ts";
 import { fingerprintOf, hashOf } from "./fingerprint.ts";

@@ -2,14 +2,9 @@
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { isForOneCaller } from "../binding/guard_reads.ts";
 import { isHTTPError, type Issue, ValidationError } from "../errors.ts";
-import {
-  type AgentCall,
-  type AppHandle,
-  contextOf,
-  HttpRequest,
-  type MatchedRoute,
-  RequestContext,
-} from "../http/request.ts";
+import type { AppHandle } from "../http/app_handle.ts";
+import { type AgentCall, type MatchedRoute, RequestContext } from "../http/context.ts";
+import { contextOf, HttpRequest } from "../http/request.ts";
 import { BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
 import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
 import { HostCheck } from "../http/host.ts";

@@ -1,7 +1,8 @@
 /** Middleware, and the boundary where errors become replies. */
 import { load } from "../async_context.ts";
 import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
-import { contextOf, type HttpRequest, type RequestContext } from "../http/request.ts";
+import type { RequestContext } from "../http/context.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import { isThrownReply, placeErrorHeaders, placeHeaders, problemReply, toHTTPError } from "../http/reply.ts";
 import { acceptReply, ownReply } from "../http/own_reply.ts";
 import { HTTPError, isHTTPError } from "../errors.ts";

@@ -16,8 +16,6 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
   [
     ["src/async_context.ts"],
     ["src/options.ts", "src/redaction.ts", "src/runtime.ts", "src/log_text.ts", "src/ordered_map.ts"],
-    ["src/async_context.ts"],
-    ["src/options.ts", "src/redaction.ts", "src/runtime.ts", "src/log_text.ts"],
     ["src/telemetry.ts", "src/error_text.ts"],
     ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/json_data.ts"],
     ["src/user_log.ts", "src/records/"],

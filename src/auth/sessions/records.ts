@@ -1,5 +1,5 @@
 /** Sessions in the records of the application that serves the request. */
-import type { AppHandle } from "../../http/request.ts";
+import type { AppHandle } from "../../http/app_handle.ts";
 import { hintsOf, type RecordEntry, type Records, recordsOf } from "../../records/records.ts";
 import type { SessionStore, SessionWrite } from "./store.ts";
 

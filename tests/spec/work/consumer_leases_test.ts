@@ -10,7 +10,7 @@ import { MemoryStore } from "../../../src/topics/memory_store.ts";
 import type { ConsumerReport } from "../../../src/topics/topic_report.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Work } from "../../../src/work.ts";
-import type { AppHandle } from "../../../src/http/request.ts";
+import type { AppHandle } from "../../../src/http/app_handle.ts";
 import { LOG, NAME, never, OPTIONS, rest, type Setting, Switch, test } from "../support/consumer_setting.ts";
 
 test("`a lease ends lease and a look (at most a quarter of it) after its node is gone`", async (setting) => {

@@ -1,0 +1,313 @@
+/** One request, as the framework sees it: its connection, its body, and the state of its reply. */
+import { log, type Logger } from "../log.ts";
+import { quote } from "../options.ts";
+import { Aborter } from "./aborter.ts";
+import { AfterResponse, type Failure, type Opened, type Task } from "./after_response.ts";
+import type { AppHandle } from "./app_handle.ts";
+import { BodyReader } from "./body.ts";
+import type { TokenAdvice } from "./challenge.ts";
+import { type ConnectionInfo, type Forwarded, mountedOf } from "./connection.ts";
+import { checkHostHeader, hostOf } from "./host.ts";
+import type { ResolvedLimits } from "./limits.ts";
+import { peerAddress, type ProxyTrust } from "./proxy.ts";
+import { pathStart, resolveUnreserved } from "./query.ts";
+import type { RouteInfo } from "./route_info.ts";
+
+/** The route of a request, as far as the request needs it. */
+export interface MatchedRoute {
+  /** The route; null if none matches. */
+  readonly info: RouteInfo | null;
+  /** The names of the path's parameters, in their order. */
+  readonly names: readonly string[];
+  readonly limits: ResolvedLimits;
+  /** Whether guards decide who gets the replies. */
+  readonly isGuarded: boolean;
+}
+
+/** What the endpoint for agents knows of a request that it has made itself. */
+export interface AgentCall {
+  /**
+   * The limits that have counted the call. In a batch the guards of a call run twice, and it is
+   * counted once.
+   */
+  readonly countedBy: Set<object>;
+  /** Gets what a guard of the route threw. */
+  readonly refused: (thrown: unknown) => void;
+}
+
+/** The values of the headers `RateLimit-Policy` and `RateLimit`. */
+export interface RateLimitHeaders {
+  readonly policy: string;
+  readonly rest: string;
+}
+
+/** A sign-in, which ends at a time or by the server. */
+export interface SignIn {
+  /**
+   * Calls back once when the sign-in ends, and not before this has returned.
+   *
+   * @returns Ends the watch.
+   */
+  watch(onEnd: () => void): () => void;
+}
+
+/** One request with everything that belongs to it, for the framework only. */
+export class RequestContext implements Logger {
+  readonly raw: Request;
+  readonly app: AppHandle;
+  readonly matched: MatchedRoute;
+  /** The decoded values of the path's parameters, in their order. */
+  readonly values: readonly string[];
+  /** The index in the URL where the path ends. */
+  readonly pathEnd: number;
+  /** Undefined if no server received the request. */
+  readonly connection: ConnectionInfo | undefined;
+  readonly proxies: ProxyTrust;
+  /** Undefined until the first task or cleanup is added. */
+  afterResponse: AfterResponse | undefined;
+  /** Headers for the reply that are on no reply yet. */
+  replyHeaders: Headers | undefined;
+  /** Headers that are on a reply already, for an error reply that takes its place. */
+  placedHeaders: Headers | undefined;
+  /** Whether the reply has been handed to the server, so that nothing can be added to its head. */
+  hasReplied: boolean;
+  /** Resolves after the work that adds to the head of the reply; undefined if there is none. */
+  headWork: Promise<unknown> | undefined;
+  /** What limits say to the client, for each reply of the request. */
+  rateLimit: RateLimitHeaders | undefined;
+  /** The reply that belongs to this request alone, so that its headers may be changed. */
+  ownReply: Response | undefined;
+  /** The reply whose body is known to have been made at once, and not as a stream. */
+  bufferedReply: Response | undefined;
+  /** The reply of the request's own whose headers are known to describe only its body. */
+  plainReply: Response | undefined;
+  /** Undefined until it is first read. */
+  id: string | undefined;
+  /** What the challenges of an error reply tell a client that needs a token. */
+  tokenAdvice: TokenAdvice | undefined;
+  /** The sign-ins of the client that can end; undefined if there are none. */
+  signIns: SignIn[] | undefined;
+  /** The call of an agent that the request belongs to. */
+  readonly call: AgentCall | undefined;
+  #body: BodyReader | undefined;
+  #aborter: Aborter | undefined;
+  #forwarded: Forwarded | null | undefined;
+  #peer: string | null | undefined;
+  #kept: Map<object, unknown> | undefined;
+  #hasGoodHost = false;
+
+  constructor(
+    raw: Request,
+    app: AppHandle,
+    matched: MatchedRoute,
+    values: readonly string[],
+    pathEnd: number,
+    connection: ConnectionInfo | undefined,
+    proxies: ProxyTrust,
+    call: AgentCall | undefined = undefined,
+  ) {
+    this.raw = raw;
+    this.app = app;
+    this.matched = matched;
+    this.values = values;
+    this.pathEnd = pathEnd;
+    this.connection = connection;
+    this.proxies = proxies;
+    this.afterResponse = undefined;
+    this.replyHeaders = undefined;
+    this.placedHeaders = undefined;
+    this.rateLimit = undefined;
+    this.hasReplied = false;
+    this.headWork = undefined;
+    this.ownReply = undefined;
+    this.bufferedReply = undefined;
+    this.plainReply = undefined;
+    this.id = undefined;
+    this.tokenAdvice = undefined;
+    this.signIns = undefined;
+    this.call = call;
+  }
+
+  /** Is aborted when the client leaves, and by {@linkcode RequestContext.abort}. */
+  get signal(): AbortSignal {
+    return this.#aborter ? this.#aborter.signalWith(this.raw) : this.raw.signal;
+  }
+
+  /**
+   * Announces that the request may be aborted. Otherwise its signal is the platform's, which costs
+   * nothing.
+   */
+  makeAbortable(): void {
+    this.#aborter ??= new Aborter();
+  }
+
+  /** Aborts the signal of an abortable request. */
+  abort(reason: unknown): void {
+    this.#aborter?.abort(reason);
+  }
+
+  /** The address of the other end of the connection, which may be a proxy. */
+  get peer(): string | null {
+    return this.#peer ??= peerAddress(this.connection?.remoteAddr);
+  }
+
+  /**
+   * Whether a server sends the reply. Its connections are objects of a class; a plain object comes
+   * from a program or a mount, which may do anything with the reply.
+   */
+  get isServed(): boolean {
+    return this.connection !== undefined && Object.getPrototypeOf(this.connection) !== Object.prototype;
+  }
+
+  /**
+   * Whether the request came over a connection, also where another application mounts this one. A
+   * test can give it an address without one.
+   */
+  get hasServer(): boolean {
+    return this.isServed || mountedOf(this.connection) !== undefined;
+  }
+
+  /** What trusted proxies say about the request; undefined if it does not come from one. */
+  get forwarded(): Forwarded | undefined {
+    const mounted = mountedOf(this.connection);
+    if (mounted?.forwarded) return mounted.forwarded;
+    if (!this.proxies.isSet) return undefined;
+    if (this.#forwarded === undefined) this.#forwarded = this.proxies.forwarded(this.raw.headers, this.peer) ?? null;
+    return this.#forwarded ?? undefined;
+  }
+
+  /** The path below which the application is served; empty if there is none. */
+  get basePath(): string {
+    const { basePath } = this.app;
+    const mounted = mountedOf(this.connection);
+    // The proxy of a mounted application is that of the application that mounts it.
+    return mounted ? basePath || mounted.basePath : this.forwarded?.prefix ?? basePath;
+  }
+
+  /** The request of the server, also where another application mounts this one. */
+  get served(): Request {
+    return mountedOf(this.connection)?.served ?? this.raw;
+  }
+
+  /** The path, without escapes of characters that need none. */
+  get path(): string {
+    const path = this.raw.url.slice(pathStart(this.raw.url), this.pathEnd);
+    return path.includes("%") ? resolveUnreserved(path) : path;
+  }
+
+  /** The headers, for the program: it may read the host from them. */
+  get headers(): Headers {
+    if (!this.#hasGoodHost) checkHostHeader(this.raw, this.connection);
+    this.#hasGoodHost = true;
+    return this.raw.headers;
+  }
+
+  /** The URL that the client asked for, as text. */
+  get url(): string {
+    const { url } = this.raw;
+    // Deno writes `http+unix` for a Unix socket.
+    const isPlain = !this.forwarded && !url.startsWith("http+");
+    if (isPlain && !url.includes("%")) return url;
+    const start = pathStart(url);
+    const scheme = this.forwarded?.scheme ?? (/^https/i.test(url) ? "https" : "http");
+    const origin = isPlain ? url.slice(0, start) : `${scheme}://${this.host}`;
+    return origin + this.path + url.slice(this.pathEnd);
+  }
+
+  /** `host[:port]` that the client asked for. */
+  get host(): string {
+    return this.forwarded?.host ?? hostOf(this.raw.url);
+  }
+
+  /**
+   * What guards keep for the request, each under itself. A `WeakMap` of requests would take several
+   * microseconds for each, mostly in the garbage collector.
+   */
+  get kept(): Map<object, unknown> {
+    return this.#kept ??= new Map();
+  }
+
+  get body(): BodyReader {
+    return this.#body ??= new BodyReader(this, this.matched.limits, !this.hasServer);
+  }
+
+  /**
+   * Checks that a cookie can still be set.
+   *
+   * @throws {TypeError} If the reply has begun.
+   */
+  assertHeadOpen(action: string, name: unknown): void {
+    if (!this.hasReplied) return;
+    throw new TypeError(
+      `Cannot ${action} ${quote(name)}: the reply has begun, do it before the handler returns`,
+    );
+  }
+
+  /**
+   * Lets the reply of the handler wait for work that adds to its head, even if nobody awaits it.
+   *
+   * @param work A promise that never rejects.
+   */
+  addHeadWork(work: Promise<unknown>): void {
+    this.headWork = this.headWork === undefined ? work : Promise.all([this.headWork, work]);
+  }
+
+  /** Drops the unread rest of the body. */
+  releaseBody(): void {
+    this.#body?.release();
+  }
+
+  /** The id of the request, made when it is first read. */
+  get requestId(): string {
+    return this.id ??= crypto.randomUUID();
+  }
+
+  /** Writes an entry of the log that belongs to the request. */
+  log(level: "info" | "warn" | "error", message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    log(level, message, { ...fields, request_id: this.requestId }, this.app);
+  }
+
+  /** Adds a task for when the reply has gone. */
+  addTask(task: Task, always: boolean): void {
+    this.#afterwards().addTask(task, always);
+  }
+
+  /** Adds a cleanup for when the reply has gone; it runs after the tasks. */
+  addCleanup(cleanup: Task): void {
+    this.#afterwards().addCleanup(cleanup);
+  }
+
+  /** Adds what a dependency has opened. */
+  addOpened(opened: Opened): void {
+    this.#afterwards().addOpened(opened);
+  }
+
+  /**
+   * Lets dependencies end by an error, before its reply is made.
+   *
+   * @returns The error of the reply: that of a dependency can replace it.
+   */
+  fail(thrown: unknown): Failure | Promise<Failure> {
+    return this.afterResponse ? this.afterResponse.fail(thrown) : { thrown };
+  }
+
+  /** Takes the error of a stream that broke off after the head of the reply. */
+  streamFailed(thrown: unknown): void {
+    this.afterResponse?.failLater(thrown);
+  }
+
+  /** Keeps readable what Deno (2.9) drops when it upgrades the request. */
+  keepForUpgrade(): void {
+    // Unlike get(), an iteration makes Deno copy the headers.
+    this.raw.headers.keys().next();
+    void this.peer;
+  }
+
+  #afterwards(): AfterResponse {
+    if (this.afterResponse) return this.afterResponse;
+    // After the reply, Deno (2.9) only has the headers and the address if they were read before.
+    void this.raw.headers;
+    void this.peer;
+    return this.afterResponse = new AfterResponse(this);
+  }
+}
