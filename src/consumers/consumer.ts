@@ -7,21 +7,20 @@ import type { ConsumerTry, ResolvedConsumeOptions } from "../topics/consume_opti
 import { toId, type TopicMessage } from "../topics/message.ts";
 import type { Cursor, LogBounds, LogRef, TopicStore } from "../topics/store.ts";
 import type { StoredCheck } from "../topics/stored_check.ts";
-import { type Clock, elapsedSince, type Moment, momentOf } from "./clock.ts";
+import { type Clock, momentOf } from "./clock.ts";
 import { type DeadLetterTopic, Failures } from "./failures.ts";
 import { Hand, type Held } from "./hand.ts";
+import { LatePages } from "./late_pages.ts";
+import { NodeLease } from "./lease.ts";
 import { countGaps, LogWindow, OtherIncarnation } from "./log_window.ts";
 import {
   consumerKey,
   type ConsumerName,
   type ConsumerState,
-  decodePage,
   decodeState,
-  encodePage,
   encodeState,
   type Late,
   type LatePage,
-  pageKey,
 } from "./record.ts";
 import { newNodeName, Peers } from "./peers.ts";
 import { claimable, isElsewhere, isFull, isRisk, MAX_TAIL, spaceIn, Step, type Tail } from "./step.ts";
@@ -61,10 +60,6 @@ const IDLE_REST = 5;
 /** The pauses after an error of the store, in milliseconds. */
 const FIRST_PAUSE = 100;
 const MAX_PAUSE = 5_000;
-/** The part of the lease after which this node must have renewed it. */
-const SAFE_PART = 0.8;
-const RENEWAL_PART = 1 / 3;
-const LOOK_PART = 1 / 4;
 /** How long handlers have after their signals are aborted, and the last write of a stop. */
 const LAST_MS = 1_000;
 /** Why signals are aborted when the lease cannot be renewed. */
@@ -90,10 +85,11 @@ export class Consumer {
   readonly #window: LogWindow;
   readonly #failures: Failures;
   readonly #peers: Peers;
+  readonly #lease: NodeLease;
+  readonly #pages: LatePages;
   readonly #opened = Promise.withResolvers<void>();
   #loop: Promise<void> | undefined;
   #unwatch: (() => void) | undefined;
-  #cancelWatchdog: (() => void) | undefined;
   #cancelClose: (() => void) | undefined;
   #wake: () => void = () => {};
 
@@ -114,8 +110,6 @@ export class Consumer {
   #looks = 0;
   #tail: Tail | undefined;
   #beat = 0;
-  /** When the last write was sent that went through. */
-  #renewed: Moment = { now: -Infinity, wall: -Infinity };
   #claimedAt = -Infinity;
   #ackAt = Infinity;
   #restUntil = -Infinity;
@@ -126,8 +120,6 @@ export class Consumer {
   #hasParked = false;
   /** Messages whose handlers have resolved late, until the record says so. */
   readonly #lateDone = new OrderedMap<Cursor, true>();
-  /** Pages that were written, and the version of the record that was to be replaced. */
-  readonly #strays: { readonly id: string; readonly version: string | null }[] = [];
   #isStopping = false;
   #isGone = false;
 
@@ -138,12 +130,14 @@ export class Consumer {
     this.#consumer = { topic: log.name, name };
     this.#window = new LogWindow({ store, log, keyOf: options.key, check });
     this.#peers = new Peers(store, options.lease);
+    this.#lease = new NodeLease(options.lease, clock);
+    this.#pages = new LatePages(records, this.#consumer);
     this.#failures = new Failures({ consumer: this.#consumer, records, deadLetter, attempts: options.attempts });
     this.#hand = new Hand({
       ...options,
       clock,
       time: () => this.#time(),
-      isHeld: () => this.#isHeld,
+      isHeld: () => this.#lease.isHeld,
       handle: ({ message, trace }, attempt, signal) => setup.handle(message, { attempt, signal }, trace),
       giveUp: (held, error) => this.#giveUp(held, error),
       noteFailure: (held, error) => this.#noteFailure(held, error),
@@ -160,7 +154,8 @@ export class Consumer {
       this.#looks = 0;
       this.#wake();
     });
-    this.#watchLease();
+    // Without a lease another node may get the messages.
+    this.#lease.watch(() => this.#hand.cut(AWAY));
     this.#loop ??= this.#run();
     return this.#opened.promise;
   }
@@ -198,16 +193,12 @@ export class Consumer {
     cancel();
     this.#isGone = true;
     this.#unwatch?.();
-    this.#cancelWatchdog?.();
+    this.#lease.unwatch();
     this.#cancelClose?.();
     this.#hand.close();
     this.#wake();
     this.#opened.resolve();
     await this.#failures.settled();
-  }
-
-  get #isHeld(): boolean {
-    return elapsedSince(this.#renewed, this.#clock) < this.#setup.options.lease * SAFE_PART;
   }
 
   /** How many messages more this node can have in hand. */
@@ -300,18 +291,15 @@ export class Consumer {
       const { topic, name } = this.#consumer;
       log("warn", "A consumer cannot go on, and tries again", { topic, consumer: name, error: describeError(error) });
     }
-    const longest = Math.min(MAX_PAUSE, this.#setup.options.lease * LOOK_PART);
+    const longest = Math.min(MAX_PAUSE, this.#lease.readInterval);
     await this.#sleep(Math.min(FIRST_PAUSE * 2 ** Math.min(this.#errors, 10), longest));
   }
 
   /** When the next step is due. */
   #whenNext(): number {
     const state = this.#state!;
-    const { lease } = this.#setup.options;
-    const times = [this.#ackAt, this.#seenAt + lease * LOOK_PART];
-    if (this.#hand.size > 0 || this.#isOpenHere) {
-      times.push(this.#isHeld ? this.#renewed.now + lease * RENEWAL_PART : -Infinity);
-    }
+    const times = [this.#ackAt, this.#seenAt + this.#lease.readInterval];
+    if (this.#hand.size > 0 || this.#isOpenHere) times.push(this.#lease.nextRenewal);
     times.push(this.#peers.nextEnd, this.#peers.nextAsk, this.#whenToClaim(state));
     return Math.max(this.#restUntil, Math.min(...times));
   }
@@ -352,8 +340,7 @@ export class Consumer {
   }
 
   async #step(): Promise<void> {
-    const { lease } = this.#setup.options;
-    if (!this.#isHeld) this.#hand.cut(AWAY);
+    if (!this.#lease.isHeld) this.#hand.cut(AWAY);
     const now = this.#clock.now();
     if (this.#isLookDue(now) || this.#peers.nextEnd <= now) await this.#refresh();
     await this.#peers.ask(now);
@@ -382,8 +369,7 @@ export class Consumer {
     const takenPage = await this.#movePages(step);
     this.#claim(step);
     if (this.#lastError !== undefined) step.state.lastError = this.#lastError;
-    const isRenewal = elapsedSince(this.#renewed, this.#clock) >= lease * RENEWAL_PART;
-    if (step.finish(++this.#beat, isRenewal)) {
+    if (step.finish(++this.#beat, this.#lease.isRenewalDue)) {
       if (await this.#write(step, takenPage)) await this.#forgetLate(said);
     } else {
       await this.#forgetLate(said);
@@ -410,7 +396,7 @@ export class Consumer {
     if (this.#isStale || this.#state === undefined) return true;
     this.#looks++;
     const isNews = this.#window.mayHaveMore && isElsewhere(this.#state, this.#node);
-    return isNews || now - this.#seenAt >= this.#setup.options.lease * LOOK_PART;
+    return isNews || now - this.#seenAt >= this.#lease.readInterval;
   }
 
   #alignWindow(): void {
@@ -423,7 +409,7 @@ export class Consumer {
    */
   #takeOpen(): boolean {
     const state = this.#state!;
-    if (!this.#hasTails || !this.#isOpenHere || !this.#isHeld || this.#isStopping) return false;
+    if (!this.#hasTails || !this.#isOpenHere || !this.#lease.isHeld || this.#isStopping) return false;
     // Only a write shows that this is not an old record.
     if (this.#version !== this.#written) return false;
     if (this.#hasKeys && !this.#isInOrder(state)) return false;
@@ -459,18 +445,10 @@ export class Consumer {
 
   /** Puts late messages on a page where there are too many, and takes one back that is due. */
   async #movePages(step: Step): Promise<LatePage | undefined> {
-    const { records } = this.#setup;
     const { excess } = step;
-    if (excess.length > 0) {
-      const id = crypto.randomUUID().slice(0, 13);
-      this.#strays.push({ id, version: this.#version });
-      await records.set(pageKey(this.#consumer, id), encodePage(excess), { expect: null });
-      step.putAway(id, excess);
-    }
+    if (excess.length > 0) step.putAway(await this.#pages.write(excess, this.#version), excess);
     const page = this.#room > 0 ? step.duePage : undefined;
-    if (page === undefined) return undefined;
-    const record = await records.get(pageKey(this.#consumer, page.id));
-    step.takeBack(page, record ? decodePage(record.value) : []);
+    if (page) step.takeBack(page, await this.#pages.read(page.id));
     return page;
   }
 
@@ -511,7 +489,7 @@ export class Consumer {
     this.#written = version;
     this.#isStale = false;
     this.#noteLost(step.state.lost - this.#state!.lost);
-    this.#renewed = sent;
+    this.#lease.renew(sent);
     this.#tail = undefined;
     for (const held of step.acknowledged) {
       this.#hand.forget(held);
@@ -524,7 +502,7 @@ export class Consumer {
     this.#ackAt = this.#hand.finished > 0 ? now + ACK_DELAY : Infinity;
     this.#hand.take(step.claimed);
     this.#hand.pump();
-    if (takenPage) await this.#deletePage(takenPage.id);
+    if (takenPage) await this.#pages.delete(takenPage.id);
     if (step.claimedLate.length > 0) await this.#takeLate(step.claimedLate);
     return true;
   }
@@ -554,7 +532,7 @@ export class Consumer {
       this.#accept(state, version);
       break;
     }
-    await this.#deleteStrays();
+    await this.#pages.deleteOrphans(this.#state!.pages, this.#version);
     this.#opened.resolve();
   }
 
@@ -632,23 +610,7 @@ export class Consumer {
     if (version === null) return;
     this.#noteLost(next.lost - lost);
     this.#accept(next, version);
-    if (!isKept) { for (const { id } of state.pages) await this.#deletePage(id); }
-  }
-
-  async #deletePage(id: string): Promise<void> {
-    // What nobody refers to is never read.
-    await this.#setup.records.delete(pageKey(this.#consumer, id), {}).catch(() => {});
-  }
-
-  /** Deletes pages that the record does not refer to, and never will: their writes were refused. */
-  async #deleteStrays(): Promise<void> {
-    const pages = new Set(this.#state!.pages.map(({ id }) => id));
-    for (const stray of [...this.#strays]) {
-      // A write without an answer may still be carried out while the record is as it expects.
-      if (stray.version === this.#version) continue;
-      this.#strays.splice(this.#strays.indexOf(stray), 1);
-      if (!pages.has(stray.id)) await this.#deletePage(stray.id);
-    }
+    if (!isKept) { for (const { id } of state.pages) await this.#pages.delete(id); }
   }
 
   #giveUp(held: Held, error: unknown): Promise<boolean> {
@@ -692,17 +654,6 @@ export class Consumer {
     const isAwaited = this.#hasParked || (this.#isStopping && this.#unfinished === 0);
     this.#ackAt = Math.min(this.#ackAt, this.#clock.now() + (isAwaited ? 0 : ACK_DELAY));
     this.#wake();
-  }
-
-  /** Aborts the signals of handlers when this node cannot show that it lives. */
-  #watchLease(): void {
-    const { lease } = this.#setup.options;
-    const left = lease * SAFE_PART - elapsedSince(this.#renewed, this.#clock);
-    const ms = left > 0 ? Math.min(left, lease * LOOK_PART) : lease * LOOK_PART;
-    this.#cancelWatchdog = this.#clock.after(Math.ceil(ms), () => {
-      if (!this.#isHeld) this.#hand.cut(AWAY);
-      this.#watchLease();
-    });
   }
 }
 
