@@ -28,20 +28,23 @@ export type {
   ArgumentOrder,
   Exact,
   ExtraKeys,
+  ForeignCure,
   ForeignSegment,
   FreePath,
+  FreePrefix,
   IsKnown,
   KeysOf,
   Letter,
   NameStart,
   PathNames,
   PathText,
+  PrefixText,
   RegisterDeclared,
   RegisterRoute,
   RouteOptions,
   SuspiciousPath,
 } from "./src/routing/route_options.ts";
-export type { MountedHandler, MountInfo, MountOptions, RegisterMount } from "./src/routing/mount.ts";
+export type { MountableApp, MountedHandler, MountInfo, MountOptions, RegisterMount } from "./src/routing/mount.ts";
 export type { FilesOptions, RegisterFiles } from "./src/routing/files.ts";
 export type { RegisterWebSocket, WebSocketOptions } from "./src/routing/websocket_options.ts";
 export type { KindOf, RouteInputs, RouteRef, WebSocketRef } from "./src/routing/route_ref.ts";

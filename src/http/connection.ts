@@ -56,6 +56,8 @@ export interface Mounted {
   readonly forwarded: Forwarded | undefined;
   /** The request of the server, which alone can become a WebSocket. */
   readonly served: Request;
+  /** Whether a server has the connection; a test has none. */
+  readonly hasServer: boolean;
 }
 
 /** Adds to a connection what a mounted application needs to know. */

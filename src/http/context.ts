@@ -164,7 +164,7 @@ export class RequestContext implements Logger {
    * test can give it an address without one.
    */
   get hasServer(): boolean {
-    return this.isServed || mountedOf(this.connection) !== undefined;
+    return this.isServed || (mountedOf(this.connection)?.hasServer ?? false);
   }
 
   /** What trusted proxies say about the request; undefined if it does not come from one. */

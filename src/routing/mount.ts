@@ -240,8 +240,8 @@ function handlerOf(
 
 /** Deno's object has getters, which a copy does not get. An unread `completed` costs nothing. */
 function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): MountInfo {
-  const { connection, served, forwarded, basePath } = contextOf(request);
-  const mounted = { basePath: basePath + taken, isWithoutSlash, forwarded, served };
+  const { connection, served, forwarded, basePath, hasServer } = contextOf(request);
+  const mounted = { basePath: basePath + taken, isWithoutSlash, forwarded, served, hasServer };
   if (!connection) return withMounted<MountInfo>({ request }, mounted);
   // A mapped type without "?" would lose undefined in projects without exactOptionalPropertyTypes.
   const info: {

@@ -75,8 +75,9 @@ export function requestOf(method: string, path: string, init: TestRequestInit, d
  * @throws {TypeError} If it is the URL of another place, or neither a path nor a URL.
  */
 function urlOf(path: string, base: string, action: string): URL {
-  if (path === "" || /^(?:\/(?!\/)|[?#])/.test(path)) return new URL(base + path);
-  if (!path.startsWith("//") && URL.canParse(path)) {
+  // A path may begin with two slashes, as that of a route "/x" below the prefix "/".
+  if (path === "" || /^[/?#]/.test(path)) return new URL(base + path);
+  if (URL.canParse(path)) {
     const url = new URL(path.replace(/^ws(?=s?:)/i, "http"));
     const { origin, pathname } = new URL(base);
     const folder = pathname.replace(/\/$/, "");

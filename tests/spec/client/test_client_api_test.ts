@@ -83,7 +83,11 @@ Deno.test("client.api listens to events and opens WebSockets without a socket, a
   const app = new App();
   const orders = app.topic("orders", { schema: v.object({ item: v.string() }) });
   const ends: unknown[] = [];
-  const orderEvents = app.get("/orders", { response: Events(orders) }, async () => SSE(orders.subscribe()));
+  const subscribed = Promise.withResolvers<void>();
+  const orderEvents = app.get("/orders", { response: Events(orders) }, async () => {
+    subscribed.resolve();
+    return SSE(orders.subscribe());
+  });
   const talk = app.websocket("/rooms/{room}", { receive: Said, send: Said }, async (socket, { room }) => {
     for await (const { text } of socket) await socket.send({ text: `${text}, ${room}` });
     ends.push(room);
@@ -101,6 +105,7 @@ Deno.test("client.api listens to events and opens WebSockets without a socket, a
   const refused = client.api as unknown as { websocket(path: string): Promise<unknown> };
   const error = await assertRejects(() => refused.websocket("/nothing"), ProblemError);
   assertEquals(error.status, 404);
+  await subscribed.promise;
   await orders.publish({ item: "Tea" });
   await client.close();
   assertEquals((await reading).map((event) => event.gap ? "gap" : event.data), [{ item: "Tea" }]);

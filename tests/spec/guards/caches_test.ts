@@ -168,7 +168,7 @@ Deno.test("What a reply says to caches itself stays", async () => {
   app.include(router);
   assertEquals(await cachingOf(app, "/public"), "200 public, max-age=60");
   assertEquals(await cachingOf(app, "/placed"), "200 max-age=60");
-  assertEquals(await cachingOf(app, "/events"), "200 no-store");
+  assertEquals(await cachingOf(app, "/events"), "200 no-store, no-transform");
   assertEquals(await cachingOf(app, "/router/"), "200 no-store");
 });
 
