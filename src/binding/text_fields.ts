@@ -133,11 +133,14 @@ export class TextFields {
   }
 
   #emptyArgs(): Args[] {
-    return this.#templates.map((template, owner) => {
-      const args = { ...template };
+    const all: Args[] = [];
+    // A loop: map() would make a closure for each request.
+    for (let owner = 0; owner < this.#templates.length; owner++) {
+      const args = { ...this.#templates[owner] };
       for (const group of this.#groups[owner]!) args[group] = {};
-      return args;
-    });
+      all.push(args);
+    }
+    return all;
   }
 }
 

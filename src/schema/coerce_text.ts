@@ -126,11 +126,27 @@ const FORM_NUMBER = /^-?(?:\d+|\d*\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Returns a number in the grammar of JSON, or the text unchanged. */
 export function parseNumber(text: string): number | string {
-  return NUMBER.test(text) ? toFinite(text) : text;
+  return parseWhole(text) ?? (NUMBER.test(text) ? toFinite(text) : text);
 }
 
 function parseFormNumber(text: string): number | string {
-  return FORM_NUMBER.test(text) ? toFinite(text) : text;
+  return parseWhole(text) ?? (FORM_NUMBER.test(text) ? toFinite(text) : text);
+}
+
+/** So many digits always fit into a double. */
+const EXACT_DIGITS = 15;
+
+/** Reads a whole number of few digits, as most numbers are: a regular expression takes 70 ns longer. */
+function parseWhole(text: string): number | undefined {
+  const { length } = text;
+  if (length === 0 || length > EXACT_DIGITS || (length > 1 && text.startsWith("0"))) return undefined;
+  let number = 0;
+  for (let index = 0; index < length; index++) {
+    const digit = text.charCodeAt(index) - 0x30;
+    if (digit < 0 || digit > 9) return undefined;
+    number = number * 10 + digit;
+  }
+  return number;
 }
 
 function toFinite(text: string): number | string {

@@ -1,4 +1,4 @@
-// Section 9 of the contract, safety: a start removes the files that an earlier process left, and no
+// Section 9 of the contract, safety: a server removes the files that an earlier process left, and no
 // others.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
@@ -73,6 +73,25 @@ Deno.test({
     ]);
     assertEquals(namesIn(target), ["0", "lock"]);
     await lock.unlock();
+  },
+});
+
+Deno.test({
+  name: "A server removes what was left after its first reply, and needs no second request for it",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    await using folder = await TemporaryFolder.make();
+    const left = await leave(folder.path, "webfw-upload-dead");
+    await using child = await ChildProgram.start(PROGRAM, { env: { TMPDIR: folder.path } });
+    const port = await child.port();
+    using changes = Deno.watchFs(folder.path);
+    assertEquals(namesIn(folder.path), ["webfw-upload-dead"]);
+    await (await fetch(`http://127.0.0.1:${port}/`)).body?.cancel();
+    for await (const { kind, paths } of changes) {
+      if (kind === "remove" && paths.includes(left)) break;
+    }
+    child.signal("SIGTERM");
+    assertEquals((await child.end()).code, 0);
   },
 });
 

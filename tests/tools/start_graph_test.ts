@@ -141,23 +141,25 @@ Deno.test("the client loads nothing of the server and no package, and uses nothi
   }
 });
 
-Deno.test("no timer is set before the first reply: Deno loads the timers of Node.js for it", async () => {
-  const { setTimeout, setInterval } = globalThis;
+Deno.test("no timer is set or cleared before the first reply: Deno loads node:timers for it", async () => {
+  const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis;
   const stop = new AbortController();
-  let timers = 0;
+  const used: string[] = [];
+  const noting = (name: string) => [name, () => void used.push(name)];
   const app = new App();
   app.get("/", async () => ({ hello: "world" }));
   const listening = Promise.withResolvers<number>();
-  Object.assign(globalThis, { setTimeout: () => timers++, setInterval: () => timers++ });
+  const names = ["setTimeout", "setInterval", "clearTimeout", "clearInterval"];
+  Object.assign(globalThis, Object.fromEntries(names.map(noting)));
   let running: Promise<void>;
   try {
     running = app.run({ port: 0, signal: stop.signal, onListen: ({ port }) => listening.resolve(port) });
     const response = await fetch(`http://127.0.0.1:${await listening.promise}/`);
     assertEquals(await response.json(), { hello: "world" });
   } finally {
-    Object.assign(globalThis, { setTimeout, setInterval });
+    Object.assign(globalThis, { setTimeout, setInterval, clearTimeout, clearInterval });
   }
   stop.abort();
   await running;
-  assertEquals(timers, 0);
+  assertEquals(used, []);
 });

@@ -28,6 +28,19 @@ Deno.test("A number has JSON's grammar and fits a double", () => {
   assertEquals(numbers > 1_000, true);
 });
 
+Deno.test("A whole number of up to 15 digits is exact, and one of more digits the nearest double", () => {
+  const random = new Random(97);
+  for (let round = 0; round < 20_000; round++) {
+    const digits = random.list(18, () => random.pick(["0", "1", "5", "9"])).join("") || "0";
+    const value = digits.length > 1 && digits.startsWith("0") ? digits : Number(digits);
+    assertEquals(parseNumber(digits), value);
+    for (const neighbour of ["/", ":", "\u0660", "\uff11"]) {
+      assertEquals(parseNumber(digits + neighbour), digits + neighbour);
+    }
+  }
+  assertEquals([parseNumber("0"), Object.is(parseNumber("-0"), -0), parseNumber("007")], [0, true, "007"]);
+});
+
 Deno.test("A bigint is its own decimal text", () => {
   const random = new Random(98);
   for (let round = 0; round < 20_000; round++) {
