@@ -1,5 +1,6 @@
 /** Connections of requests: what a server, or an application that mounts another one, says of them. */
 import type { Logger } from "../log.ts";
+import type { SignIn } from "./context.ts";
 
 /**
  * The connection of a request: the part of `Deno.ServeHandlerInfo` that webfw reads.
@@ -58,6 +59,10 @@ export interface Mounted {
   readonly served: Request;
   /** Whether a server has the connection; a test has none. */
   readonly hasServer: boolean;
+  /** The sign-ins that let the client through to the mount; undefined if there are none. */
+  readonly signIns: readonly SignIn[] | undefined;
+  /** Names the caller that the guards around the mount know; undefined if there are none. */
+  readonly callerOf: (() => Promise<string>) | undefined;
 }
 
 /** Adds to a connection what a mounted application needs to know. */

@@ -135,7 +135,7 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.#context.headers;
   }
 
-  /** The cookies by name. If a name was sent twice, the last one counts. */
+  /** The cookies by name. If a name was sent twice, the first one counts. */
   get cookies(): Readonly<Record<string, string>> {
     return this.#cookies ??= readCookies(this.raw.headers);
   }

@@ -3,6 +3,7 @@
  * WebSockets end with it.
  */
 import { MAX_TIMER_MS } from "../duration.ts";
+import { mountedOf } from "./connection.ts";
 import type { SignIn } from "./context.ts";
 import { contextOf, type HttpRequest } from "./request.ts";
 
@@ -31,6 +32,13 @@ export function addSignIn(request: HttpRequest, signIn: SignIn): void {
   (context.signIns ??= []).push(signIn);
 }
 
+/** The sign-ins of the client, also those of the guards around a mount; undefined without any. */
+export function signInsOf(request: HttpRequest): readonly SignIn[] | undefined {
+  const { signIns, connection } = contextOf(request);
+  const outer = mountedOf(connection)?.signIns;
+  return outer && signIns ? [...outer, ...signIns] : signIns ?? outer;
+}
+
 const NOTHING = (): void => {};
 
 /**
@@ -39,8 +47,8 @@ const NOTHING = (): void => {};
  * @returns Ends the watch.
  */
 export function whileSignedIn(request: HttpRequest, onEnd: () => void): () => void {
-  const { signIns, matched } = contextOf(request);
-  if (!signIns || matched.info?.options.endsWithSignIn === false) return NOTHING;
+  const signIns = signInsOf(request);
+  if (!signIns || contextOf(request).matched.info?.options.endsWithSignIn === false) return NOTHING;
   let hasEnded = false;
   const end = (): void => {
     if (hasEnded) return;

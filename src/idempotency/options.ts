@@ -64,10 +64,11 @@ export interface IdempotencyOptions<
    */
   required?: boolean;
   /**
-   * Names the caller: each has keys of its own, on each host. By default the guards of the route
-   * name it: by the issuer and the subject of `jwt`, the name of `basic`, the subject of a session
-   * or else its id, and otherwise by the credentials that the `security` of a guard names. A guard
-   * without `security` names no caller.
+   * Names the caller: each has keys of its own, on each host and at each path. By default the
+   * guards of the route, and those around the mount of the application, name it: by the issuer and
+   * the subject of `jwt`, the name of `basic`, the subject of a session or else its id, and
+   * otherwise by the credentials that the `security` of a guard names. A guard without `security`
+   * names no caller.
    *
    * @param request The request.
    * @param args The values of the dependencies.

@@ -2,6 +2,7 @@
 import { HTTPError } from "../errors.ts";
 import { idempotencyKeyOf } from "../http/idempotency_key.ts";
 import type { AppHandle } from "../http/app_handle.ts";
+import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { describeError, type Logger } from "../log.ts";
 import { type Records, recordsOf } from "../records/records.ts";
@@ -59,7 +60,7 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
     return await asked.answer();
   }
   const records = recordsOf(request.app.records, "idempotency");
-  const name = [hashOf(request.method, ...hostsOf(request), request.path, await caller(), key)];
+  const name = [hashOf(request.method, ...hostsOf(request), ...pathsOf(request), await caller(), key)];
   const print = await fingerprintOf(request, input, isBodyDeclared);
   const kept: KeptRequest = { print, claim: crypto.randomUUID() };
   const context = contextOf(request);
@@ -86,6 +87,20 @@ function hostsOf(request: HttpRequest): [url: string, header: string] {
   const isForwarded = contextOf(request).forwarded?.host !== undefined;
   const header = isForwarded ? null : request.headers.get("host");
   return [request.url.hostname, header?.toLowerCase().replace(/:\d*$/, "") ?? ""];
+}
+
+/**
+ * The path that was asked for. What a proxy or a mount takes off may name a tenant, and the option
+ * `basePath` of a mounted application would hide it.
+ */
+function pathsOf(request: HttpRequest): [prefix: string, mounts: string, path: string] {
+  const { raw, served, forwarded } = contextOf(request);
+  return [forwarded?.prefix ?? "", served === raw ? "" : pathOf(served.url), request.path];
+}
+
+function pathOf(url: string): string {
+  const start = pathStart(url);
+  return resolveUnreserved(url.slice(start, pathEnd(url, start)));
 }
 
 /** The requests of each application that run in this process, by their names. */

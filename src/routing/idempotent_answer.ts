@@ -8,6 +8,7 @@ import { ChosenReply } from "../http/replies/replies.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Idempotency } from "../idempotency/options.ts";
 import type { ErrorBoundary } from "./middleware.ts";
+import { callerThroughMounts } from "./mount_caller.ts";
 import type { Route } from "./route.ts";
 
 type Args = Readonly<Record<string, unknown>>;
@@ -33,17 +34,16 @@ export function idempotentAnswer(
   const { by } = idempotency;
   const isBodyDeclared = options.body !== undefined || options.form !== undefined;
   return async (request, args, input, values) => {
-    const [{ runOnce }, { callerOf }] = await Promise.all([
-      load(() => import("../idempotency/runner.ts")),
-      load(() => import("../idempotency/caller.ts")),
-    ]);
+    const { runOnce } = await load(() => import("../idempotency/runner.ts"));
     const context = contextOf(request);
     return await runOnce(idempotency, {
       request,
       input,
       isBodyDeclared,
       caller: () =>
-        by ? subjectText(by(request, args), `"idempotent.by" of ${name}`) : callerOf(request, values, binder),
+        by
+          ? subjectText(by(request, args), `"idempotent.by" of ${name}`)
+          : callerThroughMounts(request, values, binder),
       answer: async () => {
         const result = await handler(request, args as never);
         if (result instanceof Error) throw result;

@@ -2,10 +2,12 @@
 import type { None } from "../binding/dependency.ts";
 import { type ConnectionInfo, withMounted } from "../http/connection.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
+import { signInsOf } from "../http/sign_in.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { HTTPError, RouteError } from "../errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { type OptionNames, quote, readOptions } from "../options.ts";
+import { keptCaller } from "./mount_caller.ts";
 import type { PathTemplate, Segment } from "./path.ts";
 import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
 import type { FreePrefix, PathNames } from "./route_options.ts";
@@ -241,7 +243,15 @@ function handlerOf(
 /** Deno's object has getters, which a copy does not get. An unread `completed` costs nothing. */
 function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): MountInfo {
   const { connection, served, forwarded, basePath, hasServer } = contextOf(request);
-  const mounted = { basePath: basePath + taken, isWithoutSlash, forwarded, served, hasServer };
+  const mounted = {
+    basePath: basePath + taken,
+    isWithoutSlash,
+    forwarded,
+    served,
+    hasServer,
+    signIns: signInsOf(request),
+    callerOf: keptCaller(request),
+  };
   if (!connection) return withMounted<MountInfo>({ request }, mounted);
   // A mapped type without "?" would lose undefined in projects without exactOptionalPropertyTypes.
   const info: {

@@ -4,7 +4,7 @@
 // otherwise."
 
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { anySecurity, App, Events, JsonLines, SSE } from "@webfw/core";
+import { anySecurity, App, type Dependency, dependency, Events, JsonLines, Router, SSE } from "@webfw/core";
 import {
   apiKey,
   jwt,
@@ -34,6 +34,8 @@ const options: JwtOptions<unknown> = {
   algorithms: ["ES256"],
 };
 const member = jwt(options);
+/** Lets everybody in. */
+const anonymous = dependency(async () => null);
 const User = v.object({ userId: v.number() });
 
 /** A token that ends in a moment: with the tolerance of 30 s. */
@@ -47,7 +49,7 @@ async function* forever(): AsyncGenerator<number> {
 }
 
 /** An application with a stream of each kind behind a guard. */
-function streamsBehind(guard: typeof member, more: { endsWithSignIn?: boolean } = {}): App {
+function streamsBehind(guard: Dependency<unknown>, more: { endsWithSignIn?: boolean } = {}): App {
   const app = new App();
   const prices = app.topic<number>("prices");
   app.get("/events", { deps: { guard }, ...more }, async () => SSE(prices.subscribe()));
@@ -99,6 +101,30 @@ Deno.test("Streams and WebSockets behind jwt end at the token's exp and its tole
   assertEquals(ends, ["ended", "ended", "broke off", "broke off", "broke off", 1008]);
   const again = await ask("/events");
   assertEquals([again.status, (await again.json()).detail], [401, "The token has expired"]);
+});
+
+Deno.test("Streams of a mounted application end with the sign-in of the guards around the mount", async () => {
+  const middle = new App();
+  middle.mount("/inner", streamsBehind(anonymous));
+  middle.mount("/kept", streamsBehind(anonymous, { endsWithSignIn: false }));
+  const app = new App();
+  const members = new Router({ deps: { member } });
+  members.mount("/members", middle);
+  app.include(members);
+  await using server = await Serving.start(app);
+  const headers = { authorization: `Bearer ${await shortToken()}` };
+  const ask = (path: string) => fetch(`${server.origin}/members${path}`, { headers });
+  const kept = await ask("/kept/events");
+  const ends = await Promise.all([
+    ask("/inner/events").then(endOf),
+    ask("/inner/lines").then(endOf),
+    openSocket(`${server.origin}/members/inner/socket`, headers).then(({ closing }) => closing),
+  ]);
+  assertEquals(ends, ["ended", "broke off", 1008]);
+  // It is still open: the end of the server ends it.
+  const end = endOf(kept);
+  server.tellToStop();
+  assertEquals(await end, "ended");
 });
 
 Deno.test("A stream that begins when the sign-in has ended meanwhile ends at once", async () => {

@@ -486,3 +486,49 @@ Deno.test("a key of an agent is for one call: with several in a batch, none is m
   const { error } = await ask([call(1), call(2)]) as { error: { message: string } };
   assertEquals([error.message, runs], ["An Idempotency-Key is for one call: send each call by itself", 1]);
 });
+
+Deno.test("an application that is mounted for several tenants keeps the replies of each apart", async () => {
+  const shop = new App();
+  shop.post("/orders", { idempotent: "1h" }, async (request) => request.basePath);
+  const shops = new App({ basePath: "/shops" });
+  shops.mount("/{shop}", shop);
+  const app = new App({ trustProxy: 1 });
+  app.mount("/{region}", shops);
+  const ask = async (path: string, prefix = "") => {
+    const headers = { "idempotency-key": "a", "x-forwarded-prefix": prefix };
+    const response = await app.fetch(new Request(`http://localhost${path}`, { method: "POST", headers }));
+    return [await response.json(), response.headers.get("idempotency-replayed")];
+  };
+  for (const replayed of [null, "true"]) {
+    assertEquals(await ask("/eu/one/orders"), ["/shops/one", replayed]);
+    assertEquals(await ask("/eu/two/orders"), ["/shops/two", replayed]);
+    assertEquals(await ask("/us/two/orders"), ["/shops/two", replayed]);
+    assertEquals(await ask("/us/two/orders", "/v1"), ["/shops/two", replayed]);
+  }
+  assertEquals(await ask("/%75s/tw%6f/orders"), ["/shops/two", "true"]);
+  await app.stop();
+});
+
+Deno.test("guards around a mount name the callers of the mounted application", async () => {
+  const inner = new App();
+  let runs = 0;
+  inner.post("/pay", { idempotent: "1h" }, async () => ++runs);
+  inner.post("/by", { idempotent: { window: "1h", by: () => "one" } }, async () => ++runs);
+  const middle = new App();
+  middle.mount("/inner", inner);
+  const app = new App();
+  const guarded = new Router({ deps: { user: bearer(async (token) => token) } });
+  guarded.mount("/middle", middle);
+  app.include(guarded);
+  app.mount("/open", inner);
+  const ask = async (path: string, token: string) => {
+    const headers = { "idempotency-key": "a", ...authorization(`Bearer ${token}`) };
+    return await (await app.fetch(new Request(`http://localhost${path}`, { method: "POST", headers }))).json();
+  };
+  const asked: number[] = [];
+  for (const token of ["ada", "grace", "ada"]) asked.push(await ask("/middle/inner/pay", token));
+  for (const token of ["ada", "grace"]) asked.push(await ask("/middle/inner/by", token));
+  for (const token of ["ada", "grace"]) asked.push(await ask("/open/pay", token));
+  assertEquals(asked, [1, 2, 1, 3, 3, 4, 4]);
+  await app.stop();
+});
