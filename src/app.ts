@@ -1,6 +1,5 @@
-/** The application: connects routes, lifespans, topics and the dispatcher. */
-import { load } from "./async_context.ts";
-import type { None, PreparedDependency, RequiredState } from "./binding/dependency.ts";
+/** The application: what is declared of it, and its public methods. */
+import type { None, RequiredState } from "./binding/dependency.ts";
 import type { Replacements } from "./binding/replacements.ts";
 import { REGISTRY_CHECKS } from "./describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
@@ -12,45 +11,32 @@ import { ProtectedResource } from "./describe/mcp/protected_resource.ts";
 import { documentBelow } from "./describe/openapi/below_base_path.ts";
 import type { OpenAPIDocument } from "./describe/openapi/document.ts";
 import { Documents } from "./documents.ts";
-import { HTTPError, RouteError } from "./errors.ts";
+import { RouteError } from "./errors.ts";
 import type { ConnectionInfo } from "./http/connection.ts";
 import type { AppHandle } from "./http/app_handle.ts";
-import type { ResolvedLimits } from "./http/limits.ts";
-import { problemReply } from "./http/reply.ts";
 import type { RouteInfo } from "./http/route_info.ts";
-import { Lifecycle, reportFailedStart } from "./lifecycle.ts";
 import type { Lifespan } from "./lifespan.ts";
-import { logFor, loggerOf, takeLogOf } from "./log.ts";
+import { logFor, loggerOf } from "./log.ts";
 import { checkOptions } from "./options.ts";
 import type { Overridable } from "./override.ts";
 import type { Records } from "./records/records.ts";
 import { type Includable, type IncludeOptions, includeRouter } from "./router.ts";
-import type { AdmissionParts } from "./routing/admission.ts";
-import { Dispatcher } from "./routing/dispatch.ts";
+import type { Dispatcher } from "./routing/dispatch.ts";
 import { checkErrorHandler, errorBoundary, type ErrorHandler, type Middleware } from "./routing/middleware.ts";
-import { type AnyRoute, foldersOf, neededBy, Registry } from "./routing/registry.ts";
+import { Registry } from "./routing/registry.ts";
 import type { RegisterFiles } from "./routing/files.ts";
 import {
   type MountableApp,
   type MountedApp,
-  mountedApps,
   MOUNTING,
-  refuseMountInItself,
   type RegisterMount,
   registerMountable,
-  type SharedWork,
 } from "./routing/mount.ts";
 import type { ExtraKeys, MethodsOption, RegisterDeclared, RegisterRoute } from "./routing/route_options.ts";
 import type { RegisterWebSocket } from "./routing/websocket_options.ts";
 import type { Mistake } from "./schema/schema.ts";
-import {
-  checkRunOptions,
-  type RunOptions,
-  type Servable,
-  serve,
-  startWithDenoServe,
-  stopWithDenoServe,
-} from "./serve.ts";
+import { checkRunOptions, type RunOptions, startWithDenoServe } from "./serve.ts";
+import { Serving } from "./serving.ts";
 import { openDurableStore } from "./topics/durable_store.ts";
 import { isLocationSet } from "./topics/location.ts";
 import { MemoryStore } from "./topics/memory_store.ts";
@@ -58,7 +44,6 @@ import type { Topic } from "./topics/topic.ts";
 import type { TopicOptions } from "./topics/topic_options.ts";
 import { Topics } from "./topics/topics.ts";
 import { type Log, makeLog } from "./user_log.ts";
-import { Readiness } from "./readiness.ts";
 import { type ConsumerAction, Work } from "./work.ts";
 
 /** The version of the protocol with the command line, which may come from another release. */
@@ -132,13 +117,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   /** @ignore Lets the command line check a durable topic before it opens it. */
   readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
   /** @ignore Lets a test client put dependencies in the place of others. */
-  readonly [WEBFW_OVERRIDE] = (): Overridable => ({
-    guardsOfPage: this.#docsGuards,
-    dispatcher: () => this.#dispatcher ??= this.#createDispatcher(),
-    endpoints: (...over) => [...this.#endpoints(...over), ...this.#resource.endpoints(this.#registry.routes)],
-    start: (routes, guardsOfPage) => this.#startWith(routes, guardsOfPage),
-    answer: (dispatcher, request, info) => this.#startThenDispatch(dispatcher, request, info),
-  });
+  readonly [WEBFW_OVERRIDE] = (): Overridable => this.#serving.overridable(this.#endpoints);
   /** @ignore Lets a test client run a cron. */
   readonly [WEBFW_CRON] = (name: string): Promise<void> => this.#work.runCron(name);
   /** @ignore Gives the command line the AsyncAPI document. */
@@ -152,18 +131,11 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
 
   readonly #documents: Documents;
   readonly #registry: Registry;
-  readonly #limits: ResolvedLimits;
-  readonly #admission: AdmissionParts;
-  readonly #lifecycle: Lifecycle<App<State>, State>;
+  readonly #serving: Serving<App<State>, State>;
   readonly #topics: Topics;
   readonly #work: Work<State>;
   readonly #endpoints: (dispatcher: () => Dispatcher, replacements?: Replacements) => readonly BuiltIn[];
-  readonly #builtIns: readonly BuiltIn[];
-  readonly #readiness: Readiness | undefined;
-  readonly #resource: ProtectedResource;
   #errorHandler: ErrorHandler<State> | undefined;
-  #dispatcher: Dispatcher | undefined;
-  readonly #docsGuards: readonly PreparedDependency[];
 
   /**
    * Makes an application without routes.
@@ -191,13 +163,10 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       ...shown
     } = resolveAppOptions(options);
     this.log = makeLog(loggerOf(this));
-    if (log) this.fetch = takeLogOf(this, log, this.fetch);
-    this.#admission = admission;
     this.title = title;
     this.version = version;
     this.description = description;
     this.basePath = basePath;
-    this.#limits = limits;
     this.#topics = new Topics({
       openStore: (isDurable) => isDurable ? logFor(this, () => openDurableStore(topics)) : new MemoryStore(),
       isStoreNamed: () => topics !== undefined || isLocationSet(),
@@ -205,12 +174,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.records = this.#topics.records;
     this.#work = new Work(this.#topics, () => this.start());
     this.cron = this.#work.declareCron;
-    const app = this as unknown as App<State>;
-    const openSockets = () => this.#dispatcher?.openSockets.size ?? 0;
-    this.#lifecycle = new Lifecycle({
-      ...{ app, admission, topics: this.#topics, work: this.#work, openSockets },
-      mounted: () => mountedApps(this.#registry.routes),
-    });
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
@@ -226,24 +189,30 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.websocket = this.#registry.registerWebSocket();
     this.mount = this.#registry.registerMount();
     this.files = this.#registry.registerFiles();
-    this.#resource = new ProtectedResource({ title, ...urls, originPolicy: shown.originPolicy });
-    this.#docsGuards = [...shown.docs.deps.values()];
-    this.#registry.use(this.#docsGuards, "make the App");
+    const resource = new ProtectedResource({ title, ...urls, originPolicy: shown.originPolicy });
+    const guardsOfPage = [...shown.docs.deps.values()];
+    this.#registry.use(guardsOfPage, "make the App");
     this.#endpoints = (dispatcher, replacements) =>
       builtIns(urls, {
         ...{ title, version, description, limits, ...shown, dispatcher, replacements },
         document: (basePath) => documentBelow(this.#documents.openapi(), basePath),
-        tokenAdvice: (tool, request) => this.#resource.adviceForTool(tool, request),
-        stateForCall: () => this.#stateForCall(),
+        tokenAdvice: (tool, request) => resource.adviceForTool(tool, request),
+        stateForCall: () => this.#serving.stateForCall,
         gates: this.#registry.scope.gates,
       });
-    this.#builtIns = this.#endpoints(() => this.#dispatcher ??= this.#createDispatcher());
-    this.#registry.reserve(this.#builtIns);
-    this.#readiness = Readiness.at(urls.readyUrl, this.#registry, this.#servable, this.#lifecycle);
-    if (this.#readiness) this.fetch = this.#readiness.before(this.fetch);
-    this[MOUNTING] = this.#asMounted();
+    const endpoints = this.#endpoints(() => this.#serving.dispatcher);
+    this.#registry.reserve(endpoints);
+    this.#serving = new Serving({
+      ...{ log, limits, admission, guardsOfPage, readyUrl: urls.readyUrl, builtIns: endpoints },
+      ...{ app: this as unknown as App<State>, registry: this.#registry, topics: this.#topics, work: this.#work },
+      endpointsFor: (routes) => resource.endpoints(routes),
+      tokenAdvice: (route, request) => resource.adviceFor(route, request),
+      errorBoundary: () => errorBoundary(this.#errorHandler as ErrorHandler | undefined),
+    });
+    this.fetch = this.#serving.fetch;
+    this[MOUNTING] = this.#serving.mounted;
     registerMountable(this[MOUNTING]);
-    startWithDenoServe(this, this.#servable);
+    startWithDenoServe(this, this.#serving.servable);
   }
 
   /**
@@ -253,24 +222,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * @param request The request.
    * @param info The connection, if a server calls it.
    */
-  readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response> = (request, info) => {
-    const dispatcher = this.#dispatcher ??= this.#createDispatcher();
-    const state = this.#lifecycle.openState;
-    if (state !== undefined) return dispatcher.dispatch(request, state, info);
-    return this.#startThenDispatch(dispatcher, request, info);
-  };
-
-  readonly #servable: Servable = {
-    fetch: (request, info) => this.fetch(request, info),
-    readiness: () => this.#readiness,
-    start: () => this.start(),
-    endStreams: () => this.#endStreams(),
-    owner: this,
-    background: () => this.#dispatcher?.background,
-    hasBrokenSockets: () => this.#dispatcher?.openSockets.hasBroken ?? false,
-    abandonPublishing: () => this.#lifecycle.abandon(),
-    stop: () => this.#lifecycle.unwind(),
-  };
+  readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
 
   /**
    * Registers a route for GET, which also answers HEAD.
@@ -547,7 +499,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       void
     >,
   ): void {
-    this.#lifecycle.add(lifespan as Lifespan<App<State>, State>);
+    this.#serving.lifecycle.add(lifespan as Lifespan<App<State>, State>);
   }
 
   /**
@@ -624,7 +576,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * if the application serves.
    */
   onError(handler: ErrorHandler<State>, shape?: ErrorShape): void {
-    if (this.#dispatcher) {
+    if (this.#serving.hasBegun) {
       throw new RouteError("frozen", "Cannot set the error handler: the application serves already");
     }
     if (this.#errorHandler) throw new RouteError("conflict", "Cannot set the error handler: there is one already");
@@ -649,20 +601,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    */
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);
-    this.#dispatcher ??= this.#createDispatcher();
-    this.#lifecycle.hasWorkers = options.workers !== undefined;
-    this.#lifecycle.isFirst = options.workers === undefined || "guests" in options.workers;
-    if (options.workers) {
-      const { openWorkerStore } = await load(() => import("./topics/worker_store.ts"));
-      this.#topics.use(openWorkerStore(options.workers));
-      await this.#registry.scope.gates.shareWith(options.workers);
-      for (const app of this[MOUNTING].mounted()) app.expectWorkers();
-    }
-    try {
-      await logFor(this, () => serve(this.#servable, options));
-    } finally {
-      this.#lifecycle.reopen();
-    }
+    await this.#serving.run(options);
   }
 
   /**
@@ -673,12 +612,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * outage of their store is not an error.
    */
   start(): Promise<void> {
-    return this.#startWith(this.#registry.routes);
-  }
-
-  async #startWith(routes: readonly AnyRoute[], guardsOfPage = this.#docsGuards): Promise<void> {
-    refuseMountInItself(this[MOUNTING]);
-    await this.#lifecycle.start([...neededBy(routes), ...guardsOfPage, ...foldersOf(routes)]);
+    return this.#serving.start();
   }
 
   /**
@@ -687,86 +621,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * topics. A later request starts the lifespans again.
    */
   async stop(): Promise<void> {
-    this[MOUNTING].limit();
-    await this.#endStreams();
-    await this.#dispatcher?.background.drain();
-    await this.#lifecycle.unwind();
-    this.#lifecycle.reopen();
-  }
-
-  async #endStreams(): Promise<void> {
-    this.#lifecycle.quiet();
-    const mounted = this[MOUNTING].mounted().map((app) => app.endStreams());
-    await Promise.all([this.#dispatcher?.openSockets.close(), ...mounted]);
-  }
-
-  /** This application, as one that mounts it sees it. */
-  #asMounted(): MountedApp {
-    const mounted = () => mountedApps(this.#registry.routes);
-    return {
-      fetch: this.fetch,
-      mounted,
-      expectWorkers: () => {
-        this.#lifecycle.hasWorkers = true;
-        for (const app of mounted()) app.expectWorkers();
-      },
-      join: (outer) => {
-        this.#dispatcher ??= this.#createDispatcher(outer);
-      },
-      start: () => this.start(),
-      limit: () => {
-        this.#work.limit();
-        for (const app of mounted()) app.limit();
-      },
-      endStreams: () => this.#endStreams(),
-      abandon: () => this.#lifecycle.abandon(),
-      unwind: () => this.#lifecycle.unwind(),
-      reopen: () => this.#lifecycle.reopen(),
-    };
-  }
-
-  /** The state for a call of an agent, until the lifespans have ended. */
-  #stateForCall(): Readonly<State> {
-    const { state } = this.#lifecycle;
-    if (state === undefined) throw new HTTPError(503, "The server stops");
-    return state;
-  }
-
-  #createDispatcher(shared?: SharedWork): Dispatcher {
-    refuseMountInItself(this[MOUNTING]);
-    stopWithDenoServe(this.#servable);
-    this.#topics.serve();
-    this.#registry.freeze("the application serves already; declare everything before the first request");
-    this.#registry.nameOperations();
-    const { routes } = this.#registry;
-    const dispatcher = new Dispatcher({
-      app: this,
-      routes,
-      prefixes: this.#registry.prefixes,
-      builtIns: [...this.#builtIns, ...this.#resource.endpoints(routes)],
-      tokenAdvice: (route, request) => this.#resource.adviceFor(route, request),
-      middlewares: this.#registry.scope.middlewares,
-      limits: this.#limits,
-      ...this.#admission,
-      toErrorReply: errorBoundary(this.#errorHandler as ErrorHandler | undefined),
-      stopping: () => this.#lifecycle.stopping,
-    }, shared);
-    for (const app of mountedApps(routes)) app.join(dispatcher);
-    return dispatcher;
-  }
-
-  async #startThenDispatch(dispatcher: Dispatcher, request: Request, info?: ConnectionInfo): Promise<Response> {
-    if (this.#lifecycle.stopping.aborted) {
-      const refusal = new HTTPError(503, "The server stops", { headers: { connection: "close" } });
-      return dispatcher.withCors(request, problemReply(refusal));
-    }
-    try {
-      // A stop in between may have ended the lifespans again.
-      while (this.#lifecycle.state === undefined) await this.#startWith(dispatcher.routes);
-    } catch (error) {
-      reportFailedStart(error);
-      return dispatcher.withCors(request, problemReply(new HTTPError(500)));
-    }
-    return dispatcher.dispatch(request, this.#lifecycle.state, info);
+    await this.#serving.stop();
   }
 }

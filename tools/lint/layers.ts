@@ -48,6 +48,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
     ["src/http_server.ts", "src/readiness.ts", "src/sent_tags.ts", "src/stop_request.ts"],
     ["src/listen.ts"],
     ["src/serve.ts", "src/app_options.ts"],
+    ["src/serving.ts"],
     ["src/app.ts"],
     ["src/testing/"],
     ["src/testing.ts", "mod.ts", "auth.ts", "middleware.ts", "store.ts", "openapi.ts", "types.ts"],
