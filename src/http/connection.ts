@@ -1,6 +1,6 @@
 /** Connections of requests: what a server, or an application that mounts another one, says of them. */
 import type { Logger } from "../log.ts";
-import type { SignIn } from "./context.ts";
+import type { SignIn } from "./sign_in.ts";
 
 /**
  * The connection of a request: the part of `Deno.ServeHandlerInfo` that webfw reads.

@@ -12,6 +12,7 @@ import type { ResolvedLimits } from "./limits.ts";
 import { peerAddress, type ProxyTrust } from "./proxy.ts";
 import { pathStart, resolveUnreserved } from "./query.ts";
 import type { RouteInfo } from "./route_info.ts";
+import type { SignIn } from "./sign_in.ts";
 
 /** The route of a request, as far as the request needs it. */
 export interface MatchedRoute {
@@ -39,16 +40,6 @@ export interface AgentCall {
 export interface RateLimitHeaders {
   readonly policy: string;
   readonly rest: string;
-}
-
-/** A sign-in, which ends at a time or by the server. */
-export interface SignIn {
-  /**
-   * Calls back once when the sign-in ends, and not before this has returned.
-   *
-   * @returns Ends the watch.
-   */
-  watch(onEnd: () => void): () => void;
 }
 
 /** One request with everything that belongs to it, for the framework only. */

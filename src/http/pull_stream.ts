@@ -5,7 +5,7 @@ import { tracing } from "../telemetry.ts";
 import { streamProgress } from "./after_response.ts";
 import { type IdleTimer, startIdleTimer } from "./idle_timer.ts";
 import type { HttpRequest } from "./request.ts";
-import { whileSignedIn } from "./sign_in.ts";
+import { whileSignedIn } from "./signed_in.ts";
 
 /** A client that takes nothing for this long is disconnected. One of events can resume later. */
 const MAX_STALL_MS = 30_000;

@@ -2,7 +2,7 @@
 import type { None } from "../binding/dependency.ts";
 import { type ConnectionInfo, withMounted } from "../http/connection.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { signInsOf } from "../http/sign_in.ts";
+import { signInsOf } from "../http/signed_in.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { HTTPError, RouteError } from "../errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";

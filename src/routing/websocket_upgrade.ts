@@ -9,7 +9,7 @@ import type { BackgroundTasks } from "../http/after_response.ts";
 import type { RequestContext } from "../http/context.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { takePlace } from "../http/open_streams.ts";
-import { whileSignedIn } from "../http/sign_in.ts";
+import { whileSignedIn } from "../http/signed_in.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { takeLocalSocket } from "../http/websocket/local_socket.ts";
 import { type MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";

@@ -2,7 +2,8 @@
 import type { FlattenedJWSInput, JWTHeaderParameters, JWTVerifyGetKey } from "jose";
 import { load } from "../../async_context.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
-import { addSignIn, TimedSignIn } from "../../http/sign_in.ts";
+import { TimedSignIn } from "../../http/sign_in.ts";
+import { addSignIn } from "../../http/signed_in.ts";
 import { log } from "../../log.ts";
 import { quote } from "../../options.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";

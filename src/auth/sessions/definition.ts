@@ -7,7 +7,7 @@ import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
 import { stringify } from "../../http/json.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
-import { addSignIn } from "../../http/sign_in.ts";
+import { addSignIn } from "../../http/signed_in.ts";
 import { WEBSOCKET } from "../../http/websocket/handshake.ts";
 import { log } from "../../log.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
