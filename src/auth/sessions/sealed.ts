@@ -58,12 +58,12 @@ export class SealedSessions implements SessionKeeper {
     return await this.keep(renewedText(kept));
   }
 
-  /** A seal cannot be taken back. */
   /** The server cannot end a seal before its time. */
   watch(_value: string, { setAt }: KeptSession, onEnd: () => void): () => void {
     return new TimedSignIn(setAt + this.#maxAge).watch(onEnd);
   }
 
+  /** A seal cannot be taken back. */
   async drop(): Promise<boolean> {
     return true;
   }
