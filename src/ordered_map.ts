@@ -71,7 +71,7 @@ export class OrderedMap<Key, Value> implements Iterable<readonly [Key, Value]> {
     for (let node = this.#first; node; node = node.next) if (!node.isDeleted) yield [node.key, node.value];
   }
 
-  /** Its own `next` stays, for an iteration that has come to it. */
+  /** Its own `next` stays, for an iteration that has reached it. */
   #unlink(node: Node<Key, Value>): void {
     const { previous, next } = node;
     if (previous) previous.next = next;

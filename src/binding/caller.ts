@@ -8,7 +8,7 @@ import type { PreparedDependency } from "./dependency.ts";
  * security schemes, or else by the headers and cookies that it declares. Undefined if the client
  * has sent none of them.
  *
- * @throws {TypeError} If no part of the request tells its callers apart.
+ * @throws {TypeError} If no part of the request identifies its caller.
  */
 export function callerThrough(
   guard: PreparedDependency,

@@ -1,4 +1,4 @@
-/** What guards read of a request: whether caches can tell the callers of a route apart. */
+/** What guards read of a request: whether caches can distinguish the callers of a route. */
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { type PreparedDependency, toDependencies } from "./dependency.ts";
 import { isGuard } from "./guard_order.ts";

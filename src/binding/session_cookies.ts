@@ -3,7 +3,7 @@ import type { PreparedDependency, SessionCookieOf } from "./dependency.ts";
 
 type Sessions = ReadonlyMap<string, SessionCookieOf["session"]>;
 
-/** Who uses dependencies, for messages: `route` where it is one of several. */
+/** The user of dependencies, for messages: `route` where it is one of several. */
 interface User {
   readonly action: string;
   readonly route?: string;

@@ -118,7 +118,7 @@ export class Consumer {
   #incarnation = "";
   /** Whether messages with keys may wait for what is in hand. */
   #hasParked = false;
-  /** Messages whose handlers have resolved late, until the record says so. */
+  /** Messages whose handlers have resolved late, until the record has them as done. */
   readonly #lateDone = new OrderedMap<Cursor, true>();
   #isStopping = false;
   #isGone = false;
@@ -384,7 +384,7 @@ export class Consumer {
       this.#lateDone.delete(at);
       const held = this.#hand.get(at);
       if (held) this.#hand.drop(held);
-      // Where it was given up meanwhile, nobody needs to try it again.
+      // A message that was given up meanwhile needs no further try.
       await this.#failures.forget(toId(this.#incarnation, at)).catch(() => {});
     }
   }
@@ -472,7 +472,7 @@ export class Consumer {
     step.open(left > taken, isEnd);
   }
 
-  /** Writes the record. False if somebody else has changed it. */
+  /** Writes the record. False if another node has changed it. */
   async #write(step: Step, takenPage: LatePage | undefined): Promise<boolean> {
     const { records } = this.#setup;
     const window = this.#window;

@@ -136,7 +136,7 @@ export class Hand {
     return this.#finished;
   }
 
-  /** The message at a position; undefined if it is not in hand. */
+  /** The message at a position; undefined if it is not in flight. */
   get(at: Cursor): Held | undefined {
     return this.#held.get(at);
   }

@@ -86,8 +86,8 @@ export class BodyBuffer {
   }
 
   /**
-   * Fails those who read. The server would read the rest of a cancelled stream before it stops; it
-   * closes the connection of one that nobody reads.
+   * Fails the reads. The server would read the rest of a cancelled stream before it stops; it closes
+   * the connection of a stream without a reader.
    */
   #cutOff(error: Error): void {
     this.#cut = error;

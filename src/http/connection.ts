@@ -1,4 +1,4 @@
-/** Connections of requests: what a server, or an application that mounts another one, says of them. */
+/** Connections of requests, as a server or an application with mounts describes them. */
 import type { Logger } from "../log.ts";
 import type { SignIn } from "./sign_in.ts";
 
@@ -17,7 +17,7 @@ export interface ConnectionInfo {
 /** A connection on which the request can be found that came over it, for the access log. */
 export class LoggedConnection implements ConnectionInfo {
   readonly #info: ConnectionInfo | undefined;
-  /** Writes entries of the request; undefined if the application did not come to it. */
+  /** Writes entries of the request; undefined if the request did not reach the application. */
   context: Logger | undefined;
 
   constructor(info: ConnectionInfo | undefined) {

@@ -64,7 +64,7 @@ export class RequestContext implements Logger {
   hasReplied: boolean;
   /** Resolves after the work that adds to the head of the reply; undefined if there is none. */
   headWork: Promise<unknown> | undefined;
-  /** What limits say to the client, for each reply of the request. */
+  /** The headers of limits, for each reply of the request. */
   rateLimit: RateLimitHeaders | undefined;
   /** The reply that belongs to this request alone, so that its headers may be changed. */
   ownReply: Response | undefined;
@@ -74,7 +74,7 @@ export class RequestContext implements Logger {
   plainReply: Response | undefined;
   /** Undefined until it is first read. */
   id: string | undefined;
-  /** What the challenges of an error reply tell a client that needs a token. */
+  /** What the challenges of an error reply add for a client that needs a token. */
   tokenAdvice: TokenAdvice | undefined;
   /** The sign-ins of the client that can end; undefined if there are none. */
   signIns: SignIn[] | undefined;
@@ -211,8 +211,8 @@ export class RequestContext implements Logger {
   }
 
   /**
-   * What guards keep for the request, each under itself. A `WeakMap` of requests would take several
-   * microseconds for each, mostly in the garbage collector.
+   * Values that guards cache for the request, each by its guard. A `WeakMap` of requests would take
+   * several microseconds for each, mostly in the garbage collector.
    */
   get kept(): Map<object, unknown> {
     return this.#kept ??= new Map();
@@ -235,7 +235,7 @@ export class RequestContext implements Logger {
   }
 
   /**
-   * Lets the reply of the handler wait for work that adds to its head, even if nobody awaits it.
+   * Makes the reply of the handler wait for work that adds to its head.
    *
    * @param work A promise that never rejects.
    */

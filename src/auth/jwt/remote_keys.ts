@@ -97,7 +97,7 @@ export class RemoteKeys {
     throw new InvalidToken();
   }
 
-  /** Fetches the keys, once for all who wait. */
+  /** Fetches the keys, once for all callers that wait. */
   #fetchOnce(): Promise<FindKey> {
     return this.#pending ??= this.#fetch();
   }

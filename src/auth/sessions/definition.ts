@@ -348,7 +348,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
       this.#setCookie(value);
       isSent = true;
     } finally {
-      // Nobody has its id.
+      // No client has received its id.
       if (!isSent) await this.#keeper.drop(value);
     }
     this.#value = value;

@@ -20,8 +20,8 @@ export interface SessionWrite {
 /**
  * A store of sessions. Write one for a server that all processes share, such as Redis.
  *
- * A key is a string of 64 hexadecimal digits, the hash of the id in the cookie: nobody can make a
- * cookie from it. A value is JSON. What a method throws becomes a 500, and is logged.
+ * A key is a string of 64 hexadecimal digits, the hash of the id in the cookie: it is of
+ * no use for making a cookie. A value is JSON. What a method throws becomes a 500, and is logged.
  *
  * @example A store in Redis
  * ```ts

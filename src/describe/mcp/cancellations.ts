@@ -52,7 +52,7 @@ export class Cancellations {
     return { signal: controller.signal, end };
   }
 
-  /** Cancels the call that a message names, if it is a cancellation and can tell which one. */
+  /** Cancels the call that a message names, if it is a cancellation of exactly one call. */
   take(message: unknown, caller: HttpRequest): void {
     const { method, params } = (message ?? {}) as { readonly method?: unknown; readonly params?: unknown };
     if (method !== "notifications/cancelled" || this.#calls.size === 0) return;

@@ -123,7 +123,7 @@ async function fileReply(
   );
   const headers = new Headers({ "content-type": type, "x-content-type-options": "nosniff" });
   const isFixed = isImmutable(parts.join("/"));
-  const whose = forWhom(request) || (isFixed ? "public, " : "");
+  const whose = privateBehindGuards(request) || (isFixed ? "public, " : "");
   headers.set("cache-control", whose + (isFixed ? "max-age=31536000, immutable" : "no-cache"));
   if (hasOthers) headers.set("vary", "accept-encoding");
   if (encoding !== undefined) headers.set("content-encoding", encoding);
@@ -134,8 +134,8 @@ async function fileReply(
   return versionReply(content, { ...validators, etag }, request, headers);
 }
 
-/** Where guards decide who gets a file, only the client may keep it. */
-function forWhom(request: HttpRequest): "private, " | "" {
+/** Only the client may keep a file behind guards. */
+function privateBehindGuards(request: HttpRequest): "private, " | "" {
   return contextOf(request).matched.isGuarded ? "private, " : "";
 }
 
@@ -166,6 +166,6 @@ async function findFile(root: string, parts: readonly string[]): Promise<Found |
 /** Redirects to the path with a slash, so that the relative links of the index page are right. */
 function toFolder(request: HttpRequest): Response {
   const reply = redirectToSlash(request);
-  reply.headers.set("cache-control", `${forWhom(request)}no-cache`);
+  reply.headers.set("cache-control", `${privateBehindGuards(request)}no-cache`);
   return reply;
 }

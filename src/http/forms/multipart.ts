@@ -66,7 +66,7 @@ export function boundaryOf(contentType: string): string | undefined {
  * @param storage Keeps the files.
  * @returns The fields in the order of their parts.
  * @throws {HTTPError} With 400 if the form is malformed or its text is not UTF-8; with 413 if the
- * form, a file, the texts or the number of parts is over a limit. An error of the body or the
+ * form, a file, the text fields or the number of parts is over a limit. An error of the body or the
  * storage is thrown too.
  */
 export async function readMultipartForm(
@@ -179,11 +179,11 @@ class FormReader {
     const bytes = new ByteStore();
     for await (const chunk of part) {
       this.#textSize += chunk.length;
-      if (this.#textSize > this.#limits.body) throw tooLarge(this.#limits.body, "The texts of the form are");
+      if (this.#textSize > this.#limits.body) throw tooLarge(this.#limits.body, "The text fields of the form are");
       bytes.append(chunk);
     }
     const text = decodeUtf8(bytes.whole());
-    if (text === undefined) throw new HTTPError(400, "The texts of the form must be in UTF-8");
+    if (text === undefined) throw new HTTPError(400, "The text fields of the form must be in UTF-8");
     return text;
   }
 
