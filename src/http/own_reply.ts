@@ -17,44 +17,34 @@ class Returned {
   }
 }
 
+/** What is known of a `Response` of the program. */
+interface Note {
+  /** Its whole body, if it is known. */
+  readonly text: string | undefined;
+  /** Whether a request replies with it. */
+  isTaken: boolean;
+}
+
 /**
- * What is known of a `Response` of the program, in private fields of the `Response` itself: they
- * cost 0.2 us for each reply, an entry of a `WeakMap` 0.9 us.
+ * The note of a `Response`, in a private field of the `Response` itself: an entry of a `WeakMap`
+ * costs 0.9 us for each reply. One field: each further one costs 40 ns.
  */
-class Mark extends Returned {
-  readonly #text: string | undefined;
-  #isTaken: boolean;
+class Noted extends Returned {
+  readonly #note: Note;
 
-  /**
-   * Marks a `Response`, once.
-   *
-   * @param response The `Response`.
-   * @param text Its whole body, if it is known.
-   * @param isTaken Whether a request replies with it.
-   */
-  constructor(response: Response, text: string | undefined, isTaken: boolean) {
+  constructor(response: Response, note: Note) {
     super(response);
-    this.#text = text;
-    this.#isTaken = isTaken;
+    this.#note = note;
   }
 
-  static textOf(response: object): string | undefined {
-    return #text in response ? response.#text : undefined;
-  }
-
-  static isTaken(response: object): boolean {
-    return #isTaken in response && response.#isTaken;
-  }
-
-  static take(response: Response): void {
-    if (#isTaken in response) response.#isTaken = true;
-    else new Mark(response, undefined, true);
+  static noteOf(response: object): Note | undefined {
+    return #note in response ? response.#note : undefined;
   }
 }
 
 /** Remembers the body of a new `Response`. */
 export function noteText(response: Response, text: string): Response {
-  new Mark(response, text, false);
+  new Noted(response, { text, isTaken: false });
   return response;
 }
 
@@ -72,16 +62,25 @@ export function acceptReply(context: RequestContext, response: Response): Respon
     if (response !== context.bufferedReply && response.body?.locked) throw unusable("is locked by a reader");
     return response;
   }
-  if (response.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
-  const hasKnownBody = Mark.textOf(response) !== undefined;
-  // To read `body` turns a string into a stream, which costs 1.2 us.
-  if (hasKnownBody || response.body !== null) {
-    if (Mark.isTaken(response)) throw unusable("was sent already");
+  const note = Noted.noteOf(response);
+  if (note === undefined) takeUnknown(response);
+  else {
+    if (note.isTaken) throw unusable("was sent already");
     if (response.bodyUsed) throw unusable("was read already");
-    if (!hasKnownBody && response.body!.locked) throw unusable("is locked by a reader");
-    Mark.take(response);
+    note.isTaken = true;
   }
   return context.isServed ? response : ownReply(context, response);
+}
+
+/** Accepts a `Response` that no request has replied with. One without a body stays unknown: it can be shared. */
+function takeUnknown(response: Response): void {
+  if (response.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
+  // This turns a string into a stream, which costs 0.6 us. Nothing else says whether it is locked.
+  const { body } = response;
+  if (body === null) return;
+  if (response.bodyUsed) throw unusable("was read already");
+  if (body.locked) throw unusable("is locked by a reader");
+  new Noted(response, { text: undefined, isTaken: true });
 }
 
 function unusable(reason: string): TypeError {
@@ -93,7 +92,7 @@ function unusable(reason: string): TypeError {
 /** The reply if it belongs to the request alone, otherwise a copy, which does. */
 export function ownReply(context: RequestContext, response: Response): Response {
   if (response === context.ownReply || response.status === 101) return response;
-  const text = Mark.textOf(response);
+  const text = Noted.noteOf(response)?.text;
   // A string would add the type that the program has removed.
   const isKnown = text !== undefined && response.headers.has("content-type");
   const copy = new PlatformResponse(isKnown ? text : response.body, response);
