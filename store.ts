@@ -19,6 +19,7 @@
 
 export type {
   ListedRecord,
+  ProcessStore,
   RecordKey,
   RecordStore,
   StoreDeletion,

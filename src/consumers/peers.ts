@@ -1,5 +1,5 @@
 /** The other nodes of a consumer: which of them live, and which have ended. */
-import type { TopicStore } from "../topics/store.ts";
+import type { ProcessStore } from "../records/store.ts";
 
 /** Who has not seen the record for this part of a lease counts the leases of the others anew. */
 const BLIND_PART = 1 / 2;
@@ -9,9 +9,6 @@ const MAX_RENEWALS = 3;
 const ASK_PAUSE = 1_000;
 /** What is between the name of a process and the rest of the name of its node. */
 const SEPARATOR = ".";
-
-/** What a store knows of processes. */
-type ProcessStore = Pick<TopicStore, "processName" | "hasEnded">;
 
 /** When another node was seen to live. */
 interface Sighting {

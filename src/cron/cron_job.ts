@@ -4,13 +4,12 @@
 import { errorText } from "../error_text.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { describeError, log } from "../log.ts";
-import type { RecordEntry, Records } from "../records/records.ts";
+import { hasProcessEnded, processNameOf, type RecordEntry, type Records } from "../records/records.ts";
 import { type Tracing, tracing } from "../telemetry.ts";
 import type { CronClock } from "./clock.ts";
 import { callHandler } from "./handle.ts";
 import type { DeclaredCron } from "./options.ts";
 import { type CronRecord, MAX_AHEAD, newRecord, type RunningCron } from "./record.ts";
-import type { TopicStore } from "../topics/store.ts";
 import type { CronTimes } from "./times.ts";
 
 /** How long a node that has died holds a run, in milliseconds. */
@@ -39,8 +38,6 @@ export interface CronContext {
   /** The records of crons. */
   readonly records: Records;
   readonly clock: CronClock;
-  /** What the store of the records knows of processes. */
-  readonly processes?: () => Pick<TopicStore, "processName" | "hasEnded">;
 }
 
 /** A run of this node. */
@@ -126,11 +123,7 @@ export class CronJob {
    * @param isOnce Whether it is over when nothing is due, and nothing runs.
    */
   async work(isOnce = false): Promise<void> {
-    try {
-      this.#process = await this.#context.processes?.().processName?.();
-    } catch {
-      // The lease says when it has ended.
-    }
+    this.#process = await processNameOf(this.#context.records);
     while (!this.#isClosed && (this.#run || !this.#isEnding)) {
       const wait = await this.#tryStep();
       const isIdle = !this.#run && !this.#watched && this.#isSettled && wait > 0;
@@ -292,11 +285,11 @@ export class CronJob {
    * so long: a handler that blocks its thread renews nothing.
    */
   async #isGone(version: string, { process }: RunningCron): Promise<boolean> {
-    const { clock, processes } = this.#context;
+    const { clock, records } = this.#context;
     const now = clock.now();
     if (this.#watched?.version !== version) this.#watched = { version, since: now };
     const { since } = this.#watched;
-    const hasEnded = process === undefined ? undefined : await processes?.().hasEnded?.(process).catch(() => undefined);
+    const hasEnded = process === undefined ? undefined : await hasProcessEnded(records, process);
     return hasEnded ?? now - since >= LEASE;
   }
 

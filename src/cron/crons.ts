@@ -22,7 +22,7 @@ export type PlatformCron = (name: string, schedule: string, handler: () => Promi
 /** What the crons need of their application. */
 export interface CronsParts {
   /** The records, and the time of their store. */
-  readonly topics: Pick<Topics, "records" | "recordsTime"> & Partial<Pick<Topics, "recordsStore">>;
+  readonly topics: Pick<Topics, "records" | "recordsTime">;
   /** Starts the application. */
   readonly start: () => Promise<void>;
   /** The clock; by default that of this machine. */
@@ -37,7 +37,6 @@ export interface CronsParts {
 export class Crons<State> {
   /** Declares a cron. */
   readonly declare: DeclareCron<State>;
-  readonly #topics: CronsParts["topics"];
   readonly #records: Records;
   readonly #platform: PlatformCron | undefined;
   readonly #startApp: () => Promise<void>;
@@ -53,7 +52,6 @@ export class Crons<State> {
   #runsNow = new AbortController();
 
   constructor({ topics, start, clock = clockOf(() => topics.recordsTime), platform = platformCron() }: CronsParts) {
-    this.#topics = topics;
     this.#records = topics.records;
     this.#startApp = start;
     this.#clock = clock;
@@ -167,8 +165,7 @@ export class Crons<State> {
 
   async #makeJobs(declared: readonly DeclaredCron[]): Promise<CronJobs> {
     const { CronJobs } = await load(() => import("./jobs.ts"));
-    const processes = () => this.#topics.recordsStore ?? {};
-    return new CronJobs(declared, { ...this.#owner!, records: this.#records, clock: this.#clock, processes });
+    return new CronJobs(declared, { ...this.#owner!, records: this.#records, clock: this.#clock });
   }
 }
 

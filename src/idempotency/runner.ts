@@ -5,13 +5,15 @@ import type { AppHandle } from "../http/app_handle.ts";
 import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { describeError, type Logger } from "../log.ts";
-import { type Records, recordsOf } from "../records/records.ts";
+import { hasProcessEnded, processNameOf, type RecordEntry, type Records, recordsOf } from "../records/records.ts";
 import { fingerprintOf, hashOf } from "./fingerprint.ts";
 import { type CapturedReply, captureReply, keepBody, type KeptReply, repeatReply } from "./kept_reply.ts";
 import type { Idempotency } from "./options.ts";
 
-/** How long a node that has died holds a key, in milliseconds. */
+/** How long a node that has died holds a key where the store cannot say so, in milliseconds. */
 const LEASE = 30_000;
+/** How long a process that is known to live holds a key while its thread is blocked. */
+const HELD = 3_600_000;
 /** How often a lease is renewed. */
 const RENEWAL = LEASE / 3;
 /** How much longer the parts of a body are kept than what refers to them. */
@@ -25,6 +27,8 @@ interface KeptRequest {
   readonly print: string;
   /** Identifies the request that has the key. */
   readonly claim: string;
+  /** The name of its process, if the store can say whether that has ended. */
+  readonly process?: string | undefined;
   /** Its reply; undefined while it runs. */
   readonly reply?: KeptReply;
 }
@@ -62,19 +66,25 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
   const records = recordsOf(request.app.records, "idempotency");
   const name = [hashOf(request.method, ...hostsOf(request), ...pathsOf(request), await caller(), key)];
   const print = await fingerprintOf(request, input, isBodyDeclared);
-  const kept: KeptRequest = { print, claim: crypto.randomUUID() };
+  const kept: KeptRequest = { print, claim: crypto.randomUUID(), process: await processNameOf(records) };
   const context = contextOf(request);
   const here = runningIn(request.app);
   const running = here.get(name[0]!);
-  const found = running ? { kept: running } : await claim(records, name, kept, context);
-  if (found.version === undefined) return await repeat(found.kept, print, records, name);
-  here.set(name[0]!, kept);
-  const held = new Claim(records, name, kept, found.version, context);
+  if (running) return await repeat(running, print, records, name);
+  liveClaims.add(kept.claim);
   try {
-    return await runFirst(idempotency, asked, held);
+    const found = await claim(records, name, kept, context);
+    if (found.version === undefined) return await repeat(found.kept, print, records, name);
+    here.set(name[0]!, kept);
+    const held = new Claim(records, name, kept, found.version, context);
+    try {
+      return await runFirst(idempotency, asked, held);
+    } finally {
+      here.delete(name[0]!);
+      await held.stop();
+    }
   } finally {
-    here.delete(name[0]!);
-    await held.stop();
+    liveClaims.delete(kept.claim);
   }
 }
 
@@ -116,6 +126,9 @@ function runningIn(app: AppHandle): Map<string, KeptRequest> {
   return known;
 }
 
+/** The claims of this thread, from before they are written until their requests have ended. */
+const liveClaims = new Set<string>();
+
 /** What a request finds: it has the key now, or another one has. */
 type Found =
   | { readonly version: string; readonly kept: KeptRequest }
@@ -128,13 +141,15 @@ async function claim(
   logger: Logger,
 ): Promise<Found> {
   try {
+    let expect: string | null = null;
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
-      const version = await records.set(name, kept, { expect: null, expiresIn: LEASE });
+      const version = await records.set(name, kept, { expect, expiresIn: holdOf(kept) });
       if (version !== null) return { version, kept };
-      const entry = await records.get<KeptRequest>(name);
+      const entry: RecordEntry<KeptRequest> | null = await records.get<KeptRequest>(name);
       // The answer to the write may have been lost.
       if (entry?.value.claim === kept.claim) return { version: entry.version, kept };
-      if (entry) return { kept: entry.value };
+      if (entry && !await hasBrokenOff(records, name, entry, kept)) return { kept: entry.value };
+      expect = entry?.version ?? null;
     }
   } catch (cause) {
     logger.log("error", "A request with an Idempotency-Key was refused: the store of records fails", {
@@ -142,6 +157,30 @@ async function claim(
     });
   }
   throw new HTTPError(503, "The Idempotency-Key cannot be looked up now", { headers: { "retry-after": "1" } });
+}
+
+/** How long a claim is kept without being renewed. */
+function holdOf({ process }: KeptRequest): number {
+  return process === undefined ? LEASE : HELD;
+}
+
+/**
+ * Whether a request that has the key has ended without writing that down. A lease that has run out
+ * does not say so where the store knows that the process lives: its thread may be blocked.
+ */
+async function hasBrokenOff(
+  records: Records,
+  name: readonly string[],
+  { value, version }: RecordEntry<KeptRequest>,
+  own: KeptRequest,
+): Promise<boolean> {
+  const { process, ...unnamed } = value;
+  if (value.reply || process === undefined) return false;
+  if (process === own.process) return !liveClaims.has(value.claim);
+  const hasEnded = await hasProcessEnded(records, process);
+  // Nothing is known of it: it has a lease from now on, which it renews if it lives.
+  if (hasEnded === undefined) await records.set(name, unnamed, { expect: version, expiresIn: LEASE });
+  return hasEnded ?? false;
 }
 
 async function repeat(
@@ -194,7 +233,10 @@ class Claim {
   /** Gives the key back. */
   async release(): Promise<void> {
     await this.stop();
-    if (this.#version !== null) await this.records.delete(this.name, { expect: this.#version });
+    if (this.#version === null || await this.records.delete(this.name, { expect: this.#version })) return;
+    // Others may have given it a lease.
+    const entry = await this.records.get<KeptRequest>(this.name);
+    if (entry?.value.claim === this.kept.claim) await this.records.delete(this.name, { expect: entry.version });
   }
 
   /** Renews it no longer. */
@@ -205,7 +247,7 @@ class Claim {
 
   async #renew(): Promise<void> {
     try {
-      await this.#write(this.kept, LEASE);
+      await this.#write(this.kept, holdOf(this.kept));
     } catch (error) {
       this.#logger.log("warn", "An Idempotency-Key may be free before its request ends", {
         error: describeError(error),
@@ -220,7 +262,8 @@ class Claim {
     // The answer to a write may have been lost, or the store has given the record up.
     const entry = await this.records.get<KeptRequest>(this.name);
     if (entry && entry.value.claim !== kept.claim) return;
-    const isDone = entry && (entry.value.reply === undefined) === (kept.reply === undefined);
+    const isDone = entry && entry.value.process === kept.process &&
+      (entry.value.reply === undefined) === (kept.reply === undefined);
     this.#version = isDone
       ? entry.version
       : await this.records.set(this.name, kept, { expect: entry?.version ?? null, expiresIn });

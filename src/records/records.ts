@@ -3,7 +3,7 @@ import { type Duration, toMilliseconds } from "../duration.ts";
 import { countBytes, encodeData } from "../json_data.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { type OpenWatches, RecordWatch } from "./record_watch.ts";
-import type { RecordKey, RecordStore, StoredRecord } from "./store.ts";
+import type { ProcessStore, RecordKey, RecordStore, StoredRecord } from "./store.ts";
 
 /**
  * A record: a value, and what identifies this state of it.
@@ -71,10 +71,13 @@ export interface RecordsContext {
   /** Opens the store. After a stop of the application it is another one. */
   readonly open: () => Promise<RecordStore>;
   readonly watches: OpenWatches;
+  /** What the store knows of processes. */
+  readonly processes?: () => ProcessStore;
 }
 
 let withinSpace: (records: Records, space: string) => Records;
 let watchHints: (records: Records, key: readonly string[], onChange: () => void) => Promise<() => void>;
+let processStoreOf: (records: Records) => ProcessStore;
 
 /**
  * Values by key, which all who serve the application share: a small thing beside topics, for state
@@ -123,6 +126,7 @@ export class Records {
 
   static {
     withinSpace = (records, space) => new Records(records.#context, space);
+    processStoreOf = (records) => records.#context.processes?.() ?? {};
     watchHints = async (records, key, onChange) => {
       const store = await records.#context.open();
       return store.watch?.([records.#space, ...key], onChange) ?? (() => {});
@@ -314,6 +318,28 @@ export function recordsOf(records: Records, space: string): Records {
  */
 export function hintsOf(records: Records, key: readonly string[], onChange: () => void): Promise<() => void> {
   return watchHints(records, key, onChange);
+}
+
+/**
+ * The name of this process, of which others that share the records can ask whether it has ended.
+ * Undefined if they cannot.
+ */
+export async function processNameOf(records: Records): Promise<string | undefined> {
+  try {
+    return await processStoreOf(records).processName?.();
+  } catch {
+    // A lease says when it has ended.
+    return undefined;
+  }
+}
+
+/** Whether the process with a name has ended. Undefined if that is not known. */
+export async function hasProcessEnded(records: Records, name: string): Promise<boolean | undefined> {
+  try {
+    return await processStoreOf(records).hasEnded?.(name);
+  } catch {
+    return undefined;
+  }
 }
 
 function toEntry<Value>({ value, version }: StoredRecord): RecordEntry<Value> {

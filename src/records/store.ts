@@ -3,6 +3,22 @@
  * store, and change a record only if it is still as they have read it.
  */
 
+/** What a store knows of the processes that share it. */
+export interface ProcessStore {
+  /**
+   * A name of this process, of which other processes can ask whether it has ended. Undefined if
+   * they cannot.
+   */
+  processName?(): Promise<string | undefined>;
+
+  /**
+   * Whether the process with a name has ended. If it certainly has, its lease need not be waited
+   * for. If it certainly has not, it did not die where its lease has run out: its thread may be
+   * blocked. Undefined if that is not known.
+   */
+  hasEnded?(processName: string): Promise<boolean | undefined>;
+}
+
 /** The key of a record: texts, of which the first ones say what kind of record it is. */
 export type RecordKey = readonly string[];
 

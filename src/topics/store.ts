@@ -3,7 +3,7 @@
  * store. None of them tells the others what it does, so a topic knows of its log only what it has
  * read there.
  */
-import type { RecordStore } from "../records/store.ts";
+import type { ProcessStore, RecordStore } from "../records/store.ts";
 
 /**
  * A position in a log: directly after one of its messages. It is 22 lower-case hexadecimal digits,
@@ -177,7 +177,7 @@ export interface StoreCapabilities {
  * A store retries by itself after temporary failures such as a lost connection. A method that
  * rejects has stopped trying.
  */
-export interface TopicStore {
+export interface TopicStore extends ProcessStore {
   /** What the store can do. */
   readonly capabilities: StoreCapabilities;
 
@@ -244,19 +244,6 @@ export interface TopicStore {
    * this store have none.
    */
   openRecords?(): Promise<RecordStore>;
-
-  /**
-   * A name of this process, of which other processes can ask whether it has ended. Undefined if
-   * they cannot.
-   */
-  processName?(): Promise<string | undefined>;
-
-  /**
-   * Whether the process with a name has ended. If it certainly has, its lease need not be waited
-   * for. If it certainly has not, it did not die where its lease has run out: its thread may be
-   * blocked. Undefined if that is not known.
-   */
-  hasEnded?(processName: string): Promise<boolean | undefined>;
 
   /** Ends everything in progress. No method may be called afterwards. */
   close(): Promise<void>;

@@ -97,7 +97,8 @@ export class Topics {
     this.#isStoreNamed = isStoreNamed;
     this.#maxIdle = maxIdle;
     const watches = { isEnding: () => this.#isEnding, open: this.#followers };
-    this.records = new Records({ open: () => this.#openRecords(), watches }, "app");
+    const processes = () => this.storeOf(this.#areRecordsDurable());
+    this.records = new Records({ open: () => this.#openRecords(), watches, processes }, "app");
     this.#context = {
       store: (isDurable) => this.storeOf(isDurable),
       isEnding: () => this.#isEnding,
@@ -110,11 +111,6 @@ export class Topics {
   /** The time in milliseconds since 1970, by the clock of the store of records if it has one. */
   get recordsTime(): number {
     return this.#stores.get(this.#areRecordsDurable())?.now?.() ?? this.#context.now();
-  }
-
-  /** The store of the records. */
-  get recordsStore(): TopicStore {
-    return this.storeOf(this.#areRecordsDurable());
   }
 
   /** The topics that were made before the application serves. */

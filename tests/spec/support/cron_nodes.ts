@@ -7,8 +7,7 @@ import type { CronOptions, CronRun } from "../../../src/cron/options.ts";
 import type { CronReport } from "../../../src/cron/report.ts";
 import { MemoryRecords } from "../../../src/records/memory_records.ts";
 import { Records } from "../../../src/records/records.ts";
-import type { RecordKey, RecordStore, StoreDeletion, StoreWrite } from "../../../src/records/store.ts";
-import type { TopicStore } from "../../../src/topics/store.ts";
+import type { ProcessStore, RecordKey, RecordStore, StoreDeletion, StoreWrite } from "../../../src/records/store.ts";
 import { CapturedLog } from "./captured_log.ts";
 import { ManualClock } from "./manual_clock.ts";
 
@@ -82,12 +81,11 @@ class SeenStore implements RecordStore {
 }
 
 /** A store that says which processes have ended. */
-function tellingStore(name: string, ended: ReadonlySet<string>): TopicStore {
-  const told: Pick<TopicStore, "processName" | "hasEnded"> = {
+function tellingStore(name: string, ended: ReadonlySet<string>): ProcessStore {
+  return {
     processName: () => Promise.resolve(name),
     hasEnded: (process) => Promise.resolve(ended.has(process)),
   };
-  return told as TopicStore;
 }
 
 /** A run of a handler on a node. */
@@ -117,6 +115,7 @@ export class TestNode {
     this.#app = nodes.app;
     this.store = new SeenStore(nodes.records);
     const watches = { isEnding: () => false, open: new Set<{ close(): void }>() };
+    const processes = () => nodes.ended ? tellingStore(name, nodes.ended) : {};
     const { time, now, after } = nodes.clock;
     this.store.onAnswer = () => this.#knowsTime = true;
     // The store tells the time.
@@ -124,11 +123,10 @@ export class TestNode {
     this.after = (ms, action) => after(ms, () => void this.#timers.pass().then(action));
     this.crons = new Crons({
       topics: {
-        records: new Records({ open: () => Promise.resolve(this.store), watches }, "app"),
+        records: new Records({ open: () => Promise.resolve(this.store), watches, processes }, "app"),
         get recordsTime() {
           return known();
         },
-        ...nodes.ended && { recordsStore: tellingStore(name, nodes.ended) },
       },
       start: async () => void await this.start(),
       platform,
