@@ -3,6 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { App, dependency, Events, SSE } from "@webfw/core";
+import { session, type SessionStore } from "@webfw/core/auth";
 import { timeout } from "@webfw/core/middleware";
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as v from "valibot";
@@ -14,6 +15,14 @@ import { SocketClient } from "./support/socket_client.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
 
 const who = new AsyncLocalStorage<string>();
+/** How often a session is read while streams depend on it, in milliseconds. */
+const SESSION_POLL = 3_000;
+
+/** A source of values that ends only when it is closed. */
+async function* endless(): AsyncGenerator<number> {
+  yield 1;
+  await new Promise<never>(() => {});
+}
 
 /** An application whose requests run with the value of their query parameter `who`. */
 function storing(): App {
@@ -200,6 +209,48 @@ Deno.test("The signals that timeout() aborts know nothing of the request that wa
   await using serving = await Serving.start(app);
   await Promise.all(["alice", "bob"].map((name) => exchange(serving, `GET /?who=${name}`)));
   assertEquals(seen, [undefined, undefined]);
+});
+
+Deno.test("The reads of a session for the streams behind it know nothing of any request", async () => {
+  const entries = new Map<string, string>();
+  const seen: [what: string, store: unknown][] = [];
+  let isDropped = false;
+  const store: SessionStore = {
+    get: async (key) => {
+      // The guards have read it before.
+      if (isDropped) seen.push(["read", who.getStore()]);
+      return entries.get(key) ?? null;
+    },
+    set: async (key, value) => {
+      entries.set(key, value);
+      return true;
+    },
+    delete: async (key) => isDropped = entries.delete(key),
+  };
+  const visit = session(v.object({ id: v.number() }), { store, cookie: { secure: false } });
+  const app = storing();
+  app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ id: 1 }));
+  app.post("/logout", { deps: { visit } }, async (_request, { visit }) => await visit.clear());
+  app.get("/events", { deps: { visit } }, async () => SSE(endless()));
+  const send = (method: string, path: string, headers: HeadersInit = {}) =>
+    app.fetch(new Request(`http://localhost${path}`, { method, headers }));
+  const original = globalThis.setTimeout;
+  // A timer runs in the context in which it is started.
+  globalThis.setTimeout = ((run: () => void, ms: number) => {
+    if (ms === SESSION_POLL) seen.push(["timer", who.getStore()]);
+    return original(run, ms);
+  }) as typeof setTimeout;
+  try {
+    const cookie = (await send("POST", "/login")).headers.getSetCookie()[0]!.split(";", 1)[0]!;
+    const events = await send("GET", "/events?who=alice", { cookie });
+    const text = events.text();
+    await send("POST", "/logout?who=bob", { cookie });
+    await text;
+  } finally {
+    globalThis.setTimeout = original;
+  }
+  assertEquals(seen, [["timer", undefined], ["read", undefined]]);
+  await app.stop();
 });
 
 const AUTH = new URL("../../auth.ts", import.meta.url).href;

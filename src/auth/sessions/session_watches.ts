@@ -1,4 +1,5 @@
 /** Watches sessions in a store for their end, for the streams and WebSockets behind them. */
+import { outsideRequests } from "../../async_context.ts";
 import { describeError, log } from "../../log.ts";
 
 /** How often a session is read while streams depend on it, in milliseconds. */
@@ -58,8 +59,7 @@ class WatchedSession {
     this.#id = id;
     this.#sessions = sessions;
     this.#forget = forget;
-    this.#schedule();
-    void this.#takeHints();
+    void outsideRequests(() => this.#start());
   }
 
   add(onEnd: () => void): () => void {
@@ -73,7 +73,13 @@ class WatchedSession {
   }
 
   wake(): void {
-    void this.#read();
+    void outsideRequests(() => this.#read());
+  }
+
+  #start(): void {
+    if (this.#isClosed) return;
+    this.#schedule();
+    void this.#takeHints();
   }
 
   async #takeHints(): Promise<void> {
