@@ -139,6 +139,8 @@ export interface Servable {
   background(): BackgroundTasks | undefined;
   /** Whether the platform may keep WebSockets whose clients have left. */
   hasBrokenSockets(): boolean;
+  /** Whether the platform keeps connections whose WebSockets never opened. */
+  hasLostSockets(): boolean;
   /** Stops waiting for messages that are being published. */
   abandonPublishing(): void;
   /** Unwinds the lifespans, and closes the topics. */
@@ -453,7 +455,8 @@ function stalledReplies(app: Servable, earliest: number, timeout: number, over: 
       chunks = streamProgress.chunks;
       if (now < earliest || now - stalledSince < timeout) return;
       clearInterval(poll);
-      log("warn", "Connections were cut off: their clients do not take the last replies");
+      // A server with such sockets does not shut down, also when all replies have been sent.
+      if (!app.hasLostSockets()) log("warn", "Connections were cut off: their clients do not take the last replies");
       background?.abandonReplies();
       resolve("cut");
     }, POLL_MS);

@@ -185,6 +185,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       owner: app,
       background: () => this.#dispatcher?.background,
       hasBrokenSockets: () => this.#dispatcher?.openSockets.hasBroken ?? false,
+      hasLostSockets: () => (this.#dispatcher?.openSockets.unopened ?? 0) > 0,
       abandonPublishing: () => this.lifecycle.abandon(),
       stop: () => this.lifecycle.unwind(),
     };

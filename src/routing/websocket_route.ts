@@ -161,6 +161,11 @@ export class OpenWebSockets {
    * Whether a client has gone without the closing handshake. Deno keeps such a socket for a minute.
    */
   hasBroken = false;
+  /**
+   * How many have not opened. Where the client went during the handshake, none ever does: Deno keeps
+   * the connection until the process ends, and its server does not shut down before.
+   */
+  unopened = 0;
 
   /** How many are open. */
   get size(): number {
@@ -170,6 +175,11 @@ export class OpenWebSockets {
   /** Keeps a transport until the client has gone. */
   add(transport: WebSocketTransport): void {
     this.#transports.add(transport);
+    this.unopened++;
+    transport.opened.then(async (isOpen) => {
+      if (!isOpen) await transport.gone;
+      if (!transport.isLost) this.unopened--;
+    });
     transport.gone.then(() => {
       this.#transports.delete(transport);
       if (transport.isBroken) this.hasBroken = true;

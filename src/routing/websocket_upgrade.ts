@@ -11,29 +11,12 @@ import { contextOf, type HttpRequest } from "../http/request.ts";
 import { takePlace } from "../http/open_streams.ts";
 import { whileSignedIn } from "../http/signed_in.ts";
 import type { Stopping } from "../http/stream_reply.ts";
+import { hasGone } from "../http/websocket/client_gone.ts";
 import { takeLocalSocket } from "../http/websocket/local_socket.ts";
 import { type MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
 import { WebSocketTransport } from "../http/websocket/transport.ts";
-import { describeError, muteNextWarning } from "../log.ts";
-import { nodeTimers } from "../runtime.ts";
+import { describeError } from "../log.ts";
 import { tracing } from "../telemetry.ts";
-
-/**
- * How often the server checks whether the client has gone, and the pause before each check in
- * milliseconds. Deno notices that some turns of the event loop after the request. One wait of 10 ms
- * misses a tenth of such clients, five of 2 ms miss none.
- */
-const CHECKS = 5;
-const CHECK_PAUSE_MS = 2;
-
-/**
- * How many turns of the event loop follow. A timer fires before the connection events of the same
- * turn. Without these turns, clients that go at the time of the last check are missed ten times as
- * often.
- */
-const TURNS = 10;
-
-let isMuted = false;
 
 /** The handler of a WebSocket route. */
 export type WebSocketHandler = (socket: WebSocketConnection, args: never) => Promise<unknown>;
@@ -60,8 +43,12 @@ export interface AcceptedHandshake {
 export interface UpgradeParts {
   readonly stopping: Stopping;
   readonly background: BackgroundTasks;
-  /** Gets each transport, so that it is closed when the server stops. */
-  readonly openSockets: { add(transport: WebSocketTransport): void };
+  readonly openSockets: {
+    /** How many have not opened yet, or never will. */
+    readonly unopened: number;
+    /** Adds a transport, so that it is closed when the server stops. */
+    add(transport: WebSocketTransport): void;
+  };
 }
 
 /**
@@ -77,7 +64,9 @@ export async function upgrade(
   { background, openSockets, stopping }: UpgradeParts,
 ): Promise<Response> {
   const context = contextOf(request);
-  if (context.hasServer && await hasGone(context.served)) throw new HTTPError(400, "The client has gone");
+  if (context.hasServer && await hasGone(context.served, openSockets.unopened)) {
+    throw new HTTPError(400, "The client has gone");
+  }
   if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
   const leave = takePlace(request);
@@ -132,23 +121,6 @@ function platformUpgrade(raw: Request, idleTimeout: number): Upgraded {
   });
   if (isFromServer(raw)) return upgraded;
   throw new HTTPError(501, "A WebSocket takes the Request of a server as it came, no copy and none made by hand");
-}
-
-/**
- * Whether the client has gone since its handshake. Deno 2.9 upgrades such a connection all the
- * same: the socket never opens, and its file descriptor stays open until the process ends.
- */
-async function hasGone(raw: Request): Promise<boolean> {
-  // Deno warns once that the signal is also aborted after replies. The application did not use it.
-  isMuted ||= muteNextWarning("Deno.serve: request.signal");
-  const { signal } = raw;
-  for (let check = 0; check < CHECKS && !signal.aborted; check++) {
-    await new Promise<void>((resolve) => setTimeout(resolve, CHECK_PAUSE_MS));
-  }
-  for (let turn = 0; turn < TURNS && !signal.aborted; turn++) {
-    await new Promise((resolve) => nodeTimers().setImmediate(resolve));
-  }
-  return signal.aborted;
 }
 
 /**

@@ -7,65 +7,109 @@ import { upgradeRequest } from "./support/raw_socket.ts";
 
 const HANDSHAKES = 40;
 
-/** How many may slip through on a busy machine, where Deno hears of the client's end later. */
-const TOLERANCE = 4;
+const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
+/** The clients are in the process of the server, so that a busy machine does not separate them. */
 const PROGRAM = `
 import { App } from "${CORE}";
-const app = new App();
+let resetting;
+const app = new App({
+  log: ({ level, message }) => {
+    if (level !== "info") console.error(message);
+    // The platform has made the socket, and not written the 101 yet. Unread bytes make this a reset.
+    if (message.startsWith("GET /chat 101")) {
+      resetting?.close();
+      resetting = undefined;
+    }
+  },
+});
 app.get("/", async () => "served");
 app.get("/descriptors", async () => [...Deno.readDirSync("/proc/self/fd")].length);
 app.websocket("/chat", async (socket) => {
   for await (const message of socket) await socket.send(message);
 });
-await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
+const connect = async (request, text) => {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(request.url.port) });
+  await connection.write(new TextEncoder().encode(text));
+  return connection;
+};
+app.post("/go", async (request) => {
+  (await connect(request, await request.text())).close();
+});
+app.post("/lose", async (request) => {
+  resetting = await connect(request, await request.text());
+});
+app.get("/is-lost", async () => resetting === undefined);
+await app.run({ port: 0, accessLog: true, gracePeriod: "1s", onListen: ({ port }) => console.log("port " + port) });
 `;
 
-/** Sends a handshake, and goes without waiting for the answer. */
-async function goAfter(port: number, request: string, isReset: boolean): Promise<void> {
-  const socket = await Deno.connect({ hostname: "127.0.0.1", port });
-  await socket.write(new TextEncoder().encode(request));
-  if (isReset) await reset(socket);
-  socket.close();
+/** Sends requests to the program over one connection. */
+class Asking implements Disposable {
+  readonly #connection: RawConnection;
+
+  constructor(connection: RawConnection) {
+    this.#connection = connection;
+  }
+
+  [Symbol.dispose](): void {
+    this.#connection[Symbol.dispose]();
+  }
+
+  async get(path: string): Promise<unknown> {
+    await this.#connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    return JSON.parse((await this.#connection.reply()).body);
+  }
+
+  async post(path: string, port: number, body: string): Promise<void> {
+    await this.#connection.write(
+      `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await this.#connection.reply();
+  }
+
+  /** The number of open descriptors, once it is no more than expected or stays larger. */
+  async descriptors(expected: number): Promise<number> {
+    let open = Number(await this.get("/descriptors"));
+    for (let look = 0; look < 1_000 && open > expected; look++) open = Number(await this.get("/descriptors"));
+    return open;
+  }
 }
 
-/** Makes the next close a reset: unread bytes are left in the socket. */
-async function reset(socket: Deno.Conn): Promise<void> {
-  await socket.read(new Uint8Array(1));
-}
-
-const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-const WAYS: Readonly<Record<string, { readonly request: string; readonly isReset: boolean }>> = {
-  "it closes the connection": { request: upgradeRequest("/chat"), isReset: false },
-  "it closes the connection after a GET and a pipelined handshake": {
-    request: GET + upgradeRequest("/chat"),
-    isReset: false,
-  },
-  "it resets the connection": { request: GET + upgradeRequest("/chat"), isReset: true },
+const WAYS: Readonly<Record<string, string>> = {
+  "it closes the connection": upgradeRequest("/chat"),
+  "it resets the connection": GET + upgradeRequest("/chat"),
 };
 
-for (const [way, { request, isReset }] of Object.entries(WAYS)) {
+for (const [way, request] of Object.entries(WAYS)) {
   Deno.test({
     name: `A client that goes right after its handshake leaks no file descriptor: ${way}`,
     ignore: Deno.build.os !== "linux",
     fn: async () => {
       await using child = await ChildProgram.start(PROGRAM);
       const port = await child.port();
-      using asking = await RawConnection.open(port);
-      const ask = async (path: string) => {
-        await asking.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-        return Number((await asking.reply()).body);
-      };
+      using asking = new Asking(await RawConnection.open(port));
       // The module of WebSockets is loaded with the first one.
-      await goAfter(port, upgradeRequest("/chat"), false);
-      const before = await ask("/descriptors");
-      for (let count = 0; count < HANDSHAKES; count++) await goAfter(port, request, isReset);
-      let after = await ask("/descriptors");
-      for (let look = 0; look < 1_000 && after > before; look++) after = await ask("/descriptors");
-      assert(after <= before + TOLERANCE, `${before} descriptors before, ${after} after`);
+      await asking.post("/go", port, upgradeRequest("/chat"));
+      const before = await asking.descriptors(Infinity);
+      for (let count = 0; count < HANDSHAKES; count++) await asking.post("/go", port, request);
+      const after = await asking.descriptors(before);
+      assert(after <= before, `${before} descriptors before, ${after} after`);
       child.signal("SIGTERM");
       const { code, stderr } = await child.end();
       assertEquals([code, stderr], [0, ""]);
     },
   });
 }
+
+Deno.test("A stop says nothing of a client that reset its connection while the 101 was written", async () => {
+  await using child = await ChildProgram.start(PROGRAM);
+  const port = await child.port();
+  {
+    using asking = new Asking(await RawConnection.open(port));
+    await asking.post("/lose", port, GET + upgradeRequest("/chat"));
+    while (!await asking.get("/is-lost"));
+  }
+  child.signal("SIGTERM");
+  const { code, stderr } = await child.end();
+  assertEquals([code, stderr], [0, ""]);
+});

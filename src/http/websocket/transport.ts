@@ -50,6 +50,8 @@ export class WebSocketTransport {
   #quietPolls = 0;
   /** False once the closing handshake is complete. */
   isBroken = true;
+  /** Whether the platform has neither opened nor closed it in time. */
+  isLost = false;
 
   /**
    * Takes a socket that is about to open.
@@ -162,6 +164,7 @@ export class WebSocketTransport {
 
   #finish(): void {
     clearTimeout(this.#timer);
+    this.isLost = this.#socket.readyState === WebSocket.CONNECTING;
     // Deno keeps a broken socket for a minute. Without these handlers it keeps nothing else.
     this.#socket.onmessage = this.#socket.onclose = this.#socket.onerror = null;
     this.#socket.onopen = closeLate;
