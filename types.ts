@@ -68,7 +68,15 @@ export type { SettingsOptions, SettingsSchema } from "./src/settings.ts";
 export type { Alternative, AnySecurity } from "./src/binding/any_security.ts";
 
 // Schemas
-export type { GivenSchema, Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "./src/schema/schema.ts";
+export type {
+  GivenSchema,
+  InputOf,
+  Mistake,
+  NamesOfOthers,
+  NotSchemas,
+  OutputOf,
+  Schemas,
+} from "./src/schema/schema.ts";
 export type { FormSchema } from "./src/schema/form.ts";
 export type { StreamInput, StreamSchema } from "./src/binding/stream_body.ts";
 export type { UploadFileSchema } from "./src/binding/form_body.ts";
@@ -115,11 +123,17 @@ export type { SharedCount, SharedLimiter } from "./src/rate_limit/shared_counts.
 // Dependencies and their security
 export type {
   AnyDependency,
+  DeclaredInputs,
   DependencyLike,
+  FlatInputs,
+  InputsOf,
+  InputsUnder,
   NeededState,
   None,
+  PathValue,
   RequiredState,
   Resolve,
+  ValuesOf,
 } from "./src/binding/dependency.ts";
 export type {
   ApiKeySecurityScheme,

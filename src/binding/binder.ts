@@ -4,6 +4,7 @@ import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkTextOptions, type PreparedDependency, type TextOptions, toDependencies } from "./dependency.ts";
 import { FormBody } from "./form_body.ts";
+import { inheritedParams } from "./inherited_params.ts";
 import {
   fieldsOf,
   type GuardLevel,
@@ -177,7 +178,7 @@ function compileInputs({ options, path, name, handed, deps, resolver, previous }
     return known && isEqual(known.dependencies, dependencies) ? known : { dependencies, fields: make() };
   };
   const others = () =>
-    new TextFields([handlerOf(options, handed, deps, name), ...ownersOf(resolver.others, name)], path);
+    new TextFields([handlerOf(options, path, handed, deps, name), ...ownersOf(resolver.others, name)], path);
   return {
     pathNames: path.all,
     others: fieldsFor(resolver.others, before?.others, others),
@@ -195,22 +196,26 @@ function isEqual(some: readonly unknown[], others: readonly unknown[]): boolean 
 /**
  * The handler with its inputs, and the argument names that are not those of single inputs.
  *
- * @throws {RouteError} If a dependency has the name of another argument.
+ * @throws {RouteError} If a dependency has the name of another argument, or two of them give a path
+ * parameter other types.
  */
 function handlerOf(
   options: InputOptions,
+  path: PathNames,
   handed: ReadonlyMap<string, PreparedDependency>,
   deps: ReadonlyMap<string, PreparedDependency>,
   name: string,
 ): InputOwner {
-  const { params, query, headers, cookies } = options;
+  const { params = {}, query, headers, cookies } = options;
   const reserved = new Map<string, string>();
   for (const dependency of handed.keys()) reserveName(reserved, dependency, "a dependency of its router", name);
   for (const dependency of deps.keys()) reserveName(reserved, dependency, "a dependency", name);
   for (const group of ["headers", "cookies", "body", "form"] as const) {
     if (options[group] !== undefined) reserveName(reserved, group, `the ${group}`, name);
   }
-  return { isHandler: true, name, options: checkTextOptions({ params, query, headers, cookies }, name), reserved };
+  const own = checkTextOptions({ params, query, headers, cookies }, name);
+  const all = inheritedParams(params, path, [...deps, ...handed], name);
+  return { isHandler: true, name, options: { ...own, params: all }, reserved };
 }
 
 /** The body of a route: one member is defined. */

@@ -3,15 +3,17 @@ import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkOptions, type OptionNames, quote } from "../options.ts";
 import {
+  type InputOf,
   isSchema,
   isStandardSchema,
   type NotSchemas,
   type OutputOf,
+  type Schema,
   schemaFault,
   type Schemas,
 } from "../schema/schema.ts";
 import { tracing } from "../telemetry.ts";
-import { readSecurity, type SecurityRequirement, type SecurityWay } from "./security.ts";
+import { readSecurity, type RequiredScheme, type SecurityRequirement, type SecurityWay } from "./security.ts";
 
 /** The type of an option that is not given: it declares no names. */
 export type None = Record<never, never>;
@@ -71,6 +73,7 @@ export interface DependencyOptions<
   HeaderSchemas,
   CookieSchemas,
   Dependencies,
+  Security extends string = string,
 > {
   /** The type of `request.state`, made by {@linkcode stateType}. */
   state?: StateType<State>;
@@ -95,7 +98,7 @@ export interface DependencyOptions<
    * dependencies that they need, run before any other input is validated and before the body is
    * read. So a refused client learns nothing else.
    */
-  security?: SecurityRequirement;
+  security?: Readonly<Record<Security, RequiredScheme>>;
   /**
    * With `"handler"`, an `async function*` ends before the reply is sent, and after the result has
    * been validated. What it throws then, such as a commit that fails, is the reply. Streams and
@@ -103,6 +106,37 @@ export interface DependencyOptions<
    */
   until?: "handler";
 }
+
+/** The inputs that a dependency declares, as its type carries them: schemas in their public form. */
+export type DeclaredInputs<PathSchemas, QuerySchemas, HeaderSchemas, CookieSchemas> =
+  & InputsUnder<"params", PathSchemas>
+  & InputsUnder<"query", QuerySchemas>
+  & ([HeaderSchemas] extends [never] ? unknown : InputsUnder<"headers", HeaderSchemas>)
+  & ([CookieSchemas] extends [never] ? unknown : InputsUnder<"cookies", CookieSchemas>);
+
+/** Schemas by name under an option; nothing if there are none. */
+export type InputsUnder<Option extends string, Schemas> = [keyof Schemas] extends [never] ? unknown
+  : { [_ in Option]: { [Name in keyof Schemas]: Schema<InputOf<Schemas[Name]>, OutputOf<Schemas[Name]>> } };
+
+/** The inputs of several dependencies together. */
+export type InputsOf<Given> = (
+  Given extends { readonly "~inputs"?: infer Inputs | undefined } ? (inputs: Inputs) => void : never
+) extends (inputs: infer Inputs) => void ? Inputs : unknown;
+
+/** The value of a path parameter that the route does not declare: that of a dependency, or a string. */
+export type PathValue<Name, Used> = InputsOf<Used> extends infer Inputs
+  ? Inputs extends { readonly params: { readonly [_ in Name & string]: infer Given } } ? OutputOf<Given>
+  : Inputs extends { readonly query: { readonly [_ in Name & string]: infer Given } } ? OutputOf<Given>
+  : string
+  : never;
+
+/** One object type in place of an intersection, so that messages and editors write it out. */
+export type FlatInputs<All> = All extends infer Each ? [keyof Each] extends [never] ? None
+  : { [Option in keyof Each]: { [Name in keyof Each[Option]]: Each[Option][Name] } }
+  : never;
+
+/** The values of dependencies by name. */
+export type ValuesOf<Dependencies> = { readonly [Name in keyof Dependencies]: DependencyValue<Dependencies[Name]> };
 
 /**
  * Makes the value: an `async function`, or an `async function*` that yields it once and then cleans
@@ -144,9 +178,16 @@ export type RequiredState<State> = string extends keyof State ? unknown : State;
  *
  * @category Dependencies
  */
-export interface Dependency<Value, State = unknown> {
+export interface Dependency<Value, State = unknown, Inputs = None> {
   /** Marks a dependency. */
   readonly kind: "dependency";
+  /**
+   * Carries the types of its inputs and of those of the dependencies that it needs; absent at run
+   * time.
+   *
+   * @ignore
+   */
+  readonly "~inputs"?: Inputs | undefined;
   /**
    * Carries the type of the value; absent at run time.
    *
@@ -373,6 +414,7 @@ export function dependency<
   HeaderSchemas = never,
   CookieSchemas = never,
   Dependencies extends Readonly<Record<string, AnyDependency>> = None,
+  Security extends string = never,
 >(
   options: DependencyOptions<
     State,
@@ -380,7 +422,8 @@ export function dependency<
     QuerySchemas,
     HeaderSchemas,
     CookieSchemas,
-    Dependencies
+    Dependencies,
+    Security
   >,
   // Not an alias, because the compiler would show it with all its type arguments in each message.
   resolve: (
@@ -401,7 +444,20 @@ export function dependency<
         : { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> };
     },
   ) => Promise<Value> | AsyncGenerator<Value, void, void>,
-): Dependency<Value, RequiredState<State> & NeededState<Dependencies[keyof Dependencies]>>;
+): Dependency<
+  Value,
+  RequiredState<State> & NeededState<Dependencies[keyof Dependencies]>,
+  FlatInputs<
+    & DeclaredInputs<
+      PathSchemas,
+      QuerySchemas,
+      // The client takes no headers or cookies for guards.
+      [Security] extends [never] ? HeaderSchemas : never,
+      [Security] extends [never] ? CookieSchemas : never
+    >
+    & InputsOf<Dependencies[keyof Dependencies]>
+  >
+>;
 export function dependency(
   ...args: [resolve: AnyResolve] | [options: AnyOptions, resolve: AnyResolve]
 ): Dependency<unknown> {

@@ -49,6 +49,10 @@ interface Field {
   readonly isList: boolean;
   /** The index of the owner. */
   readonly owner: number;
+  /** The declared schema. */
+  readonly schema: Schema | undefined;
+  /** The indices of further owners that declare the same schema. They get the same value. */
+  others?: number[];
   /** The argument that contains the value; undefined if the value itself is an argument. */
   readonly group: Group | undefined;
 }
@@ -76,14 +80,16 @@ export class TextFields {
    */
   constructor(owners: readonly InputOwner[], path: PathNames) {
     const queryKeys = new Map<string, number>();
-    this.#fields = owners.flatMap((owner, index) => fieldsOf(owner, index, path, queryKeys));
+    const fields: Field[] = [];
+    for (const [index, owner] of owners.entries()) addFields(fields, owner, index, path, queryKeys);
+    this.#fields = fields;
     this.#groups = owners.map(({ options }) => GROUPS.filter((group) => options[group] !== undefined));
     this.#queryKeys = queryKeys;
     this.#templates = owners.map((_, owner) => {
-      const names = this.#fields.filter((field) => field.owner === owner && field.group === undefined);
+      const names = fields.filter((field) => field.group === undefined && isOf(field, owner));
       return Object.fromEntries(names.map(({ name }) => [name, undefined]));
     });
-    this.isAsync = this.#fields.some((field) => field.validator?.isAsync);
+    this.isAsync = fields.some((field) => field.validator?.isAsync);
   }
 
   /** Whether there is nothing to bind. */
@@ -176,11 +182,27 @@ export function refuseIssues(issues: readonly Issue[]): void {
   if (issues.length > 0) throw new ValidationError(boundIssues(issues));
 }
 
-function fieldsOf(owner: InputOwner, ownerIndex: number, path: PathNames, queryKeys: Map<string, number>): Field[] {
-  const fields: Field[] = [];
+function isOf({ owner, others }: Field, index: number): boolean {
+  return owner === index || (others?.includes(index) ?? false);
+}
+
+function addFields(
+  fields: Field[],
+  owner: InputOwner,
+  ownerIndex: number,
+  path: PathNames,
+  queryKeys: Map<string, number>,
+): void {
   const reserved = new Map(owner.reserved);
   const add = (source: InputSource, name: string, index: number, schema: Schema | undefined, group?: Group) => {
     if (!group) reserveName(reserved, name, `the ${source}`, owner.name);
+    const same = source === "path" && schema
+      ? fields.find((field) => field.source === source && field.name === name && field.schema === schema)
+      : undefined;
+    if (same) {
+      (same.others ??= []).push(ownerIndex);
+      return;
+    }
     const subject = `the ${source} "${name}" of ${owner.name}`;
     const coerced = schema && coerceText(schema, subject);
     if (coerced?.isList && (source === "path" || source === "cookie")) {
@@ -188,7 +210,7 @@ function fieldsOf(owner: InputOwner, ownerIndex: number, path: PathNames, queryK
     }
     const validator = coerced && toValidator(coerced.schema);
     if (schema) checkDefaults(schema, subject);
-    fields.push({ source, name, index, validator, isList: coerced?.isList ?? false, owner: ownerIndex, group });
+    fields.push({ source, name, index, validator, isList: coerced?.isList ?? false, owner: ownerIndex, schema, group });
   };
   const { params = {}, query = {}, headers = {}, cookies = {} } = owner.options;
   for (const name of Object.keys(params)) {
@@ -215,7 +237,6 @@ function fieldsOf(owner: InputOwner, ownerIndex: number, path: PathNames, queryK
     add("header", name, 0, schema, "headers");
   }
   for (const [name, schema] of Object.entries(cookies)) add("cookie", name, 0, schema, "cookies");
-  return fields;
 }
 
 function ownSchema(schemas: Readonly<Record<string, Schema>>, name: string): Schema | undefined {
@@ -272,6 +293,8 @@ function put(field: Field, value: unknown, args: readonly Args[]): void {
   const own = args[field.owner]!;
   if (field.group === undefined) own[field.name] = value;
   else (own[field.group] as Args)[field.name] = value;
+  if (field.others === undefined) return;
+  for (const owner of field.others) args[owner]![field.name] = value;
 }
 
 function report(field: Field, found: readonly SchemaIssue[], issues: Issue[]): void {

@@ -50,13 +50,30 @@ export type Content<Key extends string, Value> = [Value] extends [never] ? unkno
   : undefined extends Value ? { [Name in Key]?: Value }
   : { [Name in Key]: Value };
 
-/** The headers, which can be left out if none is needed. */
-export type HeadersOf<Schemas> = [Schemas] extends [never] ? unknown
-  : Record<never, never> extends Fields<Schemas> ? { headers?: Fields<Schemas> }
-  : { headers: Fields<Schemas> };
+/**
+ * The headers, which can be left out if the route needs none. Those of dependencies can, because
+ * the client may send them with all requests.
+ */
+export type HeadersOf<Schemas, Inputs> = GroupOf<Schemas, PartOf<Inputs, "headers">> extends infer Group
+  ? [Group] extends [never] ? unknown
+  : Record<never, never> extends Group ? { headers?: Group }
+  : { headers: Group }
+  : never;
 
 /** The cookies. They can be left out, because a browser sends them by itself. */
-export type CookiesOf<Schemas> = [Schemas] extends [never] ? unknown : { cookies?: Fields<Schemas> };
+export type CookiesOf<Schemas, Inputs> = GroupOf<Schemas, PartOf<Inputs, "cookies">> extends infer Group
+  ? [Group] extends [never] ? unknown : { cookies?: Group }
+  : never;
+
+/** The headers or the cookies of a route, and those of its dependencies; never if there are none. */
+export type GroupOf<Schemas, Given> = [keyof Given] extends [never]
+  ? [Schemas] extends [never] ? never : Fields<Schemas>
+  : Flat<
+    & ([Schemas] extends [never] ? unknown : Needed<Schemas> & Free<Schemas>)
+    & {
+      [Name in Exclude<keyof Given, [Schemas] extends [never] ? never : keyof Schemas>]?: Typed<"input", Given[Name]>;
+    }
+  >;
 
 /** The values for schemas by name. */
 export type Fields<Schemas> = Flat<Needed<Schemas> & Free<Schemas>>;
@@ -65,16 +82,52 @@ export type Fields<Schemas> = Flat<Needed<Schemas> & Free<Schemas>>;
  * All arguments of a call, by the names in its path and the schemas of its route. What is needed
  * comes first, because messages leave out the end of a long type.
  */
-export type Arguments<Path extends string, Ref> = Flat<
-  & { [Name in Exclude<NamesOf<Path>, keyof Get<Ref, "~params">>]: string }
-  & Needed<Get<Ref, "~params">>
-  & Needed<Get<Ref, "~query">>
+export type Arguments<Path extends string, Ref> = ArgumentsWith<Path, Ref, NeededInputs<Ref>>;
+
+/**
+ * The inputs of the dependencies of a route and of its scope. Those of a scope are guards, of which
+ * only path and query are arguments.
+ */
+export type NeededInputs<Ref> =
+  & InputsOf<ValueOf<Get<Ref, "~deps">>>
+  & Chosen<InputsOf<ValueOf<Get<Ref, "~scope">>>, "params" | "query">;
+
+/** The inputs that the types of several dependencies carry, together. */
+export type InputsOf<Given> = (
+  Given extends { readonly "~inputs"?: infer Inputs | undefined } ? (inputs: Inputs) => void : never
+) extends (inputs: infer Inputs) => void ? Inputs : unknown;
+
+/** The types of all members. */
+export type ValueOf<All> = All[keyof All];
+
+/** The members under those of the names that there are. */
+export type Chosen<All, Names> = { [Name in keyof All & Names]: All[Name] };
+
+/** The schemas of some inputs under an option. */
+export type PartOf<Inputs, Option> = Option extends keyof Inputs ? Inputs[Option] : Record<never, never>;
+
+/** The schemas of a route, and those of its dependencies under other names. */
+export type Merged<Own, Given> = [keyof Given] extends [never] ? Own : Own & Omit<Given, keyof Own>;
+
+/** The arguments of a route whose dependencies have these inputs. */
+export type ArgumentsWith<
+  Path extends string,
+  Ref,
+  Inputs,
+  Names extends string = NamesOf<Path>,
+  // A dependency reads the path by a name under `query`, too.
+  Params = Merged<Get<Ref, "~params">, PartOf<Inputs, "params"> & Chosen<PartOf<Inputs, "query">, Names>>,
+  Query = Merged<Get<Ref, "~query">, Omit<PartOf<Inputs, "query">, Names>>,
+> = Flat<
+  & { [Name in Exclude<Names, keyof Params>]: string }
+  & Needed<Params>
+  & Needed<Query>
   & Content<"body", Get<Ref, "~body">>
   & Content<"form", Get<Ref, "~form">>
-  & HeadersOf<Get<Ref, "~headers">>
-  & Free<Get<Ref, "~params">>
-  & Free<Get<Ref, "~query">>
-  & CookiesOf<Get<Ref, "~cookies">>
+  & HeadersOf<Get<Ref, "~headers">, Inputs>
+  & Free<Params>
+  & Free<Query>
+  & CookiesOf<Get<Ref, "~cookies">, Inputs>
 >;
 
 /** The arguments as a parameter: `undefined` stands for none. */

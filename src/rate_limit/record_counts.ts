@@ -94,7 +94,7 @@ export class RecordCounts implements Counts {
       const write = { expect: entry?.version ?? null, expiresIn: Math.max(1, Math.ceil(ends - now)) };
       if (await this.#records.set(key, { count, ends }, write) !== null) return counted;
       const pause = Math.random() * Math.min(tries, MAX_PAUSE_MS);
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      await new Promise<void>((resolve) => setTimeout(resolve, pause));
     }
     throw new Error(`Cannot count the request: other nodes wrote its count before, ${MAX_TRIES} times`);
   }

@@ -1,5 +1,5 @@
 /** The options of a route, and the types of its registration. */
-import type { DependencyLike, None } from "../binding/dependency.ts";
+import type { DependencyLike, DependencyValue, None, PathValue, ValuesOf } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { Atom, Returned, Yielded } from "../http/replies/returned.ts";
@@ -130,11 +130,15 @@ export interface RouteOptions<
   /** The form, made by `Form()`. The handler gets its value as `form`. */
   form?: FormSchema<FormValue, FormInput> | Mistake<"Write form: Form(schema)">;
   /** Values that the server makes, by the names of their arguments. */
-  deps?: {
-    readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | Taken
-      ? Mistake<"The path, the query or the scope binds this name already">
-      : DependencyLike<Dependencies[Name], State>;
-  };
+  deps?:
+    & {
+      readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | Taken
+        ? Mistake<"The path, the query or the scope binds this name already">
+        :
+          | Mistake<"Give an async function, or what dependency(…) made for the same state">
+          | DependencyLike<unknown, State>;
+    }
+    & Dependencies;
   /**
    * The schema of a successful result. The result is validated and reduced to it, so that no other
    * data leaks. For an `async function*` it is the schema of each value, as `JsonLines` declares it.
@@ -157,7 +161,7 @@ export interface RouteOptions<
    * handler again: for how long, such as `"24h"`, or more options. The method must be POST, PUT,
    * PATCH or DELETE, and neither body nor reply a stream. See {@linkcode IdempotencyOptions}.
    */
-  idempotent?: Window | IdempotencyOptions<Dependencies & Given, State, Window>;
+  idempotent?: Window | IdempotencyOptions<ValuesOf<Dependencies & Given>, State, Window>;
 }
 
 /**
@@ -206,10 +210,26 @@ export interface RegisterRoute<
     handler: (
       request: HttpRequest<State>,
       args: {
-        readonly [Name in Bound | PathNames<Path> | Taken]: Name extends Taken ? Given[Name] : string;
+        readonly [Name in Bound | PathNames<Path> | Taken]: Name extends Taken ? DependencyValue<Given[Name]>
+          : PathValue<Name, Given[keyof Given]>;
       },
     ) => Promise<Result> | AsyncGenerator<unknown, void, unknown>,
-  ): RouteRef<Method, `${Prefix}${Path}`, None, None, never, never, never, never, unknown, Result, never, never>;
+  ): RouteRef<
+    Method,
+    `${Prefix}${Path}`,
+    None,
+    None,
+    never,
+    never,
+    never,
+    never,
+    unknown,
+    Result,
+    never,
+    never,
+    None,
+    Given
+  >;
 }
 
 /**
@@ -313,11 +333,11 @@ export interface RegisterDeclared<
             | (Body extends unknown ? "body" : never)
             | (FormValue extends unknown ? "form" : never)
           >
-        ]: Name extends Taken ? Given[Name]
+        ]: Name extends Taken ? DependencyValue<Given[Name]>
           : Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
           : Name extends keyof PathSchemas ? OutputOf<PathSchemas[Name]>
-          : Name extends keyof Dependencies ? Dependencies[Name]
-          : Name extends Names ? string
+          : Name extends keyof Dependencies ? DependencyValue<Dependencies[Name]>
+          : Name extends Names ? PathValue<Name, Dependencies[keyof Dependencies] | Given[keyof Given]>
           : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }
           : Name extends "cookies" ? { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> }
           : Name extends "body" ? Body
@@ -338,6 +358,8 @@ export interface RegisterDeclared<
     Reply,
     Result,
     Item,
-    Window
+    Window,
+    Dependencies,
+    Given
   >;
 }

@@ -3,6 +3,8 @@
  * types say what a client has to know.
  */
 
+import type { None } from "../binding/dependency.ts";
+
 /**
  * What the types of all references have. Each member is as it was declared; the client computes
  * what it needs for the routes that are called.
@@ -14,6 +16,8 @@ export interface RouteInputs<
   QuerySchemas,
   HeaderSchemas,
   CookieSchemas,
+  Dependencies,
+  Given,
 > {
   /** What the client finds the route by, such as `"GET /books/{id}"`. */
   readonly "~key": `${Kind} ${Path}`;
@@ -27,6 +31,10 @@ export interface RouteInputs<
   readonly "~headers": HeaderSchemas;
   /** The schemas of the cookies; never if there are none. */
   readonly "~cookies": CookieSchemas;
+  /** The dependencies of the route. */
+  readonly "~deps": Dependencies;
+  /** The dependencies of its scope. */
+  readonly "~scope": Given;
 }
 
 /**
@@ -49,7 +57,19 @@ export interface RouteRef<
   Result,
   Yielded,
   Window,
-> extends RouteInputs<KindOf<Reply, Method>, Path, PathSchemas, QuerySchemas, HeaderSchemas, CookieSchemas> {
+  Dependencies = None,
+  Given = None,
+> extends
+  RouteInputs<
+    KindOf<Reply, Method>,
+    Path,
+    PathSchemas,
+    QuerySchemas,
+    HeaderSchemas,
+    CookieSchemas,
+    Dependencies,
+    Given
+  > {
   /** What the schema of the body takes; never if there is none. */
   readonly "~body": Body;
   /** What the schema of the form takes; never if there is none. */
@@ -77,7 +97,9 @@ export interface WebSocketRef<
   CookieSchemas,
   Receive,
   Send,
-> extends RouteInputs<"WEBSOCKET", Path, PathSchemas, QuerySchemas, HeaderSchemas, CookieSchemas> {
+  Dependencies = None,
+  Given = None,
+> extends RouteInputs<"WEBSOCKET", Path, PathSchemas, QuerySchemas, HeaderSchemas, CookieSchemas, Dependencies, Given> {
   /** What the schema of the messages from clients takes. */
   readonly "~receive": Receive;
   /** What the schema of the messages to clients gives. */

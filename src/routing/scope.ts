@@ -52,8 +52,11 @@ export interface GroupOptions extends ScopeOptions {
 export type ScopeDependencies<State, Names extends string, Given> =
   & {
     readonly [Name in keyof Given]: Name extends Names ? Mistake<"The prefix binds this name already">
-      : DependencyLike<Given[Name], NoInfer<State>>;
+      :
+        | Mistake<"Give an async function, or what dependency(…) made for the same state">
+        | DependencyLike<unknown, NoInfer<State>>;
   }
+  & Given
   & InferredDependencies;
 
 /**

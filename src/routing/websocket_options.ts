@@ -1,5 +1,5 @@
 /** The options of a WebSocket route, and the types of its registration. */
-import type { DependencyLike, None } from "../binding/dependency.ts";
+import type { DependencyLike, DependencyValue, None, PathValue } from "../binding/dependency.ts";
 import type { WebSocketDescription } from "../http/route_info.ts";
 import type { WebSocketConnection } from "../http/websocket/connection.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";
@@ -45,11 +45,15 @@ export interface WebSocketOptions<
   /** Schemas of cookies. The handler gets them as `cookies`. */
   cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
   /** Values that the server makes. They are cleaned up when the connection has ended. */
-  deps?: {
-    readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | keyof Given
-      ? Mistake<"The path, the query or the scope binds this name already">
-      : DependencyLike<Dependencies[Name], State>;
-  };
+  deps?:
+    & {
+      readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | keyof Given
+        ? Mistake<"The path, the query or the scope binds this name already">
+        :
+          | Mistake<"Give an async function, or what dependency(…) made for the same state">
+          | DependencyLike<unknown, State>;
+    }
+    & Dependencies;
   /**
    * The schema of received messages, which are JSON in text. A message that does not fit closes the
    * socket with 1007. Without a schema, text comes as a string and bytes as a `Uint8Array`.
@@ -88,7 +92,9 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
     handler: (
       socket: WebSocketConnection<string | Uint8Array<ArrayBuffer>, string | Uint8Array, State>,
       args: {
-        readonly [Name in PathNames<`${Prefix}${Path}`> | keyof Given]: Name extends keyof Given ? Given[Name] : string;
+        readonly [Name in PathNames<`${Prefix}${Path}`> | keyof Given]: Name extends keyof Given
+          ? DependencyValue<Given[Name]>
+          : PathValue<Name, Given[keyof Given]>;
       },
     ) => Promise<void>,
   ): WebSocketRef<
@@ -98,7 +104,9 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
     never,
     never,
     string | Uint8Array<ArrayBuffer>,
-    string | Uint8Array<ArrayBuffer>
+    string | Uint8Array<ArrayBuffer>,
+    None,
+    Given
   >;
   /**
    * Registers a WebSocket route.
@@ -160,10 +168,10 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
             | (CookieSchemas extends unknown ? "cookies" : never)
           >
         ]: Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
-          : Name extends keyof Dependencies ? Dependencies[Name]
-          : Name extends keyof Given ? Given[Name]
+          : Name extends keyof Dependencies ? DependencyValue<Dependencies[Name]>
+          : Name extends keyof Given ? DependencyValue<Given[Name]>
           : Name extends keyof PathSchemas ? OutputOf<PathSchemas[Name]>
-          : Name extends Names ? string
+          : Name extends Names ? PathValue<Name, Dependencies[keyof Dependencies] | Given[keyof Given]>
           : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }
           : { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> };
       },
@@ -175,6 +183,8 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
     HeaderSchemas,
     CookieSchemas,
     ReceiveInput,
-    Sent
+    Sent,
+    Dependencies,
+    Given
   >;
 }

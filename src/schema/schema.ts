@@ -155,6 +155,10 @@ export type Schemas = Readonly<Record<string, Schema>>;
 export type OutputOf<Given> = Given extends { readonly "~types"?: { readonly output: infer Value } | undefined } ? Value
   : unknown;
 
+/** The value that a schema takes. */
+export type InputOf<Given> = Given extends { readonly "~types"?: { readonly input: infer Value } | undefined } ? Value
+  : unknown;
+
 /** The mistake where schemas by name were expected. */
 export type NotSchemas<Given> = Given extends Schema | { readonly "~standard": unknown }
   ? Mistake<"Give each schema by its name: { name: schema }">

@@ -381,7 +381,7 @@ Deno.test("Every route that uses a dependency must have its path parameter", asy
   router.get("", { deps: { tenfold: shop } }, async (_request, { shop, tenfold }) => [shop, tenfold]);
   app.include(router);
   await using client = new TestClient(app);
-  assertEquals(await client.get("/shops/7").json<unknown>(), ["7", 70]);
+  assertEquals(await client.get("/shops/7").json<unknown>(), [7, 70]);
   assertEquals((await client.get("/shops/x").problem(422)).errors[0]!.in, "path");
 });
 

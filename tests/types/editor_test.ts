@@ -50,7 +50,7 @@ Deno.test("An editor shows plain types for the arguments of handlers and depende
   assertEquals(
     shown.map(inAnyOrder),
     [
-      "const countBooks: Dependency<number, unknown>",
+      "const countBooks: Dependency<number, unknown, None>",
       'const shelves: Router<State, "/shelves/{shelf}", None, unknown>',
       `(parameter) args: {
     readonly limit: number;
@@ -83,8 +83,8 @@ Deno.test("An editor shows plain types for the arguments of handlers and depende
       '(parameter) body: {\n    title: string;\n    genre: "novel" | "poems";\n}',
       "(parameter) count: number",
       `const admin: Router<Record<string, unknown>, "/{org}", {
-    user: number;
-    level: string;
+    user: Dependency<number, unknown, None>;
+    level: () => Promise<string>;
 }, unknown>`,
       `(parameter) args: {
     readonly org: string;
@@ -126,16 +126,16 @@ const /*?*/caller = anySecurity(user, partner);
 
 Deno.test("An editor shows plain types for guards and their values", async () => {
   assertEquals(await server.hover(GUARDS, "/*?*/"), [
-    "const user: Dependency<User, unknown>",
-    "const staff: Dependency<{\n    name: string;\n}, {\n    salt: string;\n}>",
+    "const user: Dependency<User, unknown, None>",
+    "const staff: Dependency<{\n    name: string;\n}, {\n    salt: string;\n}, None>",
     "(parameter) password: string",
-    "const partner: Dependency<12, unknown>",
+    "const partner: Dependency<12, unknown, None>",
     "const anyone: JwtGuard<JwtClaims>",
     "const member: JwtGuard<{\n    sub: string;\n}>",
     "(parameter) claims: NoInfer<{\n    sub: string;\n}>",
-    "const writer: Dependency<{\n    sub: string;\n}, unknown>",
-    "const maybe: Dependency<{\n    sub: string;\n} | null, unknown>",
-    "const caller: Dependency<User | 12, unknown>",
+    "const writer: Dependency<{\n    sub: string;\n}, unknown, None>",
+    "const maybe: Dependency<{\n    sub: string;\n} | null, unknown, None>",
+    "const caller: Dependency<User | 12, unknown, None>",
   ]);
 });
 

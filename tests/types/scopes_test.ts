@@ -144,10 +144,12 @@ Deno.test("Values of a router's or an application's deps are typed arguments of 
     },
   } as const;
   const admin = new Router(options);
-  type Given = { user: User; stored: number; tenant: string; first: string[] };
-  assertType<IsExact<typeof admin, Router<State, "/{org}", Given>>>(true);
+  type Given = typeof options.deps;
+  type Values = { user: User; stored: number; tenant: string; first: string[] };
+  assertType<Router<State, "/{org}", Given> extends typeof admin ? true : false>(true);
+  assertType<typeof admin extends Router<State, "/{org}", Given> ? true : false>(true);
   admin.get("/{id}", async (_request, args) => {
-    assertType<IsExact<typeof args, Readonly<Given & { org: string; id: string }>>>(true);
+    assertType<IsExact<typeof args, Readonly<Values & { org: string; id: string }>>>(true);
   });
   admin.get("/{id}/more", { params: { id: int }, deps: { more: async () => true } }, async (_request, args) => {
     const { id, org, user, more } = args;

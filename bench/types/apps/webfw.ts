@@ -38,7 +38,7 @@ const org = dependency(async () => 1);
 export const other = new Router({ state });
 export const app = ${scope.make};
 const getStore = dependency(
-  { headers: { authorization: v.string() } },
+  { headers: { authorization: v.optional(v.string(), "") } },
   async (_request, { headers }): Promise<Store> => headers.authorization ? store : store,
 );
 app.get("/mistake/{id}", { params: { id: Id } }, async (_request, { id }) => {

@@ -1,0 +1,40 @@
+/** Whether two schemas give values of one type. */
+import type { Schema } from "./schema.ts";
+
+/** The properties of a schema that do not change what it gives. */
+const DESCRIPTIVE: ReadonlySet<string> = new Set(["async", "expects", "message", "reference"]);
+
+/** The kinds of steps in a pipe that hand the value on unchanged. */
+const CHECKS: ReadonlySet<unknown> = new Set(["validation", "metadata"]);
+
+/**
+ * Whether two schemas convert a value in the same way, whatever they check. Functions that convert
+ * are the same only if they are one function, because what they give is not known.
+ */
+export function giveSameType(some: Schema, other: Schema): boolean {
+  return isSame(some, other);
+}
+
+function isSame(some: unknown, other: unknown): boolean {
+  if (Object.is(some, other)) return true;
+  if (typeof some !== "object" || typeof other !== "object" || some === null || other === null) return false;
+  if (Object.getPrototypeOf(some) !== Object.getPrototypeOf(other)) return false;
+  const parts = partsOf(some);
+  const others = partsOf(other);
+  return parts.size === others.size &&
+    parts.entries().every(([name, part]) => others.has(name) && isSame(part, others.get(name)));
+}
+
+/** What decides over the type of a part of a schema, by the names of its properties. */
+function partsOf(part: object): ReadonlyMap<string, unknown> {
+  const parts = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(part)) {
+    if (!name.startsWith("~") && !DESCRIPTIVE.has(name)) parts.set(name, value);
+  }
+  const pipe = parts.get("pipe");
+  if (!Array.isArray(pipe)) return parts;
+  // A pipe repeats the properties of its first step.
+  const [first, ...steps] = pipe as readonly { readonly kind: unknown }[];
+  const conversions = steps.filter(({ kind }) => !CHECKS.has(kind));
+  return conversions.length === 0 ? partsOf(first!) : new Map(Object.entries([first, ...conversions]));
+}
