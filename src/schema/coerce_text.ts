@@ -2,8 +2,8 @@
  * Coerces text: makes a schema that takes what a path, query, header or cookie can hold.
  *
  * It accepts what the document describes: numbers in JSON's grammar, `true false 1 0` as booleans,
- * and `null` if the schema is nullable, lists included. All other text is passed on unchanged, for the schema to
- * refuse.
+ * and `null` if the schema is nullable, arrays included. All other text is passed on unchanged, for
+ * the schema to refuse.
  */
 import { mapSchema, preprocess } from "./map_schema.ts";
 import { LISTS, nodeOf, NON_JSON, PASSING, type Schema, type SchemaNode } from "./schema.ts";

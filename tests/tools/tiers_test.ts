@@ -1,5 +1,5 @@
-// `deno task test` runs the quick tests and `deno task test:slow` the others. A folder is in one of
-// them.
+// `deno task test` runs the quick tests, `deno task test:slow` the slow ones, and `deno task
+// test:nightly` those of other programs and large installations. A folder is in one of them.
 
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
@@ -18,13 +18,13 @@ async function hasTests(folder: string): Promise<boolean> {
   return false;
 }
 
-Deno.test("each folder of tests is run by one of the two tasks", async () => {
+Deno.test("each folder of tests is run by one of the three tasks", async () => {
   const { tasks } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
-  const run = [...foldersOf(tasks.test), ...foldersOf(tasks["test:slow"])];
+  const run = ["test", "test:slow", "test:nightly"].flatMap((task) => foldersOf(tasks[task]));
   const folders: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(join(ROOT, "tests"))) {
     if (isDirectory && await hasTests(join(ROOT, "tests", name))) folders.push(name);
-    // Neither task would run a test outside of the folders.
+    // No task would run a test outside of the folders.
     else if (/_test\.tsx?$/.test(name)) folders.push(name);
   }
   assertEquals(run.toSorted(), folders.toSorted());
