@@ -43,7 +43,7 @@ export class RandomSchemas {
     const pipes: (() => Case)[] = [
       () => ({ schema: v.pipe(schema, v.title(random.pick(["Book", "Author", "A title"]))), isExact, make }),
       () => ({ schema: v.pipe(schema, v.description("What it is"), v.examples(["x"])), isExact, make }),
-      () => ({ schema: v.pipe(schema, v.metadata({ type: "array", not: {}, deprecated: true })), isExact, make }),
+      () => ({ schema: v.pipe(schema, v.metadata({ $comment: "A", $ref: "#/x", deprecated: true })), isExact, make }),
       () => ({ schema: v.pipe(schema, v.readonly()), isExact, make }),
       () => ({ schema: v.pipe(schema, v.brand("Branded")), isExact, make }),
       () => ({ schema: v.pipe(schema, v.check((value) => value !== "a", "Not a")), isExact: false, make }),
