@@ -1,6 +1,6 @@
 // The routes of the client that the mistakes of the tables use.
 
-import { App, Events, Form, Router, UploadFile } from "@webfw/core";
+import { App, dependency, Events, Form, Router, UploadFile } from "@webfw/core";
 import * as v from "valibot";
 
 const Id = v.pipe(v.number(), v.integer());
@@ -11,6 +11,8 @@ const Book = v.object({
 });
 const shops = new Router({ prefix: "/shops/{slug}" });
 const app = new App();
+const board = dependency({ params: { board: Id } }, async (_request, { board }) => board);
+const after = dependency({ query: { after: Id }, headers: { "x-order": v.string() } }, async (_request, args) => args);
 
 export const getBook = shops.get("/books/{id}", {
   params: { id: Id },
@@ -36,6 +38,8 @@ export const dated = app.get("/dated", {
 export const addPicture = app.post("/pictures", {
   form: Form(v.object({ title: v.string(), picture: UploadFile })),
 }, async () => "kept");
+
+export const cards = app.get("/boards/{board}/cards", { deps: { id: board, after } }, async () => {});
 
 export const ping = app.get("/ping", async () => "pong");
 
