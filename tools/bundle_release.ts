@@ -1,6 +1,6 @@
 // Bundles the framework for a release: a program that imports it fetches some 105 files instead of
 // 280, and starts faster. The modules stay in the package, as the types and the documentation of the
-// bundles.
+// bundles. The bundles are minified, and keep the names of functions and classes.
 
 import { dirname, join, relative } from "node:path";
 
@@ -39,7 +39,11 @@ export async function bundleRelease(folder: string, env: Readonly<Record<string,
     "bundle",
     "--no-lock",
     "--code-splitting",
+    "--minify",
     "--keep-names",
+    // Not "linked": for a link Deno (2.9) reads each map when a program starts, 11 % of its CPU time.
+    "--sourcemap",
+    "external",
     ...[...packages, `./${CLIENT}/*`].flatMap((specifier) => ["--external", specifier]),
     "--outdir",
     FOLDER,
@@ -51,16 +55,35 @@ export async function bundleRelease(folder: string, env: Readonly<Record<string,
     const bundle = module.replace("./", `./${FOLDER}/`).replace(/\.ts$/, ".js");
     const path = join(root, bundle);
     const toRoot = relative(dirname(path), root).replaceAll("\\", "/");
-    // The bundler writes absolute paths of what it leaves out.
-    const text = (await Deno.readTextFile(path)).replaceAll(`"${join(root, CLIENT)}/`, `"${toRoot}/${CLIENT}/`);
-    await Deno.writeTextFile(
-      path,
-      `/* @ts-self-types="${toRoot}/${module.slice("./".length)}" */\n// ${NOTICE}\n${text}`,
-    );
+    const header = `/* @ts-self-types="${toRoot}/${module.slice("./".length)}" */\n// ${NOTICE}\n`;
+    await Deno.writeTextFile(path, header + withRelativePaths(await Deno.readTextFile(path), root, toRoot));
+    await moveDown(`${path}.map`, header.split("\n").length - 1);
     config.exports[name] = bundle;
   }
   config.publish.include.push(FOLDER);
   await Deno.writeTextFile(file, JSON.stringify(config, null, 2));
+}
+
+/**
+ * Makes the absolute paths relative that the bundler writes for modules outside of the bundles. Spaces
+ * keep the columns, which the source map has.
+ */
+function withRelativePaths(text: string, root: string, toRoot: string): string {
+  const begin = `"${join(root, CLIENT)}/`;
+  return text.split(begin).map((part, index) => {
+    if (index === 0) return part;
+    const end = part.indexOf('"') + 1;
+    const path = `"${toRoot}/${CLIENT}/${part.slice(0, end)}`;
+    return path.padEnd(begin.length + end) + part.slice(end);
+  }).join("");
+}
+
+/** Moves the code of a source map down by lines. */
+async function moveDown(file: string, lines: number): Promise<void> {
+  const map = JSON.parse(await Deno.readTextFile(file));
+  // A semicolon ends a line.
+  map.mappings = ";".repeat(lines) + map.mappings;
+  await Deno.writeTextFile(file, JSON.stringify(map));
 }
 
 if (import.meta.main) await bundleRelease(join(import.meta.dirname!, ".."));

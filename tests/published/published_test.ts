@@ -1,6 +1,7 @@
 // The published packages, used as the README says.
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SourceMap, type SourceMapping } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
@@ -23,7 +24,8 @@ export default app;
 
 /** A test of the README's program. */
 const TEST = `import { TestClient } from "@webfw/core/testing";
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SourceMap, type SourceMapping } from "node:module";
 import { app } from "./main.ts";
 
 Deno.test("a book is found", async () => {
@@ -122,7 +124,7 @@ Deno.test("The published packages", async (t) => {
       assertEquals(files.includes(file), true, file);
     }
     const strangers = files.filter((file) =>
-      !/^\/((src|dist)\/.+\.[tj]s|src\/cli\/template\.json|(mod|auth|middleware|store|openapi|types|client|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/
+      !/^\/((src|dist)\/.+\.[tj]s|dist\/.+\.js\.map|src\/cli\/template\.json|(mod|auth|middleware|store|openapi|types|client|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/
         .test(file)
     );
     assertEquals(strangers, []);
@@ -131,6 +133,28 @@ Deno.test("The published packages", async (t) => {
       "/deno.json",
       "/main.ts",
     ]);
+  });
+
+  await t.step("have bundles whose source maps lead to the modules", async () => {
+    const root = `${registry.url}@webfw/core/${config.version}`;
+    const bundles = (await registry.files("@webfw/core", config.version)).filter((file) =>
+      /^\/dist\/.+\.js$/.test(file)
+    );
+    let places = 0;
+    for (const bundle of bundles) {
+      const lines = (await (await fetch(root + bundle)).text()).split("\n");
+      const map = await (await fetch(`${root}${bundle}.map`)).json();
+      const reader = new SourceMap(map);
+      lines.forEach((text, line) => {
+        for (const { 0: message, index } of text.matchAll(/(?<=["`])Cannot [\w ]{12,}/g)) {
+          const entry = reader.findEntry(line, index) as SourceMapping;
+          const content: string = map.sourcesContent[map.sources.indexOf(entry.originalSource)];
+          assertStringIncludes(content.split("\n")[entry.originalLine]!, message, bundle);
+          places++;
+        }
+      });
+    }
+    assert(places > 100, `${places} places`);
   });
 
   await t.step("fetch at most 120 files for a program of one route, and others when they are first used", async () => {
