@@ -160,7 +160,7 @@ test("A message of a schema that transforms is what the schema gave, and fits", 
     tags: v.pipe(v.string(), v.transform((s) => [s])),
   };
   const { cards } = deploys.app(v.object({ ...entries, note: v.undefinedable(v.string()) }));
-  await using subscription = cards.subscribe();
+  await using subscription = cards.subscribe({ from: "earliest" });
   await cards.publish({ name: " tea ", price: "3", tags: "hot", note: undefined });
   assertEquals(await read(subscription, 1), [{ name: "tea", price: 3, tags: ["hot"] }]);
   const { cards: later } = deploys.app(v.object({ ...entries, at: v.pipe(v.string(), v.transform(Date.parse)) }));
@@ -179,7 +179,7 @@ test("An async schema is checked, too; its async checks run when a message is pu
   const { cards } = deploys.app(
     v.objectAsync({ id: v.pipeAsync(v.number(), v.checkAsync(exists)), color: v.string() }),
   );
-  await using subscription = cards.subscribe();
+  await using subscription = cards.subscribe({ from: "earliest" });
   await old.publish({ id: 1 });
   await cards.publish({ id: 2, color: "red" });
   await cards.publish({ id: 3, color: "blue" });
@@ -192,7 +192,7 @@ test("A check that throws for an old message is a gap as well", async (deploys, 
   const { cards } = deploys.app(
     v.pipe(v.any(), v.check(({ color }) => color.length > 0)) as unknown as Schema<{ id: number; color: string }>,
   );
-  await using subscription = cards.subscribe();
+  await using subscription = cards.subscribe({ from: "earliest" });
   await old.publish({ id: 1, color: null });
   await cards.publish({ id: 2, color: "red" });
   const [gap, message] = await read(subscription, 2) as [{ reason: GapReason }, unknown];
@@ -283,7 +283,7 @@ async function consume(
     handled.push(data);
     if (handled.length === until) done.resolve();
   });
-  await using subscription = failed.subscribe();
+  await using subscription = failed.subscribe({ from: "earliest" });
   await old.publish({ id: 1 });
   await cards.publish({ id: 2, color: "red" });
   await app.start();
