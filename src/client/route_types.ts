@@ -89,11 +89,11 @@ export type Arguments<Path extends string, Ref> = ArgumentsWith<Path, Ref, Neede
  * only path and query are arguments.
  */
 export type NeededInputs<Ref> =
-  & InputsOf<ValueOf<Get<Ref, "~deps">>>
-  & Chosen<InputsOf<ValueOf<Get<Ref, "~scope">>>, "params" | "query">;
+  & SharedInputs<ValueOf<Get<Ref, "~deps">>>
+  & Chosen<SharedInputs<ValueOf<Get<Ref, "~scope">>>, "params" | "query">;
 
 /** The inputs that the types of several dependencies carry, together. */
-export type InputsOf<Given> = (
+export type SharedInputs<Given> = (
   Given extends { readonly "~inputs"?: infer Inputs | undefined } ? (inputs: Inputs) => void : never
 ) extends (inputs: infer Inputs) => void ? Inputs : unknown;
 
