@@ -209,8 +209,8 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
   log?: (entry: LogEntry) => unknown;
   /**
    * The path below which a proxy serves the application, where the proxy takes it off and does not
-   * name it in `X-Forwarded-Prefix`: `"/api/v1"`. Requests come without it. Links, redirects and the
-   * document of the application have it, see `request.basePath`.
+   * name it in `X-Forwarded-Prefix`: `"/api/v1"`. Requests come without it. Links, redirects and
+   * the document of the application have it, see `request.basePath`.
    *
    * @default {""}
    */

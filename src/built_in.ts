@@ -144,7 +144,9 @@ function passOfDocs(deps: DocsParts["deps"], limiters: DocsParts["rateLimits"], 
   return passOf([{ before, guards, after: [] }], level.indices, false);
 }
 
-/** Counts the request, and resolves guards before an endpoint answers. Their refusals are the reply. */
+/**
+ * Counts the request, and resolves guards before an endpoint answers. Their refusals are the reply.
+ */
 function behind(pass: Pass, handler: BuiltIn["handler"]): BuiltIn["handler"] {
   return async (request) => {
     await pass(request);

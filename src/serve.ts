@@ -330,8 +330,8 @@ interface Stop {
 }
 
 /**
- * Removes the uploads that ended processes left. That takes 2 ms, so a server does it after its first
- * reply, or when it stops.
+ * Removes the uploads that ended processes left. That takes 2 ms, so a server does it after its
+ * first reply, or when it stops.
  */
 async function sweep(): Promise<void> {
   const { sweepUploads } = await load(() => import("./http/forms/uploads.ts"));

@@ -69,7 +69,8 @@ export interface TestClientOptions<Given extends readonly AnyDependency[] = read
   base?: string;
   /**
    * The IP address that requests come from: that of `request.remoteAddress`, unless a trusted proxy
-   * names another one. Without it, the client has no address, so limits by the address do not count.
+   * names another one. Without it, the client has no address, so limits by the address do not
+   * count.
    */
   address?: string;
   /** Headers of all requests. Those of a request replace them. */

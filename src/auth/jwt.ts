@@ -38,8 +38,8 @@ export interface JwtGuard<Claims> extends Dependency<Claims> {
  *
  * A token is refused with 401 unless its signature, its issuer, its audience and its times (`exp`,
  * which it must have, and `nbf`) are right. The clocks may differ by 30 seconds. Tokens without a
- * signature are never taken. Keys that were fetched stay good for a day while their address does not
- * answer; where there are none, the reply is 503 with `Retry-After`.
+ * signature are never taken. Keys that were fetched stay good for a day while their address does
+ * not answer; where there are none, the reply is 503 with `Retry-After`.
  *
  * A token that is valid stays valid until it ends, also if the user has signed out or is deleted.
  *

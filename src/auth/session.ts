@@ -61,8 +61,8 @@ export interface SessionBaseOptions<Data = never> extends GuardOptions {
   /**
    * The subject of a session, such as the id of its user; null for a visitor who has not signed in.
    *
-   * With a store, the id in the cookie is a new one exactly where `set` changes the subject, so that
-   * an id from before a sign-in is worth nothing after it. As long as the subject stays, other
+   * With a store, the id in the cookie is a new one exactly where `set` changes the subject, so
+   * that an id from before a sign-in is worth nothing after it. As long as the subject stays, other
    * requests of the page, and a repetition whose first reply was lost, keep their session. Without
    * this option each `set` makes a new id, and ends the one before at once.
    *
@@ -129,9 +129,9 @@ const OPTIONS: OptionNames<Omit<SessionBaseOptions & SealedSessionOptions, keyof
 /**
  * A session: data of a visitor that comes back with each request.
  *
- * The data is in a cookie that is encrypted and authenticated, so only the server can read or change
- * it. Such a seal stays good until `maxAge`, also if it was copied before `clear`: use `store` where
- * sign-out must hold. With a store, the cookie has only a random id.
+ * The data is in a cookie that is encrypted and authenticated, so only the server can read or
+ * change it. Such a seal stays good until `maxAge`, also if it was copied before `clear`: use
+ * `store` where sign-out must hold. With a store, the cookie has only a random id.
  *
  * The dependency refuses nobody. `visit.required()` is the guard.
  *

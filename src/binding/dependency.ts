@@ -107,7 +107,9 @@ export interface DependencyOptions<
   until?: "handler";
 }
 
-/** The inputs that a dependency declares, as its type carries them: schemas in their public form. */
+/**
+ * The inputs that a dependency declares, as its type carries them: schemas in their public form.
+ */
 export type DeclaredInputs<PathSchemas, QuerySchemas, HeaderSchemas, CookieSchemas> =
   & InputsUnder<"params", PathSchemas>
   & InputsUnder<"query", QuerySchemas>
@@ -123,7 +125,9 @@ export type InputsOf<Given> = (
   Given extends { readonly "~inputs"?: infer Inputs | undefined } ? (inputs: Inputs) => void : never
 ) extends (inputs: infer Inputs) => void ? Inputs : unknown;
 
-/** The value of a path parameter that the route does not declare: that of a dependency, or a string. */
+/**
+ * The value of a path parameter that the route does not declare: that of a dependency, or a string.
+ */
 export type PathValue<Name, Used> = InputsOf<Used> extends infer Inputs
   ? Inputs extends { readonly params: { readonly [_ in Name & string]: infer Given } } ? OutputOf<Given>
   : Inputs extends { readonly query: { readonly [_ in Name & string]: infer Given } } ? OutputOf<Given>
@@ -341,10 +345,11 @@ const OPTIONS: OptionNames<AnyOptions> = {
  *
  * A guard is a dependency that declares `security`, that is among the `deps` of an application, a
  * router or an include, or that needs a guard, such as a role. Guards, and the dependencies that
- * they need, run before any other input is validated and before the body is read: from the outermost
- * scope inwards, those of one scope in parallel, and those of the route last. Invalid input of
- * guards is a 422 that lists only the issues of their scope, after the refusals of the guards that
- * they need. Then all other input is validated together, and then the other dependencies run.
+ * they need, run before any other input is validated and before the body is read: from the
+ * outermost scope inwards, those of one scope in parallel, and those of the route last. Invalid
+ * input of guards is a 422 that lists only the issues of their scope, after the refusals of the
+ * guards that they need. Then all other input is validated together, and then the other
+ * dependencies run.
  *
  * An `async function*` yields the value, and goes on after the last byte of the reply, or with
  * `until: "handler"` before the reply is sent. If the request fails, the error is thrown at the

@@ -21,7 +21,10 @@ export function guardsAmong(
   return new Set(dependencies.filter((dependency) => decide(declaredAs(dependency), declared, known)));
 }
 
-/** Whether a dependency is a guard wherever it stands: it, or one that it needs, declares `security`. */
+/**
+ * Whether a dependency is a guard wherever it stands: it, or one that it needs, declares
+ * `security`.
+ */
 export function isGuard(dependency: PreparedDependency): boolean {
   return guardsAmong([dependency], []).size > 0;
 }
@@ -46,9 +49,9 @@ function declaredAs(dependency: PreparedDependency): PreparedDependency {
 }
 
 /**
- * The dependencies of a scope, or of a route, in the rounds in which they run. A guard that has inputs
- * of its own runs in a later round than the guards that it needs: a client without credentials gets
- * their 401, and not a 422 that describes the inputs.
+ * The dependencies of a scope, or of a route, in the rounds in which they run. A guard that has
+ * inputs of its own runs in a later round than the guards that it needs: a client without
+ * credentials gets their 401, and not a 422 that describes the inputs.
  *
  * @param dependencies Guards and what they need, each after those that it needs.
  * @param guards The guards among them.

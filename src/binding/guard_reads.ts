@@ -6,9 +6,9 @@ import type { GuardScope } from "./scope_guards.ts";
 import type { SecurityScheme } from "./security.ts";
 
 /**
- * Whether a shared cache could give the reply to one caller to another one: a guard does not say what
- * it reads of a request, or reads anything but `Authorization`. Shared caches keep no reply to a
- * request with that header (RFC 9111, section 3.5), and know nothing of keys in other headers.
+ * Whether a shared cache could give the reply to one caller to another one: a guard does not say
+ * what it reads of a request, or reads anything but `Authorization`. Shared caches keep no reply to
+ * a request with that header (RFC 9111, section 3.5), and know nothing of keys in other headers.
  *
  * @param scopes The scopes around a route.
  * @param deps The option `deps` of the route.

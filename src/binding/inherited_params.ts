@@ -12,7 +12,8 @@ type NamedDependency = readonly [name: string, dependency: PreparedDependency];
  * The schemas of the parameters in the path of a route that it leaves to its dependencies, and to
  * those of the scope that declares it. Names that an include adds are not known to the route.
  *
- * Of a dependency that a test replaces, it is the schema of the program: the handler is typed by it.
+ * Of a dependency that a test replaces, it is the schema of the program: the handler is typed by
+ * it.
  *
  * @param declared The option `params` of the route.
  * @param path The names in its path.

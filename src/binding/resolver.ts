@@ -104,8 +104,8 @@ export class Stage {
 }
 
 /**
- * The order of a route's own dependencies, in two stages, after those of its scopes: the guards with
- * what they need, then the others.
+ * The order of a route's own dependencies, in two stages, after those of its scopes: the guards
+ * with what they need, then the others.
  */
 export class Resolver {
   /** All dependencies, also those that the scopes have made before. */

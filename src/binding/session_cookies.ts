@@ -1,4 +1,6 @@
-/** The cookies of the sessions of an application: two sessions with one cookie overwrite each other. */
+/**
+ * The cookies of the sessions of an application: two sessions with one cookie overwrite each other.
+ */
 import type { PreparedDependency, SessionCookieOf } from "./dependency.ts";
 
 type Sessions = ReadonlyMap<string, SessionCookieOf["session"]>;

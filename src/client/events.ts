@@ -48,9 +48,9 @@ export function listen(
       if (attempt.signal.aborted) return undefined;
       const { status, headers } = error as Partial<ProblemError>;
       if (headers) retryAfter = retryAfterOf(headers);
-      // 408, 425 and 429 ask for another attempt (RFC 9110, RFC 8470, RFC 6585), other 4xx for none.
-      // A function for headers that has worked may fail as it asks for a token while the network is
-      // down. Before that it is a mistake. `fetch` fails by a TypeError.
+      // 408, 425 and 429 ask for another attempt (RFC 9110, RFC 8470, RFC 6585), other 4xx for
+      // none. A function for headers that has worked may fail as it asks for a token while the
+      // network is down. Before that it is a mistake. `fetch` fails by a TypeError.
       const mayWork = status
         ? status >= 500 || [408, 425, 429].includes(status)
         : error instanceof TypeError && (attempt.isSent || hasOpened);

@@ -65,7 +65,9 @@ export type CookiesOf<Schemas, Inputs> = GroupOf<Schemas, PartOf<Inputs, "cookie
   ? [Group] extends [never] ? unknown : { cookies?: Group }
   : never;
 
-/** The headers or the cookies of a route, and those of its dependencies; never if there are none. */
+/**
+ * The headers or the cookies of a route, and those of its dependencies; never if there are none.
+ */
 export type GroupOf<Schemas, Given> = [keyof Given] extends [never]
   ? [Schemas] extends [never] ? never : Fields<Schemas>
   : Flat<

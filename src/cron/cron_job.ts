@@ -281,8 +281,8 @@ export class CronJob {
   }
 
   /**
-   * Whether the node of a run has died. Where the store cannot say so, its lease was not renewed for
-   * so long: a handler that blocks its thread renews nothing.
+   * Whether the node of a run has died. Where the store cannot say so, its lease was not renewed
+   * for so long: a handler that blocks its thread renews nothing.
    */
   async #isGone(version: string, { process }: RunningCron): Promise<boolean> {
     const { clock, records } = this.#context;

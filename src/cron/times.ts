@@ -10,8 +10,8 @@ const SECOND = 1_000;
 const LONGEST_SHIFT = 26 * 3_600_000;
 
 /**
- * Computes the times of a cron, in milliseconds since 1970. The library computes them as if the zone
- * were UTC, so that local times have no gaps, and the zone says when they are.
+ * Computes the times of a cron, in milliseconds since 1970. The library computes them as if the
+ * zone were UTC, so that local times have no gaps, and the zone says when they are.
  */
 export class CronTimes {
   readonly #cron: Cron;

@@ -42,7 +42,9 @@ export class Zone {
     return this.#changeWithin(local - DAY, local + DAY);
   }
 
-  /** The first moment after one from which another offset holds; undefined if none is up to `end`. */
+  /**
+   * The first moment after one from which another offset holds; undefined if none is up to `end`.
+   */
   nextChange(time: number, end: number): number | undefined {
     const offset = this.offset(time);
     for (let from = time; from < end; from += STEP) {

@@ -2,8 +2,8 @@
 import { quote } from "../options.ts";
 
 /**
- * Segments of the characters of a path (RFC 3986, section 3.3). Each has one, so that it never begins
- * a host, as `//` would.
+ * Segments of the characters of a path (RFC 3986, section 3.3). Each has one, so that it never
+ * begins a host, as `//` would.
  */
 const BASE_PATH = /^(?:\/(?:[\w.~!$&'()*+,;=:@-]|%[\da-f]{2})+)+$/i;
 
@@ -12,8 +12,8 @@ const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 const MAX_LENGTH = 1_024;
 
 /**
- * Reads the base path that a proxy names, which a client may have written. A slash at its end is left
- * out.
+ * Reads the base path that a proxy names, which a client may have written. A slash at its end is
+ * left out.
  *
  * @returns Undefined if it is none; empty for the root.
  */

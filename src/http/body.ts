@@ -53,7 +53,8 @@ export class BodyReader {
 
   /**
    * Whether the request has no body. Deno gives each POST a stream. Without a length and a content
-   * type, the first bytes decide: proxies send an empty body in chunks, and HTTP/2 without a length.
+   * type, the first bytes decide: proxies send an empty body in chunks, and HTTP/2 without a
+   * length.
    *
    * @throws {HTTPError} With 400 if the body is cut short, 408 if it arrives too slowly.
    */

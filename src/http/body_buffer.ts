@@ -86,8 +86,8 @@ export class BodyBuffer {
   }
 
   /**
-   * Fails the reads. The server would read the rest of a cancelled stream before it stops; it closes
-   * the connection of a stream without a reader.
+   * Fails the reads. The server would read the rest of a cancelled stream before it stops; it
+   * closes the connection of a stream without a reader.
    */
   #cutOff(error: Error): void {
     this.#cut = error;

@@ -1,7 +1,7 @@
 /**
  * The Host header and the target of a request: their check, their parts, and the list of hosts that
- * an application answers to. Deno copies both into the URL unchecked, so a slash in the header would
- * change where the path starts.
+ * an application answers to. Deno copies both into the URL unchecked, so a slash in the header
+ * would change where the path starts.
  */
 import { HTTPError } from "../errors.ts";
 import { quote } from "../options.ts";
@@ -86,7 +86,9 @@ export function checkHostHeader(raw: Request, info: ConnectionInfo | undefined):
   throw new HTTPError(400, "The Host header is not the host of the request target");
 }
 
-/** Whether the URL of a request is its target: a server received it, and no mount has changed it. */
+/**
+ * Whether the URL of a request is its target: a server received it, and no mount has changed it.
+ */
 function isTarget(info: ConnectionInfo | undefined): boolean {
   return info !== undefined && mountedOf(info) === undefined;
 }

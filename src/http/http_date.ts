@@ -1,4 +1,6 @@
-/** Dates in headers (RFC 9110, section 5.6.7). `Date.parse` takes much more, and some as local time. */
+/**
+ * Dates in headers (RFC 9110, section 5.6.7). `Date.parse` takes much more, and some as local time.
+ */
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 

@@ -58,8 +58,8 @@ export interface Limits {
   streams?: number;
   /**
    * The time to read a body. Of a multipart body, it is the time without a byte: an upload may take
-   * as long as it moves, at 16 KiB/s on average after the first 30 s. It holds for a `Stream()` body
-   * only if the route itself sets it, and then for each chunk.
+   * as long as it moves, at 16 KiB/s on average after the first 30 s. It holds for a `Stream()`
+   * body only if the route itself sets it, and then for each chunk.
    *
    * @default {30000} 30 s
    */

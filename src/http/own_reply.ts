@@ -72,7 +72,10 @@ export function acceptReply(context: RequestContext, response: Response): Respon
   return context.isServed ? response : ownReply(context, response);
 }
 
-/** Accepts a `Response` that no request has replied with. One without a body stays unknown: it can be shared. */
+/**
+ * Accepts a `Response` that no request has replied with. One without a body stays unknown: it can
+ * be shared.
+ */
 function takeUnknown(response: Response): void {
   if (response.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
   // This turns a string into a stream, which costs 0.6 us. Nothing else says whether it is locked.
@@ -97,7 +100,8 @@ export function ownReply(context: RequestContext, response: Response): Response 
   const isKnown = text !== undefined && response.headers.has("content-type");
   const copy = new PlatformResponse(isKnown ? text : response.body, response);
   if (isKnown) context.bufferedReply = copy;
-  // `fetch` decodes bodies and keeps these headers. Deno's server leaves them out, but not of a copy.
+  // `fetch` decodes bodies and keeps these headers. Deno's server leaves them out, but not of a
+  // copy.
   if (response.url !== "" && copy.body && DECODED.test(copy.headers.get("content-encoding") ?? "")) {
     copy.headers.delete("content-encoding");
     copy.headers.delete("content-length");

@@ -40,8 +40,8 @@ export interface ProxyOptions {
   from?: readonly string[];
   /**
    * The headers that the proxies write: `X-Forwarded-For`, `X-Forwarded-Proto`, `X-Forwarded-Host`
-   * and `X-Forwarded-Prefix`, or `Forwarded` of RFC 7239. The others are ignored, because a client can
-   * send them through a proxy that does not know them.
+   * and `X-Forwarded-Prefix`, or `Forwarded` of RFC 7239. The others are ignored, because a client
+   * can send them through a proxy that does not know them.
    *
    * @default {"x-forwarded"}
    */

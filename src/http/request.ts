@@ -325,8 +325,8 @@ export class HttpRequest<State = Record<string, unknown>> {
   /**
    * The body as parsed JSON, not validated.
    *
-   * @throws {HTTPError} With 400 if it is not JSON in UTF-8, 408 if it arrives too slowly, 413 if it
-   * is too large.
+   * @throws {HTTPError} With 400 if it is not JSON in UTF-8, 408 if it arrives too slowly, 413 if
+   * it is too large.
    */
   json(): Promise<unknown> {
     return this.#context.body.json();

@@ -98,8 +98,8 @@ export interface RouteDescription {
   /** How often a client may send requests, besides the limits of the routers around it. */
   rateLimit?: RateLimitOption;
   /**
-   * Whether an event stream or lines of JSON end with the sign-in of the client: at the `exp` of the
-   * token of `jwt`, and when a session is cleared.
+   * Whether an event stream or lines of JSON end with the sign-in of the client: at the `exp` of
+   * the token of `jwt`, and when a session is cleared.
    *
    * @default {true}
    */
@@ -165,8 +165,8 @@ export interface WebSocketDescription {
   /** How often a client may connect, besides the limits of the routers around it. */
   rateLimit?: RateLimitOption;
   /**
-   * Whether the connection ends, with 1008, with the sign-in of the client: at the `exp` of the token
-   * of `jwt`, and when a session is cleared.
+   * Whether the connection ends, with 1008, with the sign-in of the client: at the `exp` of the
+   * token of `jwt`, and when a session is cleared.
    *
    * @default {true}
    */

@@ -70,8 +70,8 @@ export interface RateLimitNumbers {
    * Where requests are counted: by default in the memory of the process, for at most 100,000
    * callers. `"records"` counts in the record store of the application, for all of its nodes. A
    * function makes a limiter of the npm package `rate-limiter-flexible` that several processes
-   * share, such as `RateLimiterRedis`. It is called once, when the application begins to serve, with
-   * the number of requests and the time in milliseconds.
+   * share, such as `RateLimiterRedis`. It is called once, when the application begins to serve,
+   * with the number of requests and the time in milliseconds.
    *
    * A store that fails, or does not answer within half a second, lets requests through, which is
    * logged.

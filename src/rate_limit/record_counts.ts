@@ -7,8 +7,8 @@ import type { Count, CountedLimit, Counts } from "./counts.ts";
 const SPACE = "rate limits";
 
 /**
- * How often a count is written again after another node was quicker. Each node writes one count at a
- * time for a caller, so this is enough for more nodes than tries.
+ * How often a count is written again after another node was quicker. Each node writes one count at
+ * a time for a caller, so this is enough for more nodes than tries.
  */
 const MAX_TRIES = 20;
 

@@ -395,7 +395,8 @@ function endpointOf(route: Route, parts: DispatcherParts, finalize: ReplyStep): 
 
 /**
  * Binds the arguments of a route, runs its handler, reduces the result to the model, and makes the
- * reply. Without `finalize` the reply belongs to the request alone, so that middleware may change it.
+ * reply. Without `finalize` the reply belongs to the request alone, so that middleware may change
+ * it.
  */
 function handlerEndpoint(
   route: Route,

@@ -92,7 +92,8 @@ export type ReplyStep = (context: RequestContext, response: Response) => Respons
  * Wraps an endpoint in middlewares.
  *
  * @param middlewares The middlewares, the outermost first.
- * @param endpoint The endpoint. Its replies belong to the request alone: middleware may change them.
+ * @param endpoint The endpoint. Its replies belong to the request alone: middleware may change
+ * them.
  * @param toErrorReply Makes the reply when a middleware throws.
  * @param finalize Gets the reply of the outermost middleware.
  */

@@ -111,9 +111,9 @@ export interface MountOptions {
  * without a limit of size. A mount is not in the document.
  *
  * An `App` starts and stops with the application that mounts it, its WebSockets work, and
- * `request.basePath` is the path of the mount. It checks hosts and origins by its own options, after
- * the application that mounts it. Any other handler cannot accept a WebSocket: it sees the request as
- * a GET. A WebSocket route can have the same path.
+ * `request.basePath` is the path of the mount. It checks hosts and origins by its own options,
+ * after the application that mounts it. Any other handler cannot accept a WebSocket: it sees the
+ * request as a GET. A WebSocket route can have the same path.
  */
 export interface RegisterMount<State, Prefix extends string, Given = None> {
   /**

@@ -1,4 +1,7 @@
-/** The caller of a request, through all mounts that it has passed: idempotency keys belong to callers. */
+/**
+ * The caller of a request, through all mounts that it has passed: idempotency keys belong to
+ * callers.
+ */
 import { load } from "../async_context.ts";
 import type { Values } from "../binding/resolver.ts";
 import { type Mounted, mountedOf } from "../http/connection.ts";

@@ -162,8 +162,8 @@ export class OpenWebSockets {
    */
   hasBroken = false;
   /**
-   * How many have not opened. Where the client went during the handshake, none ever does: Deno keeps
-   * the connection until the process ends, and its server does not shut down before.
+   * How many have not opened. Where the client went during the handshake, none ever does: Deno
+   * keeps the connection until the process ends, and its server does not shut down before.
    */
   unopened = 0;
 

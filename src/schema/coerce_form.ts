@@ -1,9 +1,9 @@
 /**
  * Coerces forms: makes a schema that takes a tree of named fields.
  *
- * Strings are converted as in a query, and as the controls of HTML write them. An empty field counts
- * as not sent if the schema allows that and refuses an empty string, because browsers send every
- * field. An object, or an array of objects, may be JSON text.
+ * Strings are converted as in a query, and as the controls of HTML write them. An empty field
+ * counts as not sent if the schema allows that and refuses an empty string, because browsers send
+ * every field. An object, or an array of objects, may be JSON text.
  */
 import * as v from "valibot";
 import type { Issue } from "../errors.ts";

@@ -136,7 +136,9 @@ function parseFormNumber(text: string): number | string {
 /** So many digits always fit into a double. */
 const EXACT_DIGITS = 15;
 
-/** Reads a whole number of few digits, as most numbers are: a regular expression takes 70 ns longer. */
+/**
+ * Reads a whole number of few digits, as most numbers are: a regular expression takes 70 ns longer.
+ */
 function parseWhole(text: string): number | undefined {
   const { length } = text;
   if (length === 0 || length > EXACT_DIGITS || (length > 1 && text.startsWith("0"))) return undefined;

@@ -14,7 +14,8 @@ export interface FormSchema<Value = unknown, Input = unknown> {
  * Declares a form as the body of a route, in the option `form`. Clients send it urlencoded or as
  * multipart.
  *
- * - The schema converts strings as in a query: to numbers, booleans and so on. It also takes what the
+ * - The schema converts strings as in a query: to numbers, booleans and so on. It also takes what
+ * the
  *   controls of HTML send: `on` of a checkbox, `.5` and `007` of a number field.
  * - Names nest in brackets: `address[street]`, `items[0][name]`. A list takes a name that is sent
  *   several times, as `tag`, as `tag[]`, or with indices, `tag[0]`. Other brackets, such as

@@ -1,4 +1,6 @@
-/** The schema of what a schema gives, as JSON keeps it: with it, kept results can be checked again. */
+/**
+ * The schema of what a schema gives, as JSON keeps it: with it, kept results can be checked again.
+ */
 import * as v from "valibot";
 import { keepFallback, mapSchema } from "./map_schema.ts";
 import { REPEATABLE } from "./repeatable.ts";

@@ -109,7 +109,9 @@ export class JwtVerifier<Claims> {
     return `${claim}, and the option issuer is ${quote(this.#options.issuer)}`;
   }
 
-  /** Logs each reason once: a wrong `audience` refuses all tokens, and the reply does not say so. */
+  /**
+   * Logs each reason once: a wrong `audience` refuses all tokens, and the reply does not say so.
+   */
   #logOnce(reason: string): void {
     if (this.#logged.has(reason) || this.#logged.size >= MAX_REASONS) return;
     this.#logged.add(reason);

@@ -28,7 +28,10 @@ export interface SessionKeeper {
    * session has ended or was set meanwhile.
    */
   renew(value: string, kept: KeptSession): Promise<string | undefined>;
-  /** Calls back once when the session behind the value of a cookie ends. It returns what ends the watch. */
+  /**
+   * Calls back once when the session behind the value of a cookie ends. It returns what ends the
+   * watch.
+   */
   watch(value: string, kept: KeptSession, onEnd: () => void): () => void;
   /** Forgets what is behind the value of a cookie. False if nothing was there any more. */
   drop(value: string): Promise<boolean>;

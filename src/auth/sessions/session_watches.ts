@@ -9,11 +9,15 @@ const INTERVAL = 3_000;
 export interface WatchedSessions {
   /** Whether a session is there. */
   readonly isThere: (id: string) => Promise<boolean>;
-  /** Calls back when a session may have changed, and gives what ends that; undefined without hints. */
+  /**
+   * Calls back when a session may have changed, and gives what ends that; undefined without hints.
+   */
   readonly hint?: ((id: string, onChange: () => void) => Promise<() => void>) | undefined;
 }
 
-/** The watched sessions of a store. Each is read by one timer, however many streams depend on it. */
+/**
+ * The watched sessions of a store. Each is read by one timer, however many streams depend on it.
+ */
 export class SessionWatches {
   readonly #sessions: WatchedSessions;
   readonly #watched = new Map<string, WatchedSession>();

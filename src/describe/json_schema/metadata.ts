@@ -81,7 +81,10 @@ const KEYWORDS: Readonly<Record<string, Check>> = {
   xml: isObject,
 };
 
-/** Keywords that only count where a schema does not say them itself: metadata must not contradict it. */
+/**
+ * Keywords that only count where a schema does not say them itself: metadata must not contradict
+ * it.
+ */
 export const STRUCTURE: ReadonlySet<string> = new Set([
   "type",
   "const",

@@ -268,8 +268,8 @@ export function ownTitle({ pipe }: SchemaNode): string | undefined {
 }
 
 /**
- * Adds the annotations of the steps of a pipe. Examples and what restricts values come only from the
- * steps that get the described values.
+ * Adds the annotations of the steps of a pipe. Examples and what restricts values come only from
+ * the steps that get the described values.
  */
 function annotated(
   schema: JsonSchema,

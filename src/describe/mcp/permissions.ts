@@ -22,9 +22,9 @@ export class Permissions {
   }
 
   /**
-   * What the limits and guards of a tool refuse the caller with: those of the outermost scope first,
-   * and the guards of one scope at once. Guards that read arguments are not asked. Undefined if
-   * none refuses.
+   * What the limits and guards of a tool refuse the caller with: those of the outermost scope
+   * first, and the guards of one scope at once. Guards that read arguments are not asked. Undefined
+   * if none refuses.
    *
    * Before a guard runs, the request is counted by each limit that would count a call before that
    * guard, once for all tools. Otherwise a list would be the way to guess credentials.

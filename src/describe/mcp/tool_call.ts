@@ -89,8 +89,8 @@ export interface Asked {
   /** The limits that have counted it. */
   readonly countedBy: Set<object>;
   /**
-   * Its result, if a limit refuses it. Then it must not run: the limit has counted it, and would let
-   * it through.
+   * Its result, if a limit refuses it. Then it must not run: the limit has counted it, and would
+   * let it through.
    */
   result: CallToolResult | undefined;
 }

@@ -149,7 +149,9 @@ export interface OpenAPIOperation extends OpenAPIExtensions {
    * has to be met; an empty one needs no credentials.
    */
   security?: Record<string, string[]>[];
-  /** The requests that the server sends because of this one, by name. Only `document` can add them. */
+  /**
+   * The requests that the server sends because of this one, by name. Only `document` can add them.
+   */
   callbacks?: Record<string, OpenAPICallback | OpenAPIReference>;
   /** Where the operation is served, if elsewhere. Only `document` can add it. */
   servers?: OpenAPIServer[];
@@ -189,7 +191,9 @@ export interface OpenAPIExample extends OpenAPIExtensions {
   externalValue?: string;
 }
 
-/** An operation that clients may call after a reply. It has an `operationId` or an `operationRef`. */
+/**
+ * An operation that clients may call after a reply. It has an `operationId` or an `operationRef`.
+ */
 export interface OpenAPILink extends OpenAPIExtensions {
   /** The name of the operation. */
   operationId?: string;

@@ -374,8 +374,8 @@ export class ErrorReplies {
 
   /**
    * The content type of an error that a route declares. Without a handler of errors, it is that of
-   * RFC 9457 for `Problem`, which the framework sends; a schema of the program is sent by the program,
-   * as JSON. An undocumented handler may use any.
+   * RFC 9457 for `Problem`, which the framework sends; a schema of the program is sent by the
+   * program, as JSON. An undocumented handler may use any.
    */
   contentTypeOf(schema: Schema | undefined): string {
     if (this.#documented !== "default") return this.#contentType;

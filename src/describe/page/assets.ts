@@ -159,8 +159,8 @@ function addPrefix(request) {
   return request;
 }
 
-// A proxy may serve the application below a prefix without saying so. Then the paths of the document
-// lack it, and the URL of the page has it.
+// A proxy may serve the application below a prefix without saying so. Then the paths of the
+// document lack it, and the URL of the page has it.
 function withPrefix(url) {
   if (url.origin !== location.origin || ui.specSelectors.specJson().has("servers")) return url;
   url.pathname = new URL(page.dataset.rootUrl, location.href).pathname + url.pathname.slice(1);

@@ -18,8 +18,8 @@ export type TakenBy<Given> = Given extends { readonly "~types"?: { readonly inpu
   : never;
 
 /**
- * What a handler returns: a result of a model, or one with its status. Messages of the compiler show
- * the cure; no value has it.
+ * What a handler returns: a result of a model, or one with its status. Messages of the compiler
+ * show the cure; no value has it.
  */
 export type AnyResult<Models> =
   | { readonly "~cure": "Return what a model takes, or reply(status, value) with a status of Replies({ … })" }
@@ -58,13 +58,15 @@ const ACTION = "Cannot declare a reply by Replies()";
  * Declares, as the `response` of a route, that it has several successes, each with a model.
  *
  * A plain result has the `status` of the route, or else the lowest status of these. Any other is
- * returned by {@linkcode reply}. Each result is validated and reduced to the model of its status, so
- * that no other data leaks. A status that is not declared is a `TypeError`, and the client gets a
+ * returned by {@linkcode reply}. Each result is validated and reduced to the model of its status,
+ * so that no other data leaks. A status that is not declared is a `TypeError`, and the client gets
+ * a
  * 500. A typed client gets the union of the results.
  *
  * @param models Schemas, `Text(…)`, `Html()` or `Bytes(…)` by status; `v.void()` for a status
  * without a body.
- * @throws {TypeError} If there is none, a status is not from 200 to 399, or a model is none of these.
+ * @throws {TypeError} If there is none, a status is not from 200 to 399, or a model is none of
+ * these.
  *
  * @example A created item, or the one that there is
  * ```ts

@@ -41,8 +41,8 @@ export class DataReducer {
   }
 
   /**
-   * Reduces the data of a message. It gives {@linkcode MISFIT} where the data does not fit: a client
-   * would come back to the same message for ever.
+   * Reduces the data of a message. It gives {@linkcode MISFIT} where the data does not fit: a
+   * client would come back to the same message for ever.
    */
   reduceMessage(message: TopicMessage): unknown {
     try {
