@@ -63,6 +63,11 @@ export interface Mounted {
   readonly signIns: readonly SignIn[] | undefined;
   /** Names the caller that the guards around the mount know; undefined if there are none. */
   readonly callerOf: (() => Promise<string>) | undefined;
+  /**
+   * Counts the request once more by the limits around the mount, and rejects with 429 beyond one:
+   * a batch of an agent makes several calls of one request. Undefined if there are no limits.
+   */
+  readonly countAgain: (() => Promise<void>) | undefined;
 }
 
 /** Adds to a connection what a mounted application needs to know. */

@@ -36,10 +36,11 @@ export interface AgentCall {
   readonly refused: (thrown: unknown) => void;
 }
 
-/** The values of the headers `RateLimit-Policy` and `RateLimit`. */
-export interface RateLimitHeaders {
+/** A limit in the headers `RateLimit-Policy` and `RateLimit`. */
+export interface RateLimitItem {
   readonly policy: string;
-  readonly rest: string;
+  /** What is left; a request that is counted again changes it. */
+  rest: string;
 }
 
 /** One request with everything that belongs to it, for the framework only. */
@@ -64,8 +65,8 @@ export class RequestContext implements Logger {
   hasReplied: boolean;
   /** Resolves after the work that adds to the head of the reply; undefined if there is none. */
   headWork: Promise<unknown> | undefined;
-  /** The headers of limits, for each reply of the request. */
-  rateLimit: RateLimitHeaders | undefined;
+  /** The limits that have counted the request, for the headers of each reply. */
+  rateLimit: RateLimitItem[] | undefined;
   /** The reply that belongs to this request alone, so that its headers may be changed. */
   ownReply: Response | undefined;
   /** The reply whose body is known to have been made at once, and not as a stream. */

@@ -8,7 +8,7 @@ import { checkOptions, type OptionNames, quote } from "../options.ts";
 import { redactUrl } from "../redaction.ts";
 import { stringify } from "./json.ts";
 import { acceptReply, noteText, ownReply } from "./own_reply.ts";
-import type { RateLimitHeaders, RequestContext } from "./context.ts";
+import type { RateLimitItem, RequestContext } from "./context.ts";
 import { contextOf, type HttpRequest } from "./request.ts";
 import { EventStream } from "./sse/sse.ts";
 import type { Stopping } from "./stream_reply.ts";
@@ -160,9 +160,9 @@ function setHeaders(response: Response, headers: Headers): void {
  * Adds the headers of limits to a reply of the request's own. Through `replyHeaders` it would cost
  * three times as much.
  */
-export function placeRateLimit({ policy, rest }: RateLimitHeaders, { headers }: Response): void {
-  headers.set("ratelimit-policy", policy);
-  headers.set("ratelimit", rest);
+export function placeRateLimit(limits: readonly RateLimitItem[], { headers }: Response): void {
+  headers.set("ratelimit-policy", limits.map(({ policy }) => policy).join(", "));
+  headers.set("ratelimit", limits.map(({ rest }) => rest).join(", "));
 }
 
 /** Adds `request.replyHeaders` to a reply or a copy of it, those that are on no reply yet. */

@@ -144,10 +144,10 @@ export class OpenGate {
     const seconds = toSeconds(resetMs);
     const rest = `${this.#name};r=${remaining};t=${seconds}`;
     const context = contextOf(request);
-    const { rateLimit: outer } = context;
-    context.rateLimit = outer
-      ? { policy: `${outer.policy}, ${this.#policy}`, rest: `${outer.rest}, ${rest}` }
-      : { policy: this.#policy, rest };
+    const limits = context.rateLimit ??= [];
+    const known = limits.find(({ policy }) => policy === this.#policy);
+    if (known) known.rest = rest;
+    else limits.push({ policy: this.#policy, rest });
     if (!isRefused) return;
     throw new HTTPError(429, `Too many requests: try again in ${seconds} s`, {
       headers: { "retry-after": String(seconds) },

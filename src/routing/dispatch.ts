@@ -23,6 +23,7 @@ import { asksForWebSocket } from "../http/websocket/handshake.ts";
 import { FilesRoute } from "./files.ts";
 import { MountRoute, type SharedWork } from "./mount.ts";
 import { keepCaller } from "./mount_caller.ts";
+import { keepLimits } from "./mount_limits.ts";
 import { OpenWebSockets, webSocketEndpoint, WebSocketRoute } from "./websocket_route.ts";
 import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import type { RouteInfo } from "../http/route_info.ts";
@@ -405,7 +406,7 @@ function handlerEndpoint(
 ): Endpoint {
   const { binder, pass, handler, options, name } = route;
   const { isAsync, bind, resolve, supply } = binder;
-  const keepsCaller = pass !== undefined && route instanceof MountRoute && route.app !== undefined;
+  const isGuardedMount = pass !== undefined && route instanceof MountRoute;
   const { response: model, status } = options;
   const toDeclaredReply = isDeclaredReply(model) ? replierOf(model, status, name) : undefined;
   const reduceOne = model && !toDeclaredReply ? reducerTo(model, name) : undefined;
@@ -436,7 +437,10 @@ function handlerEndpoint(
       const bound = isAsync ? await bind(request) : bind(request);
       const args = bound[0]!;
       if (resolve) values = await resolve(request, bound, values);
-      if (keepsCaller) keepCaller(request, values, binder);
+      if (isGuardedMount) {
+        keepCaller(request, values, binder);
+        if (route.isLimited) keepLimits(request, values, route);
+      }
       const input = runOnce && { ...args };
       if (supply) supply(args, values);
       let isPlain = false;

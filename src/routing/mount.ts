@@ -8,6 +8,7 @@ import { HTTPError, RouteError } from "../errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { type OptionNames, quote, readOptions } from "../options.ts";
 import { keptCaller } from "./mount_caller.ts";
+import { keptLimits } from "./mount_limits.ts";
 import type { PathTemplate, Segment } from "./path.ts";
 import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
 import type { FreePrefix, PathNames } from "./route_options.ts";
@@ -251,6 +252,7 @@ function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): Moun
     hasServer,
     signIns: signInsOf(request),
     callerOf: keptCaller(request),
+    countAgain: keptLimits(request),
   };
   if (!connection) return withMounted<MountInfo>({ request }, mounted);
   // A mapped type without "?" would lose undefined in projects without exactOptionalPropertyTypes.

@@ -76,6 +76,27 @@ export function passOf(levels: readonly PassLevel[], indices: Indices, isSingle:
 }
 
 /**
+ * Counts a request once more by all limits of its route, in their order. The guards do not run
+ * again.
+ *
+ * @param values The values of the guards.
+ * @throws {HTTPError} With 429.
+ */
+export async function countAgain(
+  request: HttpRequest,
+  values: Values,
+  { levels, binder: { indices, isSingle } }: { readonly levels: readonly PassLevel[]; readonly binder: Binder },
+): Promise<void> {
+  for (const { before, after } of levels) {
+    for (const gate of before) await gate.check(request);
+    for (const { gate, dependency } of after) {
+      const value = isSingle ? values : (values as readonly unknown[])[indices.get(dependency)!];
+      await gate.checkValue(request, value);
+    }
+  }
+}
+
+/**
  * Makes the function that runs the steps of a route, one after another.
  *
  * @param steps The steps.

@@ -23,7 +23,15 @@ import { Permissions } from "./permissions.ts";
 import type { ToolListing } from "./options.ts";
 import { needsToken } from "./protected_resource.ts";
 import { assignToolNames, type Tool, toTool } from "./tool.ts";
-import { type Asked, askGuardsOf, type CallTarget, callTool, type Challenge, type Exchange } from "./tool_call.ts";
+import {
+  type Asked,
+  askGuardsOf,
+  type CallTarget,
+  callTool,
+  type Challenge,
+  countFurtherCall,
+  type Exchange,
+} from "./tool_call.ts";
 import { isTool } from "./tool_check.ts";
 import { ReplyBudget } from "./tool_result.ts";
 
@@ -187,7 +195,7 @@ export class McpServer {
   }
 
   /**
-   * Asks the guards of all calls of a batch.
+   * Counts all calls of a batch, and asks their guards.
    *
    * @returns What is known of each call.
    * @throws {HTTPError} The first challenge.
@@ -195,6 +203,7 @@ export class McpServer {
   async #askGuards(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<readonly Asked[]> {
     const all = requests.map((): Asked => ({ countedBy: new Set(), result: undefined }));
     const challenges: Challenge[] = [];
+    let isFurther = false;
     await inParallel(requests, async (request, index) => {
       // The others may still find the challenge of an earlier call.
       if (!isCall(request) || challenges.length > 0) return;
@@ -204,7 +213,11 @@ export class McpServer {
       };
       const tool = typeof name === "string" ? this.#tools.get(name) : undefined;
       if (!tool) return;
-      const challenge = await askGuardsOf(tool, isObject(given) ? given : {}, exchange, this.#app, all[index]!);
+      const one = all[index]!;
+      if (isFurther) await countFurtherCall(tool, exchange, one);
+      isFurther = true;
+      if (one.result) return;
+      const challenge = await askGuardsOf(tool, isObject(given) ? given : {}, exchange, this.#app, one);
       if (challenge) challenges[index] = challenge;
     });
     exchange.challenge = challenges.find((challenge) => challenge !== undefined);

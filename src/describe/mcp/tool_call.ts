@@ -7,7 +7,7 @@ import { tooLarge } from "../../http/body_errors.ts";
 import { pathEnd, pathStart } from "../../http/query.ts";
 import { isChallenge } from "../../http/challenge.ts";
 import { toHTTPError } from "../../http/reply.ts";
-import { type ConnectionInfo, withoutCompletion } from "../../http/connection.ts";
+import { type ConnectionInfo, mountedOf, withoutCompletion } from "../../http/connection.ts";
 import type { AgentCall } from "../../http/context.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import type { RouteInfo } from "../../http/route_info.ts";
@@ -199,6 +199,20 @@ function failure(thrown: unknown, tool: Tool, { caller, budget }: Exchange): Cal
   const error = toHTTPError(thrown);
   const text = problemText(error.toProblem()) + retryText(new Headers(error.headers));
   return failed(budget.take(text.length) ? text : budget.refusal);
+}
+
+/**
+ * Counts a further call of a batch by the limits around the mount of the application: they have
+ * counted the HTTP request, and so its first call.
+ *
+ * @param asked Gets the result of the call, if a limit refuses it.
+ */
+export async function countFurtherCall(tool: Tool, exchange: Exchange, asked: Asked): Promise<void> {
+  try {
+    await mountedOf(contextOf(exchange.caller).connection)?.countAgain?.();
+  } catch (thrown) {
+    asked.result = failure(thrown, tool, exchange);
+  }
 }
 
 /**

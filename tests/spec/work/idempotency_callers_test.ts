@@ -532,3 +532,20 @@ Deno.test("guards around a mount name the callers of the mounted application", a
   assertEquals(asked, [1, 2, 1, 3, 3, 4, 4]);
   await app.stop();
 });
+
+Deno.test("guards name the callers also where a function hands requests on to the mounted application", async () => {
+  const inner = new App();
+  let runs = 0;
+  inner.post("/pay", { idempotent: "1h" }, async () => ++runs);
+  const app = new App({ deps: { user: bearer(async (token) => token) } });
+  app.mount("/inner", async (request, info) => await inner.fetch(request, info));
+  const ask = async (token: string) => {
+    const headers = { "idempotency-key": "a", ...authorization(`Bearer ${token}`) };
+    return await (await app.fetch(new Request("http://localhost/inner/pay", { method: "POST", headers }))).json();
+  };
+  const asked: number[] = [];
+  for (const token of ["ada", "grace", "ada"]) asked.push(await ask(token));
+  assertEquals(asked, [1, 2, 1]);
+  await inner.stop();
+  await app.stop();
+});
