@@ -107,7 +107,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     routes: readonly AnyRoute[] = this.#parts.registry.routes,
     guardsOfPage: readonly PreparedDependency[] = this.#parts.guardsOfPage,
   ): Promise<void> {
-    refuseMountInItself(this.mounted);
+    this.#checkMounts();
     await this.lifecycle.start([...neededBy(routes), ...guardsOfPage, ...foldersOf(routes)]);
   }
 
@@ -175,6 +175,17 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     return mountedApps(this.#parts.registry.routes);
   }
 
+  /** Checks what could change after the mounts were declared. */
+  #checkMounts(): void {
+    refuseMountInItself(this.mounted);
+    this.#checkSessions();
+  }
+
+  #checkSessions(): void {
+    for (const app of this.#mountedHere) app.checkSessions();
+    this.#parts.registry.addMountedSessions("serve the App");
+  }
+
   #asServable(): Servable {
     const { app } = this.#parts;
     return {
@@ -195,6 +206,8 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     return {
       fetch: this.fetch,
       mounted: () => this.#mountedHere,
+      sessionCookies: () => this.#parts.registry.sessionCookies,
+      checkSessions: () => this.#checkSessions(),
       expectWorkers: () => {
         this.lifecycle.hasWorkers = true;
         for (const app of this.#mountedHere) app.expectWorkers();
@@ -223,7 +236,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
   #createDispatcher(shared?: SharedWork): Dispatcher {
     const { app, registry, topics, limits, admission, tokenAdvice, builtIns, endpointsFor, errorBoundary } =
       this.#parts;
-    refuseMountInItself(this.mounted);
+    this.#checkMounts();
     stopWithDenoServe(this.servable);
     topics.serve();
     registry.freeze("the application serves already; declare everything before the first request");

@@ -203,22 +203,24 @@ export function session<Data extends NonNullable<unknown>, Input = Data>(
     readSecrets(secret, `the session "${scheme}"`, action);
   }
   const maxAgeMs = toMilliseconds(maxAge, `the maxAge of the session "${scheme}"`);
+  const sessionCookie = new SessionCookie(cookie, maxAgeMs, action);
+  const { name, path, domain } = sessionCookie;
   const definition = new SessionDefinition<Data, Input>({
     name: scheme,
     schema: schema as Schema,
     secret,
     store,
-    cookie: new SessionCookie(cookie, maxAgeMs, action),
+    cookie: sessionCookie,
     maxAge: maxAgeMs,
     renew,
     subject,
   });
-  const declared = requirementOf(scheme, { type: "apiKey", in: "cookie", name: definition.cookie.name }, description);
+  const declared = requirementOf(scheme, { type: "apiKey", in: "cookie", name }, description);
   const common = {
     name: scheme,
-    isSent: (request: HttpRequest) => request.cookies[definition.cookie.name] !== undefined,
+    isSent: (request: HttpRequest) => request.cookies[name] !== undefined,
     starts: [definition.start],
-    cookie: { name: definition.cookie.name, session: definition },
+    cookie: { name, path, domain, session: definition },
     callerOf: (_request: HttpRequest, value: unknown) =>
       callerOfSession(value instanceof SignedIn ? value.session : value),
   };

@@ -271,6 +271,8 @@ export interface PreparedDependency extends Dependency<unknown> {
 /** A cookie, and the session whose data is in it or behind it. */
 export interface SessionCookieOf {
   readonly name: string;
+  readonly path: string;
+  readonly domain: string | undefined;
   /** Identifies the session, and has its name. */
   readonly session: { readonly name: string };
 }

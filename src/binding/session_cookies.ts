@@ -3,44 +3,92 @@
  */
 import type { PreparedDependency, SessionCookieOf } from "./dependency.ts";
 
-type Sessions = ReadonlyMap<string, SessionCookieOf["session"]>;
-
 /** The user of dependencies, for messages: `route` where it is one of several. */
 interface User {
   readonly action: string;
   readonly route?: string;
 }
 
-/** The sessions that the dependencies of an application or a router use. */
+/** A cookie, and whether its session belongs to a mounted application. */
+interface Placed {
+  readonly cookie: SessionCookieOf;
+  readonly isMounted: boolean;
+}
+
+/** The sessions that an application or a router uses, also those of applications that it mounts. */
 export class SessionCookies {
-  readonly #sessions = new Map<string, SessionCookieOf["session"]>();
+  readonly #placed: Placed[] = [];
+
+  /** The cookies of all sessions. */
+  get all(): readonly SessionCookieOf[] {
+    return this.#placed.map(({ cookie }) => cookie);
+  }
 
   /**
-   * Finds the sessions of dependencies, and of those that they need, by their cookies.
+   * Finds the sessions of dependencies, and of those that they need.
    *
+   * @param mounted The cookies of a mounted application. Browsers send only those to it whose paths
+   * cover its own, so the same name is no conflict elsewhere.
    * @throws {TypeError} If another session has the same cookie.
    */
-  check(dependencies: Iterable<PreparedDependency>, { action, route }: User): Sessions {
-    const found = new Map<string, SessionCookieOf["session"]>();
-    const all = new Set(dependencies);
-    // A set is also iterated over what is added meanwhile.
-    for (const { deps, inner, cookie } of all) {
-      for (const needed of [...deps.values(), ...inner?.guards ?? []]) all.add(needed);
-      if (!cookie) continue;
-      const { name, session } = cookie;
-      const other = this.#sessions.get(name) ?? found.get(name) ?? session;
-      found.set(name, session);
-      if (other === session) continue;
+  check(
+    dependencies: Iterable<PreparedDependency>,
+    { action, route }: User,
+    mounted: readonly SessionCookieOf[] = [],
+  ): readonly Placed[] {
+    const found: Placed[] = [
+      ...cookiesOf(dependencies).map((cookie) => ({ cookie, isMounted: false })),
+      ...mounted.map((cookie) => ({ cookie, isMounted: true })),
+    ];
+    for (const [index, one] of found.entries()) {
+      const other = [...this.#placed, ...found.slice(0, index)].find((other) => isConflict(one, other));
+      if (!other) continue;
       const place = route === undefined ? "" : `in ${route}, `;
+      const { name, session } = one.cookie;
       throw new TypeError(
-        `Cannot ${action}: ${place}the session "${session.name}" has the cookie of another session "${other.name}", ${name}, use one of them, or give one another name, cookie: { name: "admin" }`,
+        `Cannot ${action}: ${place}the session "${session.name}" has the cookie of another session "${other.cookie.session.name}", ${name}, use one of them, or give one another name, cookie: { name: "admin" }`,
       );
     }
     return found;
   }
 
   /** Adds sessions that were checked. */
-  add(found: Sessions): void {
-    for (const [name, session] of found) this.#sessions.set(name, session);
+  add(found: readonly Placed[]): void {
+    for (const one of found) {
+      const isKnown = this.#placed.some(({ cookie, isMounted }) =>
+        cookie.session === one.cookie.session && isMounted === one.isMounted
+      );
+      if (!isKnown) this.#placed.push(one);
+    }
   }
+}
+
+/** The cookies of dependencies, of those that they need, and of guards within them. */
+function cookiesOf(dependencies: Iterable<PreparedDependency>): SessionCookieOf[] {
+  const all = new Set(dependencies);
+  // A set is also iterated over what is added meanwhile.
+  for (const { deps, inner } of all) {
+    for (const needed of [...deps.values(), ...inner?.guards ?? []]) all.add(needed);
+  }
+  return [...all].flatMap(({ cookie }) => cookie ?? []);
+}
+
+function isConflict({ cookie: one, isMounted }: Placed, { cookie: other, isMounted: isOtherMounted }: Placed): boolean {
+  if (one.name !== other.name || one.session === other.session) return false;
+  const isInOneApplication = !isMounted && !isOtherMounted;
+  return isInOneApplication || (isSentTo(one, other) && isOfDomain(one, other));
+}
+
+/** Whether browsers send both cookies to some path (RFC 6265, section 5.1.4). */
+function isSentTo({ path: one }: SessionCookieOf, { path: other }: SessionCookieOf): boolean {
+  const [above = "", below = ""] = one.length < other.length ? [one, other] : [other, one];
+  return below === above || below.startsWith(above.endsWith("/") ? above : `${above}/`);
+}
+
+/** Whether browsers may send both cookies to some host. Without a domain, that is any host. */
+function isOfDomain({ domain: one }: SessionCookieOf, { domain: other }: SessionCookieOf): boolean {
+  if (one === undefined || other === undefined) return true;
+  const [above = "", below = ""] = [one, other].map((domain) => `.${domain.replace(/^\./, "").toLowerCase()}`)
+    .sort((a, b) => a.length - b.length);
+  return below.endsWith(above);
 }

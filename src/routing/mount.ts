@@ -1,5 +1,5 @@
 /** Mounts: handlers of the platform's requests that get everything below a path. */
-import type { None } from "../binding/dependency.ts";
+import type { None, SessionCookieOf } from "../binding/dependency.ts";
 import { type ConnectionInfo, withMounted } from "../http/connection.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { signInsOf } from "../http/signed_in.ts";
@@ -49,6 +49,14 @@ export interface MountedApp {
   readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
   /** The applications that it mounts itself. */
   mounted(): readonly MountedApp[];
+  /** The cookies of its sessions, and of those of the applications that it mounts. */
+  sessionCookies(): readonly SessionCookieOf[];
+  /**
+   * Checks the sessions of its mounts once more, since more can be declared after a mount.
+   *
+   * @throws {TypeError} If two sessions have one cookie.
+   */
+  checkSessions(): void;
   /** Notes that other workers of this process serve it, too. */
   expectWorkers(): void;
   /** Keeps its tasks and WebSockets with those of the application that mounts it. */

@@ -1,5 +1,5 @@
 /** The declarations of an application or a router: its routes and middlewares. */
-import type { PreparedDependency } from "../binding/dependency.ts";
+import type { PreparedDependency, SessionCookieOf } from "../binding/dependency.ts";
 import { guardsOf } from "../binding/scope_guards.ts";
 import { SessionCookies } from "../binding/session_cookies.ts";
 import { RouteError } from "../errors.ts";
@@ -286,11 +286,30 @@ export class Registry {
 
   /** Adds routes, all or none. */
   #addRoutes(routes: readonly AnyRoute[], action: string): void {
-    const sessions = routes.map(({ binder, name }) =>
-      this.#sessionCookies.check(binder.dependencies, { action, route: name })
-    );
+    const sessions = routes.map((route) => this.#checkSessions(route, action));
     this.#routes.add(routes, action);
     for (const found of sessions) this.#sessionCookies.add(found);
+  }
+
+  #checkSessions(route: AnyRoute, action: string): ReturnType<SessionCookies["check"]> {
+    const mounted = route instanceof MountRoute ? route.app?.sessionCookies() : undefined;
+    return this.#sessionCookies.check(route.binder.dependencies, { action, route: route.name }, mounted);
+  }
+
+  /**
+   * Adds the sessions that mounted applications have declared since they were mounted.
+   *
+   * @throws {TypeError} If two sessions have one cookie.
+   */
+  addMountedSessions(action: string): void {
+    for (const route of this.routes) {
+      if (route instanceof MountRoute) this.#sessionCookies.add(this.#checkSessions(route, action));
+    }
+  }
+
+  /** The cookies of all sessions, also those of mounted applications. */
+  get sessionCookies(): readonly SessionCookieOf[] {
+    return this.#sessionCookies.all;
   }
 
   #newScope(

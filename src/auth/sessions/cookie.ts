@@ -57,6 +57,8 @@ const HOST_PREFIX = "__Host-";
 /** The cookie of one declaration of a session. */
 export class SessionCookie {
   readonly name: string;
+  readonly path: string;
+  readonly domain: string | undefined;
   readonly #attributes: CookieAttributes;
   readonly #maxAge: number;
   #hasWarned = false;
@@ -77,6 +79,8 @@ export class SessionCookie {
     }
     const isOfHost = secure && path === "/" && domain === undefined && !String(name).startsWith(HOST_PREFIX);
     this.name = isOfHost ? HOST_PREFIX + name : name;
+    this.path = path;
+    this.domain = domain;
     this.#attributes = { path, secure, sameSite: SAME_SITE[sameSite], ...(domain !== undefined && { domain }) };
     this.#maxAge = Math.max(1, Math.ceil(maxAge / 1000));
     addCookie(new Headers(), this.#holding(""));
