@@ -4,10 +4,10 @@ import { type Startable, startDependencies } from "./binding/dependency.ts";
 import { RouteError } from "./errors.ts";
 import type { AppHandle } from "./http/app_handle.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
-import { describeError, detached, log, logFor } from "./log.ts";
+import { detached, logFor } from "./log.ts";
 import type { AdmissionParts } from "./routing/admission.ts";
 import type { MountedApp } from "./routing/mount.ts";
-import { meter, tracing } from "./telemetry.ts";
+import { meter } from "./telemetry.ts";
 import type { Topics } from "./topics/topics.ts";
 import type { Work } from "./work.ts";
 
@@ -145,12 +145,4 @@ async function startAll(apps: readonly MountedApp[]): Promise<void> {
       throw error;
     }
   }
-}
-
-/**
- * Logs why an application cannot start, and records it on the span of the request that needs it.
- */
-export function reportFailedStart(error: unknown): void {
-  tracing?.fail(error);
-  log("error", "The application failed to start", { error: describeError(error) });
 }

@@ -2,7 +2,7 @@
 import type { BackgroundTasks } from "./http/after_response.ts";
 import { pathEnd, pathStart } from "./http/query.ts";
 import type { ConnectionInfo } from "./http/connection.ts";
-import { reportFailedStart } from "./lifecycle.ts";
+import { reportFailedStart } from "./failed_start.ts";
 import type { Registry, ReservedPath } from "./routing/registry.ts";
 import { tracing } from "./telemetry.ts";
 

@@ -8,7 +8,7 @@ import { type ConnectionInfo, LoggedConnection } from "./http/connection.ts";
 import { pathStart } from "./http/query.ts";
 import { redactUrl } from "./redaction.ts";
 import type { ListenOptions } from "./http_server.ts";
-import { reportFailedStart } from "./lifecycle.ts";
+import { reportFailedStart } from "./failed_start.ts";
 import { addressText, type ListenAddress, listenOptions, openServer } from "./listen.ts";
 import { log, logFor } from "./log.ts";
 import { checkOptions, type OptionNames, quote } from "./options.ts";

@@ -44,7 +44,7 @@ const TOWERS: readonly (readonly (readonly string[])[])[] = [
       "src/work.ts",
       "src/gauges.ts",
     ],
-    ["src/lifecycle.ts"],
+    ["src/lifecycle.ts", "src/failed_start.ts"],
     ["src/http_server.ts", "src/readiness.ts", "src/sent_tags.ts", "src/stop_request.ts"],
     ["src/listen.ts"],
     ["src/serve.ts", "src/app_options.ts"],
