@@ -35,17 +35,17 @@
  */
 
 // Applications and routers
-export { App } from "./src/app.ts";
-export type { AppOptions } from "./src/app_options.ts";
-export { type IncludeOptions, Router, type RouterOptions } from "./src/router.ts";
+export { App } from "./src/app/app.ts";
+export type { AppOptions } from "./src/app/app_options.ts";
+export { type IncludeOptions, Router, type RouterOptions } from "./src/app/router.ts";
 export type { MethodsOption } from "./src/routing/route_options.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
-export type { Lifespan } from "./src/lifespan.ts";
-export type { ListenAddress } from "./src/listen.ts";
-export type { RunOptions } from "./src/serve.ts";
+export type { Lifespan } from "./src/app/lifespan.ts";
+export type { ListenAddress } from "./src/server/listen.ts";
+export type { RunOptions } from "./src/server/serve.ts";
 export type { Limits } from "./src/http/limits.ts";
-export type { Duration } from "./src/duration.ts";
-export { settings } from "./src/settings.ts";
+export type { Duration } from "./src/base/duration.ts";
+export { settings } from "./src/schema/settings.ts";
 
 // Declarations of routes
 export { Form } from "./src/schema/form.ts";
@@ -94,22 +94,22 @@ export {
   RouteError,
   type RouteErrorCode,
   ValidationError,
-} from "./src/errors.ts";
+} from "./src/base/errors.ts";
 export type { ErrorHandler } from "./src/routing/middleware.ts";
 export { type ErrorShape, Problem } from "./src/describe/openapi/replies.ts";
 
 // Records
-export type { ListedRecordEntry, RecordEntry, Records, SetRecordOptions } from "./src/records/records.ts";
+export type { ListedRecordEntry, RecordEntry, Records, SetRecordOptions } from "./src/store/records.ts";
 
 // Topics
 export type { PublishOptions, Topic } from "./src/topics/topic.ts";
 export { Discard } from "./src/topics/consume_options.ts";
-export type { TopicsLocation } from "./src/topics/location.ts";
+export type { TopicsLocation } from "./src/store/location.ts";
 export type { Retention, TopicOptions } from "./src/topics/topic_options.ts";
 export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
 export type { PublishResult } from "./src/topics/publisher.ts";
 export type { SubscribeOptions, Subscription } from "./src/topics/subscription.ts";
-export { type DataIssue, InvalidMessageError, PublishOutcomeUnknown } from "./src/topics/topic_errors.ts";
+export { type DataIssue, InvalidMessageError, PublishOutcomeUnknown } from "./src/store/store_errors.ts";
 
 // Cron
-export type { CronOptions, CronRun } from "./src/cron/options.ts";
+export type { CronOptions, CronRun } from "./src/work/cron/options.ts";

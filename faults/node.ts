@@ -2,9 +2,9 @@
 // is a plan as JSON.
 
 import { App, type TopicOptions, type TopicsLocation } from "../mod.ts";
-import { NetworkClient } from "../src/topics/kv/network_client.ts";
-import type { KvWrite } from "../src/topics/kv/engine.ts";
-import { KvStore } from "../src/topics/kv/kv_store.ts";
+import { NetworkClient } from "../src/store/kv/network_client.ts";
+import type { KvWrite } from "../src/store/kv/engine.ts";
+import { KvStore } from "../src/store/kv/kv_store.ts";
 import { type LogEntry, parseLog, type Payload } from "./node_log.ts";
 import { runWorkload, type WorkloadPlan } from "./workload.ts";
 

@@ -4,7 +4,7 @@
 
 import { dirname, join, relative } from "node:path";
 
-/** The folder of the bundles in the package. `src/log_text.ts` knows it. */
+/** The folder of the bundles in the package. `src/log/log_text.ts` knows it. */
 const FOLDER = "dist";
 
 /**

@@ -1,8 +1,8 @@
 // How fast calls are, beside fetch by hand. The server is another process.
 
 import { join } from "node:path";
-import { client } from "../../client.ts";
-import type { None, RouteRef } from "../../types.ts";
+import { client } from "../../src/client/mod.ts";
+import type { None, RouteRef } from "../../src/types/mod.ts";
 import { ownProgram } from "../own_program.ts";
 
 /** The contestant that the ratios refer to. */

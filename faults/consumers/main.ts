@@ -3,7 +3,7 @@
 
 import { App, type Topic } from "../../mod.ts";
 import { Random } from "../../tests/unit/support/random.ts";
-import type { DeadLetter } from "../../types.ts";
+import type { DeadLetter } from "../../src/types/mod.ts";
 import { type Control, type Experiment, type RunContext, runExperiment, type RunResult } from "../work/command.ts";
 import { disturbancesOf, type Setting } from "../work/disturb.ts";
 import { Nodes, rest } from "../work/nodes.ts";

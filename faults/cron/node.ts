@@ -1,11 +1,11 @@
 // A node of a run: a process with one cron, whose time passes faster. It writes down when each run
 // begins and ends.
 
-import type { CronClock } from "../../src/cron/clock.ts";
-import { Crons } from "../../src/cron/crons.ts";
-import type { CronRun } from "../../src/cron/options.ts";
-import { openDurableStore } from "../../src/topics/durable_store.ts";
-import { toLocation } from "../../src/topics/location.ts";
+import type { CronClock } from "../../src/work/cron/clock.ts";
+import { Crons } from "../../src/work/cron/crons.ts";
+import type { CronRun } from "../../src/work/cron/options.ts";
+import { openDurableStore } from "../../src/store/durable_store.ts";
+import { toLocation } from "../../src/store/location.ts";
 import { Topics } from "../../src/topics/topics.ts";
 import { Random } from "../../tests/unit/support/random.ts";
 import { NodeProcess } from "../work/node.ts";

@@ -1,7 +1,7 @@
 // A database of keys and values in memory, as Deno KV is one: versions that grow, checks, entries
 // that expire, its limits.
 
-import { KEYS_PER_READ, type KvEntry, type KvKey, type KvWrite } from "../../src/topics/kv/engine.ts";
+import { KEYS_PER_READ, type KvEntry, type KvKey, type KvWrite } from "../../src/store/kv/engine.ts";
 import type { Random } from "../../tests/unit/support/random.ts";
 
 interface Stored extends KvEntry {

@@ -1,6 +1,6 @@
 // The network between nodes and the database, with its failures.
 
-import type { KvEngine } from "../../src/topics/kv/engine.ts";
+import type { KvEngine } from "../../src/store/kv/engine.ts";
 import type { Random } from "../../tests/unit/support/random.ts";
 import type { SimulatedDatabase } from "./database.ts";
 

@@ -1,7 +1,7 @@
 // Knows the ages of messages, to find any that are removed too early.
 
 import { toPosition } from "../../src/topics/message.ts";
-import type { Cursor } from "../../src/topics/store.ts";
+import type { Cursor } from "../../src/store/topic_store.ts";
 import type { LogEntry } from "../node_log.ts";
 
 /** Knows when the publish of each message began. */

@@ -2,9 +2,9 @@
 // simulated network.
 
 import { App, type Topic } from "../../mod.ts";
-import { KvStore } from "../../src/topics/kv/kv_store.ts";
+import { KvStore } from "../../src/store/kv/kv_store.ts";
 import { toPosition } from "../../src/topics/message.ts";
-import { LOG_START } from "../../src/topics/store.ts";
+import { LOG_START } from "../../src/store/topic_store.ts";
 import type { LogEntry, Payload } from "../node_log.ts";
 import { runWorkload, type UsedTopic, type WorkloadPlan } from "../workload.ts";
 import type { RunConfig } from "./run_config.ts";

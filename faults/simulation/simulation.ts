@@ -2,9 +2,9 @@
 // thousands of times faster than a real one.
 
 import type { Random } from "../../tests/unit/support/random.ts";
-import { headKey, INCARNATION_KEY, lowWatermarkKey, recordKeyAfter } from "../../src/topics/kv/keys.ts";
+import { headKey, INCARNATION_KEY, lowWatermarkKey, recordKeyAfter } from "../../src/store/kv/keys.ts";
 import { toId, toPosition } from "../../src/topics/message.ts";
-import { LOG_START } from "../../src/topics/store.ts";
+import { LOG_START } from "../../src/store/topic_store.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";
 import { type LogEntry, readersOf } from "../node_log.ts";
 import { readStored, type UsedTopic } from "../workload.ts";

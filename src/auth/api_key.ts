@@ -5,7 +5,7 @@ import { readSecurity } from "../binding/security.ts";
 import { pickQuery, queryText } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/syntax.ts";
-import { type OptionNames, quote } from "../options.ts";
+import { type OptionNames, quote } from "../base/options.ts";
 import { checkGuardOptions, checkVerify, type GuardOptions, requirementOf } from "./options.ts";
 import { isLetIn, MAX_CREDENTIAL, UNAUTHORIZED, unauthorized } from "./refusal.ts";
 

@@ -4,7 +4,7 @@ import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/syntax.ts";
-import type { OptionNames } from "../options.ts";
+import type { OptionNames } from "../base/options.ts";
 import { credentialsOf, hasAuthorization } from "./authorization.ts";
 import { checkGuardOptions, checkText, checkVerify, type GuardOptions, requirementOf } from "./options.ts";
 import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";

@@ -1,6 +1,6 @@
 /** A comparison that does not tell an attacker how much of a secret was right. */
-import { quote } from "../options.ts";
-import { nodeCrypto } from "../runtime.ts";
+import { quote } from "../base/options.ts";
+import { nodeCrypto } from "../base/runtime.ts";
 
 /**
  * Compares two secrets in constant time. `===` stops at the first difference, so its time tells an

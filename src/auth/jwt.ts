@@ -9,7 +9,7 @@ import {
   type SecurityScheme,
   type SecurityWay,
 } from "../binding/security.ts";
-import { quote } from "../options.ts";
+import { quote } from "../base/options.ts";
 import { hasAuthorization } from "./authorization.ts";
 import { BearerChallenges } from "./bearer.ts";
 import { readKeys } from "./jwt/keys.ts";

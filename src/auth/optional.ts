@@ -2,7 +2,7 @@
 import { callerThrough } from "../binding/caller.ts";
 import { type Dependency, isDependency, type PreparedDependency } from "../binding/dependency.ts";
 import { InnerGuard, makeGuard, sharedDeps } from "../binding/guard.ts";
-import { quote } from "../options.ts";
+import { quote } from "../base/options.ts";
 
 /**
  * A guard that lets a request in that carries no credentials, with the value null. Wrong

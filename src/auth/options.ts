@@ -1,6 +1,6 @@
 /** The options that all guards of this folder have. */
 import type { SecurityRequirement, SecurityScheme } from "../binding/security.ts";
-import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 
 /**
  * The options of each guard.

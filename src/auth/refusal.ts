@@ -1,6 +1,6 @@
 /** The replies of guards that refuse a request, as errors and in the document. */
 import type { DeclaredReply } from "../binding/dependency.ts";
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 
 /**
  * The most characters of a credential that are looked at. A longer one is refused at once. Tokens

@@ -2,11 +2,11 @@
 import type { Dependency } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import { alternatives, readSecurity } from "../binding/security.ts";
-import { type Duration, toMilliseconds } from "../duration.ts";
+import { type Duration, toMilliseconds } from "../base/duration.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { redirect, ThrownReply } from "../http/reply.ts";
 import { quotedString } from "../http/syntax.ts";
-import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "../schema/schema.ts";
 import { checkGuardOptions, type GuardOptions, requirementOf } from "./options.ts";
 import { UNAUTHORIZED, unauthorized } from "./refusal.ts";

@@ -1,5 +1,5 @@
 /** Alternatives, of which a client needs one: security schemes, or guards. */
-import { HTTPError, isHTTPError } from "../errors.ts";
+import { HTTPError, isHTTPError } from "../base/errors.ts";
 import { contextOf } from "../http/request.ts";
 import { isThrownReply, type ThrownReply } from "../http/reply.ts";
 import {

@@ -1,5 +1,5 @@
 /** Compiles the options of a route into a function that makes its handler's arguments. */
-import type { Issue } from "../errors.ts";
+import type { Issue } from "../base/errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkTextOptions, type PreparedDependency, type TextOptions, toDependencies } from "./dependency.ts";

@@ -1,6 +1,6 @@
 /** The caller that a guard has admitted: idempotency keys belong to callers. */
 import type { HttpRequest } from "../http/request.ts";
-import { quote } from "../options.ts";
+import { quote } from "../base/options.ts";
 import type { PreparedDependency } from "./dependency.ts";
 
 /**

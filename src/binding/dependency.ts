@@ -1,7 +1,7 @@
 /** Dependencies: values that the server makes for handlers and for one another. */
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
-import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import {
   type InputOf,
   isSchema,
@@ -12,7 +12,7 @@ import {
   schemaFault,
   type Schemas,
 } from "../schema/schema.ts";
-import { tracing } from "../telemetry.ts";
+import { tracing } from "../log/telemetry.ts";
 import { readSecurity, type RequiredScheme, type SecurityRequirement, type SecurityWay } from "./security.ts";
 
 /** The type of an option that is not given: it declares no names. */

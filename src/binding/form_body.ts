@@ -1,6 +1,6 @@
 /** Binds forms, and declares the files in them. */
 import * as v from "valibot";
-import { HTTPError, type Issue } from "../errors.ts";
+import { HTTPError, type Issue } from "../base/errors.ts";
 import { refuseDepth, tooLarge } from "../http/body_errors.ts";
 import { isJson, mediaTypeOf } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";

@@ -1,5 +1,5 @@
 /** Path parameters that dependencies declare and the route does not. */
-import { RouteError } from "../errors.ts";
+import { RouteError } from "../base/errors.ts";
 import { giveSameType } from "../schema/same_type.ts";
 import type { Schema, Schemas } from "../schema/schema.ts";
 import type { PreparedDependency } from "./dependency.ts";

@@ -1,5 +1,5 @@
 /** Binds JSON bodies. */
-import { HTTPError, type Issue } from "../errors.ts";
+import { HTTPError, type Issue } from "../base/errors.ts";
 import { refuseDepth, tooLarge } from "../http/body_errors.ts";
 import { decodeJson, isJson, parseJson } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";

@@ -1,9 +1,9 @@
 /** Dependencies that have yielded a value: how they end. */
-import { deferred } from "../async_context.ts";
-import { isHTTPError } from "../errors.ts";
+import { deferred } from "../base/async_context.ts";
+import { isHTTPError } from "../base/errors.ts";
 import type { Failure, Opened } from "../http/after_response.ts";
 import { isThrownReply } from "../http/reply.ts";
-import { describeError, type Logger } from "../log.ts";
+import { describeError, type Logger } from "../log/log.ts";
 
 /** Resumes a generator after its `yield`, by an error where there is one. */
 type Resume = (failure: Failure | undefined) => Promise<IteratorResult<unknown, void>>;

@@ -1,6 +1,6 @@
 /** Resolves the dependencies of a request: each once, in parallel where they are independent. */
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { tracing } from "../telemetry.ts";
+import { tracing } from "../log/telemetry.ts";
 import { type PreparedDependency, spanNameOf } from "./dependency.ts";
 import { guardsAmong, roundsOf } from "./guard_order.ts";
 import { isExpected, OpenDependency } from "./open_dependency.ts";

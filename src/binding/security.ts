@@ -1,7 +1,7 @@
 /** Security schemes of OpenAPI 3.1: how clients authenticate. */
 import * as v from "valibot";
-import { nearest } from "../options.ts";
-import { hideInQuery } from "../redaction.ts";
+import { nearest } from "../base/options.ts";
+import { hideInQuery } from "../log/redaction.ts";
 import { nodeOf, type SchemaNode } from "../schema/schema.ts";
 
 /**

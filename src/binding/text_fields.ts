@@ -1,5 +1,5 @@
 /** Binds what a request sends as text: its path, query, headers and cookies. */
-import { type InputSource, type Issue, RouteError, ValidationError } from "../errors.ts";
+import { type InputSource, type Issue, RouteError, ValidationError } from "../base/errors.ts";
 import { pickQuery, queryText, type QueryValue } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { INVALID, toValidator, type Validator } from "../schema/check.ts";

@@ -2,7 +2,7 @@
 
 import { parseArgs } from "@std/cli/parse-args";
 import { type Command, CommandError, HELP, type Invocation, type Option, USAGE_EXIT_CODE } from "./command.ts";
-import { near } from "../options.ts";
+import { near } from "../base/options.ts";
 import { KV_FLAG } from "./permission_flags.ts";
 
 /** A flag of Deno that says what a program may do. */

@@ -4,7 +4,7 @@ type Load = <Module>(start: () => Promise<Module>) => Promise<Module>;
 
 /**
  * Loads a part. In a server, its framework does it outside of the async context of any request; see
- * `src/async_context.ts`.
+ * `src/base/async_context.ts`.
  */
 export const load: Load = (start) => {
   const { [Symbol.for("webfw.load")]: load } = globalThis as { readonly [key: symbol]: Load | undefined };

@@ -1,5 +1,5 @@
 /** IP addresses as headers write them. */
-import { nodeNet } from "../runtime.ts";
+import { nodeNet } from "../base/runtime.ts";
 
 /** An address with zone and port is shorter. */
 const MAX_NODE = 64;

@@ -1,6 +1,6 @@
 /** What an application does after the last byte of a reply: tasks and cleanups. */
-import { deferred } from "../async_context.ts";
-import { describeError, type Logger } from "../log.ts";
+import { deferred } from "../base/async_context.ts";
+import { describeError, type Logger } from "../log/log.ts";
 
 /** The streamed replies of this process. */
 export const streamProgress = {

@@ -1,8 +1,8 @@
 /** The application, as requests, lifespans, consumers and crons see it. */
-import type { Records } from "../records/records.ts";
+import type { Records } from "../store/records.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
-import type { Log } from "../user_log.ts";
+import type { Log } from "../log/user_log.ts";
 import type { RouteInfo } from "./route_info.ts";
 
 /**

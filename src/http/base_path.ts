@@ -1,5 +1,5 @@
 /** The path below which an application is served: what a proxy or a mount takes off. */
-import { quote } from "../options.ts";
+import { quote } from "../base/options.ts";
 
 /**
  * Segments of the characters of a path (RFC 3986, section 3.3). Each has one, so that it never

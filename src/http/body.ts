@@ -1,6 +1,6 @@
 /** The body of a request: read within the limits, and kept for further reads. */
-import { load } from "../async_context.ts";
-import { HTTPError } from "../errors.ts";
+import { load } from "../base/async_context.ts";
+import { HTTPError } from "../base/errors.ts";
 import type { FormEntry } from "../schema/form.ts";
 import { BodyBuffer } from "./body_buffer.ts";
 import { cutShort, refuseContentEncoding, tooLarge, tooSlow } from "./body_errors.ts";

@@ -1,5 +1,5 @@
 /** A body that can be read more than once. */
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import { cutShort, tooLarge, tooSlow } from "./body_errors.ts";
 import { ByteStore, ChunkReader } from "./chunks.ts";
 import { noteWait } from "./deadline.ts";

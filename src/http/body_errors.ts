@@ -1,5 +1,5 @@
 /** The errors of request bodies that the server does not accept. */
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import { isStackOverflow } from "../schema/schema.ts";
 
 /** The server does not read the rest of the body, so the client must not send it. */

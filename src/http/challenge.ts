@@ -1,5 +1,5 @@
 /** The challenges of a reply that refuses credentials: the header `WWW-Authenticate`. */
-import type { HTTPError } from "../errors.ts";
+import type { HTTPError } from "../base/errors.ts";
 
 const HEADER = "www-authenticate";
 /** What a `realm` or another value in quotes holds (RFC 9110, section 5.6.4). */

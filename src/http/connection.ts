@@ -1,5 +1,5 @@
 /** Connections of requests, as a server or an application with mounts describes them. */
-import type { Logger } from "../log.ts";
+import type { Logger } from "../log/log.ts";
 import type { SignIn } from "./sign_in.ts";
 
 /**

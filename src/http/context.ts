@@ -1,6 +1,6 @@
 /** One request, as the framework sees it: its connection, its body, and the state of its reply. */
-import { log, type Logger } from "../log.ts";
-import { quote } from "../options.ts";
+import { log, type Logger } from "../log/log.ts";
+import { quote } from "../base/options.ts";
 import { Aborter } from "./aborter.ts";
 import { AfterResponse, type Failure, type Opened, type Task } from "./after_response.ts";
 import type { AppHandle } from "./app_handle.ts";

@@ -1,6 +1,6 @@
 /** Cookies: those that a request carries, and those that a reply sets or deletes. */
 import { deleteCookie, setCookie } from "@std/http/cookie";
-import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { isToken } from "./syntax.ts";
 
 /**

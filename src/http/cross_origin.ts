@@ -2,7 +2,7 @@
  * Refuses unsafe requests and WebSocket handshakes of pages of other origins, with which a browser
  * may send the cookies of its user (cross-site request forgery).
  */
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import { type Authority, readAuthority } from "./host.ts";
 import { isSameHost, type OriginList, readOrigin } from "./origin.ts";
 import { contextOf, type HttpRequest } from "./request.ts";

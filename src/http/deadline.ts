@@ -4,8 +4,8 @@
  * without reading the clock. One timer visits all waits now and then, and the time of a wait starts
  * with the first visit.
  */
-import { outsideRequests } from "../async_context.ts";
-import { MAX_TIMER_MS } from "../duration.ts";
+import { outsideRequests } from "../base/async_context.ts";
+import { MAX_TIMER_MS } from "../base/duration.ts";
 
 /** The first visit comes after this part of a wait's time; a wait can end that much too late. */
 const FIRST_VISIT = 1 / 16;

@@ -3,8 +3,8 @@
  * an application answers to. Deno copies both into the URL unchecked, so a slash in the header
  * would change where the path starts.
  */
-import { HTTPError } from "../errors.ts";
-import { quote } from "../options.ts";
+import { HTTPError } from "../base/errors.ts";
+import { quote } from "../base/options.ts";
 import { type ConnectionInfo, mountedOf } from "./connection.ts";
 import { pathEnd, pathStart } from "./query.ts";
 

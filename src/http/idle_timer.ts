@@ -3,8 +3,8 @@
  * connection would be set again at each event, which costs hundreds of times as much as storing the
  * number of a turn.
  */
-import { outsideRequests } from "../async_context.ts";
-import { MAX_TIMER_MS } from "../duration.ts";
+import { outsideRequests } from "../base/async_context.ts";
+import { MAX_TIMER_MS } from "../base/duration.ts";
 
 /** The turns in a silence. It is noticed up to one turn too early. */
 const TURNS = 16;

@@ -1,5 +1,5 @@
 /** JSON of requests and replies, and the media types that announce it. */
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import { refuseContentEncoding } from "./body_errors.ts";
 import { decodeUtf8 } from "./utf8.ts";
 

@@ -1,5 +1,5 @@
 /** The streams of events and values, and the WebSockets, that this process has open. */
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import { contextOf, type HttpRequest } from "./request.ts";
 
 /** How long a refused client should wait, in seconds. */

@@ -1,5 +1,5 @@
 /** The origins of web pages, as browsers send them in the header `Origin`. */
-import { quote } from "../options.ts";
+import { quote } from "../base/options.ts";
 import { type Authority, readAuthority } from "./host.ts";
 
 /**

@@ -2,10 +2,10 @@
  * Which proxies an application trusts, and where its requests come from and went to before these
  * proxies: the one place that knows.
  */
-import { load } from "../async_context.ts";
-import { log } from "../log.ts";
-import { checkOptions, type OptionNames, quote } from "../options.ts";
-import { nodeNet } from "../runtime.ts";
+import { load } from "../base/async_context.ts";
+import { log } from "../log/log.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
+import { nodeNet } from "../base/runtime.ts";
 import { readAddress } from "./address.ts";
 import { readBasePath } from "./base_path.ts";
 import type { Forwarded } from "./connection.ts";

@@ -1,7 +1,7 @@
 /** The engine of all streamed bodies: the client's reads pull chunks from a source. */
-import { keepContext } from "../async_context.ts";
-import { describeError, type Logger, PROCESS_LOGGER } from "../log.ts";
-import { tracing } from "../telemetry.ts";
+import { keepContext } from "../base/async_context.ts";
+import { describeError, type Logger, PROCESS_LOGGER } from "../log/log.ts";
+import { tracing } from "../log/telemetry.ts";
 import { streamProgress } from "./after_response.ts";
 import { type IdleTimer, startIdleTimer } from "./idle_timer.ts";
 import type { HttpRequest } from "./request.ts";

@@ -2,7 +2,7 @@
  * Reads paths and queries out of the text of a URL, without parsing the whole URL, and texts of the
  * type `application/x-www-form-urlencoded`.
  */
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import type { FormEntry } from "../schema/form.ts";
 import { tooManyFields } from "./body_errors.ts";
 

@@ -2,10 +2,10 @@
  * Replies: of handlers' results, of errors, and those that handlers make by `text`, `html` and
  * `redirect`.
  */
-import { load } from "../async_context.ts";
-import { HTTPError, isHTTPError } from "../errors.ts";
-import { checkOptions, type OptionNames, quote } from "../options.ts";
-import { redactUrl } from "../redaction.ts";
+import { load } from "../base/async_context.ts";
+import { HTTPError, isHTTPError } from "../base/errors.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
+import { redactUrl } from "../log/redaction.ts";
 import { stringify } from "./json.ts";
 import { acceptReply, noteText, ownReply } from "./own_reply.ts";
 import type { RateLimitItem, RequestContext } from "./context.ts";

@@ -1,6 +1,6 @@
 /** Streamed replies: the values of an async iterable, or the bytes of a stream. */
 import { accepts } from "@std/http/negotiation";
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import { stringify } from "./json.ts";
 import { iteratorOf } from "./mapped_values.ts";
 import { takePlace } from "./open_streams.ts";

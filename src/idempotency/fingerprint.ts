@@ -1,8 +1,8 @@
 /** What a request asks for, as a hash: a key must not be used for another request. */
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import { mediaTypeOf } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { nodeCrypto } from "../runtime.ts";
+import { nodeCrypto } from "../base/runtime.ts";
 
 type Args = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** Replies as they are kept in records, and sent again. */
 import { WITHOUT_BODY } from "../http/without_body.ts";
-import { countBytes } from "../json_data.ts";
-import type { Records } from "../records/records.ts";
+import { countBytes } from "../base/json_data.ts";
+import type { Records } from "../store/records.ts";
 
 /** The largest body that is kept, in bytes. */
 const MAX_BODY = 1024 * 1024;

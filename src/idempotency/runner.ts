@@ -1,11 +1,11 @@
 /** Runs a request once for its key, and answers repetitions with the same reply. */
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import { idempotencyKeyOf } from "../http/idempotency_key.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { describeError, type Logger } from "../log.ts";
-import { hasProcessEnded, processNameOf, type RecordEntry, type Records, recordsOf } from "../records/records.ts";
+import { describeError, type Logger } from "../log/log.ts";
+import { hasProcessEnded, processNameOf, type RecordEntry, type Records, recordsOf } from "../store/records.ts";
 import { fingerprintOf, hashOf } from "./fingerprint.ts";
 import { type CapturedReply, captureReply, keepBody, type KeptReply, repeatReply } from "./kept_reply.ts";
 import type { Idempotency } from "./options.ts";

@@ -1,5 +1,5 @@
 /** A middleware that gives replies a version, so that clients do not load them again. */
-import { load } from "../async_context.ts";
+import { load } from "../base/async_context.ts";
 import { contextOf } from "../http/request.ts";
 import type { Middleware } from "../routing/middleware.ts";
 

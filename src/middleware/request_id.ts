@@ -1,6 +1,6 @@
 /** A middleware that sends the id of each request with its reply. */
 import { contextOf } from "../http/request.ts";
-import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**

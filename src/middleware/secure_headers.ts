@@ -1,7 +1,7 @@
 /** A middleware that adds headers which tell browsers to be careful. */
-import { type Duration, toMilliseconds } from "../duration.ts";
+import { type Duration, toMilliseconds } from "../base/duration.ts";
 import { contextOf } from "../http/request.ts";
-import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**

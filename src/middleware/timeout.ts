@@ -1,6 +1,6 @@
 /** A middleware that bounds the time to a reply. */
-import { type Duration, toMilliseconds } from "../duration.ts";
-import { HTTPError } from "../errors.ts";
+import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { HTTPError } from "../base/errors.ts";
 import { withDeadline, withOwnDeadline } from "../http/deadline.ts";
 import { contextOf } from "../http/request.ts";
 import { WEBSOCKET } from "../http/websocket/handshake.ts";

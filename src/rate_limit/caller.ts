@@ -1,5 +1,5 @@
 /** The callers that limits count, as short texts. */
-import { load } from "../async_context.ts";
+import { load } from "../base/async_context.ts";
 
 /** Longer texts are hashed, so that the size of what is kept is bounded. */
 const MAX_LENGTH = 128;

@@ -1,5 +1,5 @@
 /** What counts requests, and the counts in memory. */
-import { OrderedMap } from "../ordered_map.ts";
+import { OrderedMap } from "../base/ordered_map.ts";
 
 /** What a request is counted against. */
 export interface CountedLimit {

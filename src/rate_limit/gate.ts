@@ -1,8 +1,8 @@
 /** The limits of an application. What counts is loaded with the first request that is counted. */
-import { load } from "../async_context.ts";
+import { load } from "../base/async_context.ts";
 import type { HttpRequest } from "../http/request.ts";
-import { quote } from "../options.ts";
-import type { WorkerPorts } from "../topics/worker_store.ts";
+import { quote } from "../base/options.ts";
+import type { WorkerPorts } from "../store/memory/worker_store.ts";
 import type { GateParts, OpenGate, OpenGates } from "./open_gate.ts";
 import type { RateLimiter } from "./rate_limit.ts";
 import type { SharedLimiter } from "./shared_counts.ts";

@@ -1,9 +1,9 @@
 /** The limits of an application at work: they count requests, and refuse those beyond. */
-import { load } from "../async_context.ts";
-import { HTTPError } from "../errors.ts";
+import { load } from "../base/async_context.ts";
+import { HTTPError } from "../base/errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { quote } from "../options.ts";
-import type { WorkerPorts } from "../topics/worker_store.ts";
+import { quote } from "../base/options.ts";
+import type { WorkerPorts } from "../store/memory/worker_store.ts";
 import { boundedCaller, networkOf } from "./caller.ts";
 import { type Count, type CountedLimit, type Counts, MemoryCounts } from "./counts.ts";
 import type { RateLimiter, RateLimitKey } from "./rate_limit.ts";

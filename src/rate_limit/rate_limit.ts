@@ -6,9 +6,9 @@ import {
   type PreparedDependency,
   toDependencies,
 } from "../binding/dependency.ts";
-import { type Duration, toMilliseconds } from "../duration.ts";
+import { type Duration, toMilliseconds } from "../base/duration.ts";
 import type { HttpRequest } from "../http/request.ts";
-import { checkOptions, type OptionNames, quote } from "../options.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import type { SharedLimiter } from "./shared_counts.ts";
 
 /**

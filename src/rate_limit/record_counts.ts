@@ -1,5 +1,5 @@
 /** Counts in the records of an application, which all of its nodes share. */
-import { type Records, recordsOf } from "../records/records.ts";
+import { type Records, recordsOf } from "../store/records.ts";
 import { boundedCaller } from "./caller.ts";
 import type { Count, CountedLimit, Counts } from "./counts.ts";
 

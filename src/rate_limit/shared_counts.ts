@@ -1,6 +1,6 @@
 /** Counts that several processes share, by a limiter of the package `rate-limiter-flexible`. */
 import { withDeadline, withOwnDeadline } from "../http/deadline.ts";
-import { describeError, log } from "../log.ts";
+import { describeError, log } from "../log/log.ts";
 import type { Count, CountedLimit, Counts } from "./counts.ts";
 
 /**

@@ -2,7 +2,7 @@
  * What a request passes before any middleware runs: the host that it names, whether it is a
  * preflight, and the page that it comes from. Decided for each route when the application starts.
  */
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import type { Cors } from "../http/cors.ts";
 import { isSafe, refuseCrossOrigin } from "../http/cross_origin.ts";
 import type { HostList } from "../http/host.ts";
@@ -10,7 +10,7 @@ import type { OriginList } from "../http/origin.ts";
 import { isLocalRequest, type ProxyTrust } from "../http/proxy.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
-import { tracing } from "../telemetry.ts";
+import { tracing } from "../log/telemetry.ts";
 
 /**
  * Admits a request.

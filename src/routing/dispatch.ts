@@ -1,7 +1,7 @@
 /** Takes a request to its reply: finds the route, and runs its middlewares and its handler. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { isForOneCaller } from "../binding/guard_reads.ts";
-import { isHTTPError, type Issue, ValidationError } from "../errors.ts";
+import { isHTTPError, type Issue, ValidationError } from "../base/errors.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { type AgentCall, type MatchedRoute, RequestContext } from "../http/context.ts";
 import { contextOf, HttpRequest } from "../http/request.ts";

@@ -1,10 +1,10 @@
 /** Folders of files: what the paths that no route answers get. */
-import { load } from "../async_context.ts";
+import { load } from "../base/async_context.ts";
 import type { None, PreparedDependency } from "../binding/dependency.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { FolderRequest, ServedFolder } from "../http/files/folder.ts";
 import type { RouteInfo } from "../http/route_info.ts";
-import { type OptionNames, quote, readOptions } from "../options.ts";
+import { type OptionNames, quote, readOptions } from "../base/options.ts";
 import type { PathTemplate, Segment } from "./path.ts";
 import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
 import type { FreePrefix, PathNames } from "./route_options.ts";

@@ -1,8 +1,8 @@
 /** The answer of a route that runs once for each `Idempotency-Key`. */
-import { load } from "../async_context.ts";
+import { load } from "../base/async_context.ts";
 import { subjectText } from "../binding/caller.ts";
 import type { Values } from "../binding/resolver.ts";
-import { RouteError } from "../errors.ts";
+import { RouteError } from "../base/errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { ChosenReply } from "../http/replies/replies.ts";
 import { EventStream } from "../http/sse/sse.ts";

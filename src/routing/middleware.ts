@@ -1,14 +1,14 @@
 /** Middleware, and the boundary where errors become replies. */
-import { load } from "../async_context.ts";
+import { load } from "../base/async_context.ts";
 import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
 import type { RequestContext } from "../http/context.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { isThrownReply, placeErrorHeaders, placeHeaders, problemReply, toHTTPError } from "../http/reply.ts";
 import { acceptReply, ownReply } from "../http/own_reply.ts";
-import { HTTPError, isHTTPError } from "../errors.ts";
-import { quote } from "../options.ts";
-import { describeError } from "../log.ts";
-import { tracing } from "../telemetry.ts";
+import { HTTPError, isHTTPError } from "../base/errors.ts";
+import { quote } from "../base/options.ts";
+import { describeError } from "../log/log.ts";
+import { tracing } from "../log/telemetry.ts";
 
 // Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
 const { Response: PlatformResponse } = globalThis;

@@ -2,7 +2,7 @@
  * The caller of a request, through all mounts that it has passed: idempotency keys belong to
  * callers.
  */
-import { load } from "../async_context.ts";
+import { load } from "../base/async_context.ts";
 import type { Values } from "../binding/resolver.ts";
 import { type Mounted, mountedOf } from "../http/connection.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";

@@ -1,5 +1,5 @@
 /** Path templates: `/books/{id}`, `/files/{path...}`. */
-import { RouteError } from "../errors.ts";
+import { RouteError } from "../base/errors.ts";
 
 /** One segment of a template. */
 export type Segment =

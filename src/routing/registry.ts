@@ -2,10 +2,10 @@
 import type { PreparedDependency, SessionCookieOf } from "../binding/dependency.ts";
 import { guardsOf } from "../binding/scope_guards.ts";
 import { SessionCookies } from "../binding/session_cookies.ts";
-import { RouteError } from "../errors.ts";
+import { RouteError } from "../base/errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
 import { WEBSOCKET } from "../http/websocket/handshake.ts";
-import { type OptionNames, readOptions } from "../options.ts";
+import { type OptionNames, readOptions } from "../base/options.ts";
 import { type RateLimiter, readRateLimits } from "../rate_limit/rate_limit.ts";
 import { type FilesOptions, FilesRoute, type RegisterFiles } from "./files.ts";
 import { checkMiddleware } from "./middleware.ts";

@@ -18,7 +18,7 @@ import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type Idempotency, readIdempotency } from "../idempotency/options.ts";
 import { countedBy, type RateLimiter } from "../rate_limit/rate_limit.ts";
-import { type OptionNames, quote } from "../options.ts";
+import { type OptionNames, quote } from "../base/options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { Middleware } from "./middleware.ts";

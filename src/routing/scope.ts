@@ -4,7 +4,7 @@ import type { GuardScope } from "../binding/scope_guards.ts";
 import { checkDocumentedReply, type DocumentedReply } from "../http/replies/documented_reply.ts";
 import type { RateLimitOption, RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import type { Mistake } from "../schema/schema.ts";
-import { type OptionNames, quote } from "../options.ts";
+import { type OptionNames, quote } from "../base/options.ts";
 import { RateGates } from "../rate_limit/gate.ts";
 import { countedBy, type RateLimiter, readRateLimits } from "../rate_limit/rate_limit.ts";
 import type { Middleware } from "./middleware.ts";

@@ -1,7 +1,7 @@
 /**
  * The table of routes: a list that refuses conflicts, and a tree of segments that finds a route.
  */
-import { HTTPError, RouteError } from "../errors.ts";
+import { HTTPError, RouteError } from "../base/errors.ts";
 import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import type { Segment } from "./path.ts";
 import type { RouteRecord } from "./route.ts";

@@ -2,9 +2,9 @@
  * Upgrades a request that nothing has refused, and runs the handler over the connection. Loaded
  * with the first WebSocket.
  */
-import type { RunInContext } from "../async_context.ts";
-import { MAX_TIMER_MS } from "../duration.ts";
-import { HTTPError } from "../errors.ts";
+import type { RunInContext } from "../base/async_context.ts";
+import { MAX_TIMER_MS } from "../base/duration.ts";
+import { HTTPError } from "../base/errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import type { RequestContext } from "../http/context.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
@@ -15,8 +15,8 @@ import { hasGone } from "../http/websocket/client_gone.ts";
 import { takeLocalSocket } from "../http/websocket/local_socket.ts";
 import { type MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
 import { WebSocketTransport } from "../http/websocket/transport.ts";
-import { describeError } from "../log.ts";
-import { tracing } from "../telemetry.ts";
+import { describeError } from "../log/log.ts";
+import { tracing } from "../log/telemetry.ts";
 
 /** The handler of a WebSocket route. */
 export type WebSocketHandler = (socket: WebSocketConnection, args: never) => Promise<unknown>;

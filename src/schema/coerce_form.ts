@@ -6,7 +6,7 @@
  * every field. An object, or an array of objects, may be JSON text.
  */
 import * as v from "valibot";
-import type { Issue } from "../errors.ts";
+import type { Issue } from "../base/errors.ts";
 import { coerceJson, cureOf, findOverflows } from "./coerce_json.ts";
 import { FORM, textParserOf } from "./coerce_text.ts";
 import { FormTree, isNoFileChosen } from "./form.ts";

@@ -1,7 +1,7 @@
 /**
  * Coerces JSON: makes a schema that takes what JSON can hold, and finds the numbers that it cannot.
  */
-import type { Issue } from "../errors.ts";
+import type { Issue } from "../base/errors.ts";
 import { coerceString, parseBigInt, parseOneOf } from "./coerce_text.ts";
 import { mapSchema, preprocess } from "./map_schema.ts";
 import { isBinary, isSmall, nodeOf, NON_JSON, type Schema, type SchemaNode } from "./schema.ts";

@@ -1,5 +1,5 @@
 /** Checks the defaults of inputs where they are declared. */
-import { quote } from "../options.ts";
+import { quote } from "../base/options.ts";
 import { type Dataset, nodeOf, partsOf, runSchema, type Schema, type SchemaNode } from "./schema.ts";
 
 /**

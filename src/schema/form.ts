@@ -1,5 +1,5 @@
 /** Forms: how a route declares one, and the tree of named fields that a client sends. */
-import { HTTPError } from "../errors.ts";
+import { HTTPError } from "../base/errors.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "./schema.ts";
 
 /** A form, made by {@linkcode Form}. */

@@ -1,5 +1,5 @@
 /** Issues of replies and logs, made from those of valibot. They never contain the values. */
-import type { InputSource, Issue } from "../errors.ts";
+import type { InputSource, Issue } from "../base/errors.ts";
 import type { Dataset, SchemaIssue, SchemaNode } from "./schema.ts";
 
 /**

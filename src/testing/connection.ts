@@ -1,6 +1,6 @@
 /** The connection of a test client that has an address. */
 import { readAddress } from "../http/address.ts";
-import { quote } from "../options.ts";
+import { quote } from "../base/options.ts";
 
 /** The connection of a client, as Deno's server describes it. */
 export interface TestConnection {

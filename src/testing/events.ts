@@ -4,7 +4,7 @@ import { EventParser } from "../client/event_parser.ts";
 import { closable, textOf } from "../client/streamed_reply.ts";
 import { eventsOf } from "../client/streamed_values.ts";
 import type { ClientEvent } from "../client/types.ts";
-import type { ProblemDetails } from "../errors.ts";
+import type { ProblemDetails } from "../base/errors.ts";
 import { describe, mediaType, TestReply } from "./reply.ts";
 import type { TestRequestInit } from "./request.ts";
 

@@ -1,5 +1,5 @@
 /** WebSockets of a test client that are about to open. */
-import type { ProblemDetails } from "../errors.ts";
+import type { ProblemDetails } from "../base/errors.ts";
 import { describe, TestReply } from "./reply.ts";
 import type { TestSocket } from "./websocket.ts";
 

@@ -1,5 +1,5 @@
 /** The replies that a test client reads. */
-import type { Issue, ProblemDetails } from "../errors.ts";
+import type { Issue, ProblemDetails } from "../base/errors.ts";
 
 /** The body of a 422 reply. */
 export interface InvalidInput extends ProblemDetails {

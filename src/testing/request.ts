@@ -1,5 +1,5 @@
 /** The requests that a test client sends. */
-import { type OptionNames, readOptions } from "../options.ts";
+import { type OptionNames, readOptions } from "../base/options.ts";
 
 /** The options of a test request, besides its method and path. */
 export interface TestRequestInit extends Omit<RequestInit, "method" | "body"> {

@@ -1,9 +1,9 @@
 /** How a consumer of a topic works: the options of `topic.consume()`, and what its handler gets. */
-import { type Duration, toMilliseconds } from "../duration.ts";
-import type { Log } from "../user_log.ts";
-import { checkOptions, type OptionNames, quote, readOptions } from "../options.ts";
+import { type Duration, toMilliseconds } from "../base/duration.ts";
+import type { Log } from "../log/user_log.ts";
+import { checkOptions, type OptionNames, quote, readOptions } from "../base/options.ts";
 import type { TopicMessage } from "./message.ts";
-import type { LogRef } from "./store.ts";
+import type { LogRef } from "../store/topic_store.ts";
 import type { StoredCheck } from "./stored_check.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** Follows the log of a topic once for all who read it in this process. */
-import { nodeTimers } from "../runtime.ts";
-import { detached } from "../log.ts";
+import { nodeTimers } from "../base/runtime.ts";
+import { detached } from "../log/log.ts";
 import { isMisfit, isSameIncarnation, type TopicMessage, uniformRun } from "./message.ts";
 import type { LogSlice, TopicLog } from "./topic_log.ts";
 

@@ -1,5 +1,5 @@
 /** The messages of topics: what readers get, the ids of messages, and their data as JSON. */
-import type { Cursor, LogPosition, StoredMessage } from "./store.ts";
+import type { Cursor, LogPosition, StoredMessage } from "../store/topic_store.ts";
 
 /**
  * A message as readers get it. It is frozen, since all readers share it.

@@ -1,5 +1,5 @@
 /** Entries of the log about messages that are left out, one for many of them. */
-import { log } from "../log.ts";
+import { log } from "../log/log.ts";
 
 /** The least time between two entries, in milliseconds. */
 const PAUSE = 60_000;

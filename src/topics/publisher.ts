@@ -1,10 +1,16 @@
 /** Publishes the messages of one topic in the order of the calls, one append at a time. */
-import { OrderedMap } from "../ordered_map.ts";
-import { countBytes } from "../json_data.ts";
-import { presentContext } from "../telemetry.ts";
+import { OrderedMap } from "../base/ordered_map.ts";
+import { countBytes } from "../base/json_data.ts";
+import { presentContext } from "../log/telemetry.ts";
 import { toId } from "./message.ts";
-import { type LogRef, type NewMessage, type StoreCapabilities, toGeneratedId, type TopicStore } from "./store.ts";
-import { CannotOpenError, PublishOutcomeUnknown } from "./topic_errors.ts";
+import {
+  type LogRef,
+  type NewMessage,
+  type StoreCapabilities,
+  toGeneratedId,
+  type TopicStore,
+} from "../store/topic_store.ts";
+import { CannotOpenError, PublishOutcomeUnknown } from "../store/store_errors.ts";
 
 /**
  * The outcome of publishing a message.

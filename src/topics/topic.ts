@@ -1,13 +1,13 @@
 /** A topic as applications use it. */
-import { countBytes, encodeData } from "../json_data.ts";
-import { checkOptions, type OptionNames } from "../options.ts";
+import { countBytes, encodeData } from "../base/json_data.ts";
+import { checkOptions, type OptionNames } from "../base/options.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
 import type { ConsumeOptions, ConsumerHandler } from "./consume_options.ts";
 import type { PublishResult } from "./publisher.ts";
 import type { SubscribeOptions, Subscription } from "./subscription.ts";
-import { InvalidMessageError } from "./topic_errors.ts";
+import { InvalidMessageError } from "../store/store_errors.ts";
 import type { TopicRuntime } from "./topic_runtime.ts";
 
 /**

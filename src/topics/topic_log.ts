@@ -1,6 +1,6 @@
 /** Reads the log of a topic in terms of the ids and messages that readers see. */
 import { decodeMessage, markMisfit, toId, type TopicMessage, toPosition } from "./message.ts";
-import type { LogBounds, LogRef, ReadLimits, StoredMessage, TopicStore } from "./store.ts";
+import type { LogBounds, LogRef, ReadLimits, StoredMessage, TopicStore } from "../store/topic_store.ts";
 import type { CheckedData, StoredCheck } from "./stored_check.ts";
 import type { TopicSpans } from "./topic_spans.ts";
 

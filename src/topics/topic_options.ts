@@ -1,8 +1,8 @@
 /** The options of a topic: checks and defaults. */
-import { type Duration, toMilliseconds } from "../duration.ts";
-import { checkOptions, type OptionNames, quote, readOptions } from "../options.ts";
+import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { checkOptions, type OptionNames, quote, readOptions } from "../base/options.ts";
 import { isSchema, nodeOf, NON_JSON, partsOf, type Schema, schemaFault, type SchemaNode } from "../schema/schema.ts";
-import type { LogPolicy } from "./store.ts";
+import type { LogPolicy } from "../store/topic_store.ts";
 
 /**
  * How long messages are kept. Each bound holds by itself, and is applied within 30 seconds.

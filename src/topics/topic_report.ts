@@ -1,6 +1,13 @@
 /** Reports what a store holds of its topics: how much, how old, and how far behind a reader is. */
 import { isSameIncarnation, toId, toPosition } from "./message.ts";
-import { type Cursor, LOG_START, type LogBounds, type LogRef, type ReadLimits, type TopicStore } from "./store.ts";
+import {
+  type Cursor,
+  LOG_START,
+  type LogBounds,
+  type LogRef,
+  type ReadLimits,
+  type TopicStore,
+} from "../store/topic_store.ts";
 import { checkId } from "./subscription.ts";
 
 /**

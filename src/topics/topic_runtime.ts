@@ -1,6 +1,6 @@
 /** What a topic needs in this process: its publisher, its log, and a follower of the log. */
-import { checkOptions, type OptionNames, quote } from "../options.ts";
-import { tracing } from "../telemetry.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
+import { tracing } from "../log/telemetry.ts";
 import {
   checkConsumerName,
   type ConsumeOptions,
@@ -11,7 +11,7 @@ import {
 import { LogFollower } from "./log_follower.ts";
 import { isSameIncarnation } from "./message.ts";
 import { type PublishedMessage, Publisher, type PublishResult } from "./publisher.ts";
-import type { LogRef, TopicStore } from "./store.ts";
+import type { LogRef, TopicStore } from "../store/topic_store.ts";
 import { StoredCheck } from "./stored_check.ts";
 import { checkId, type SubscribeOptions, Subscription } from "./subscription.ts";
 import { SubscriptionReader } from "./subscription_reader.ts";

@@ -1,7 +1,7 @@
 /** The spans of OpenTelemetry that topics make. */
-import { SpanKind, traceOf, type Tracing } from "../telemetry.ts";
+import { SpanKind, traceOf, type Tracing } from "../log/telemetry.ts";
 import type { PublishResult } from "./publisher.ts";
-import type { LogRef, StoredMessage } from "./store.ts";
+import type { LogRef, StoredMessage } from "../store/topic_store.ts";
 
 /** What a span about messages says (OpenTelemetry's conventions for messaging). */
 export function messagingAttributes(topic: string, operation: string, type = operation): Record<string, string> {

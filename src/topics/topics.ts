@@ -1,15 +1,15 @@
 /** The topics of an application, by name. */
-import { load } from "../async_context.ts";
-import { RouteError } from "../errors.ts";
-import { log } from "../log.ts";
-import { nearest, quote } from "../options.ts";
-import { OrderedMap } from "../ordered_map.ts";
-import { Records } from "../records/records.ts";
-import type { RecordStore } from "../records/store.ts";
+import { load } from "../base/async_context.ts";
+import { RouteError } from "../base/errors.ts";
+import { log } from "../log/log.ts";
+import { nearest, quote } from "../base/options.ts";
+import { OrderedMap } from "../base/ordered_map.ts";
+import { Records } from "../store/records.ts";
+import type { RecordStore } from "../store/record_store.ts";
 import type { DeclaredConsumer } from "./consume_options.ts";
 import type { LogFollower } from "./log_follower.ts";
 import { type Publisher, STORE_TIMEOUT } from "./publisher.ts";
-import { type LogRef, orAborted, type TopicStore } from "./store.ts";
+import { type LogRef, orAborted, type TopicStore } from "../store/topic_store.ts";
 import { Topic } from "./topic.ts";
 import { checkAgreement, type ResolvedTopicOptions, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
 import type { ConsumerReport, TopicReport } from "./topic_report.ts";

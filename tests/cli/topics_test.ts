@@ -3,8 +3,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
 import { join } from "node:path";
-import { CRON_SPACE, type CronRecord } from "../../src/cron/record.ts";
-import { recordsOf } from "../../src/records/records.ts";
+import { CRON_SPACE, type CronRecord } from "../../src/work/cron/record.ts";
+import { recordsOf } from "../../src/store/records.ts";
 import { frameworkImports } from "./framework.ts";
 import { Project } from "./project.ts";
 import { Webfw } from "./webfw.ts";

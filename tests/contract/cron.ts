@@ -2,11 +2,11 @@
 // so that a minute is some seconds.
 
 import { assert, assertEquals } from "@std/assert";
-import type { CronClock } from "../../src/cron/clock.ts";
-import { Crons } from "../../src/cron/crons.ts";
-import type { CronHandler } from "../../src/cron/options.ts";
-import { Records } from "../../src/records/records.ts";
-import type { RecordStore } from "../../src/records/store.ts";
+import type { CronClock } from "../../src/work/cron/clock.ts";
+import { Crons } from "../../src/work/cron/crons.ts";
+import type { CronHandler } from "../../src/work/cron/options.ts";
+import { Records } from "../../src/store/records.ts";
+import type { RecordStore } from "../../src/store/record_store.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import type { StoreKind } from "./store_fixture.ts";
 

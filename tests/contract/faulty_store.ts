@@ -1,4 +1,4 @@
-import type { RecordStore } from "../../src/records/store.ts";
+import type { RecordStore } from "../../src/store/record_store.ts";
 import type {
   AppendOptions,
   AppendResult,
@@ -11,7 +11,7 @@ import type {
   ReadLimits,
   StoreCapabilities,
   TopicStore,
-} from "../../src/topics/store.ts";
+} from "../../src/store/topic_store.ts";
 
 /** Functions that a store calls at certain moments. Each may throw, or delay the store. */
 export interface Faults {

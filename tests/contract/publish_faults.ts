@@ -2,7 +2,7 @@
 // called with each kind of store.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { PublishOutcomeUnknown } from "../../src/topics/topic_errors.ts";
+import { PublishOutcomeUnknown } from "../../src/store/store_errors.ts";
 import type { Topic } from "../../src/topics/topic.ts";
 import { fail, faultyTopicTest, StoreFailure } from "./faulty_topic.ts";
 import { Gate } from "./gate.ts";

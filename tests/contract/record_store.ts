@@ -1,7 +1,7 @@
 // What every store of records must do. `testRecordStore` is called with each kind of store.
 
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import type { RecordKey, RecordStore } from "../../src/records/store.ts";
+import type { RecordKey, RecordStore } from "../../src/store/record_store.ts";
 import { Random } from "../unit/support/random.ts";
 import { Clock } from "./clock.ts";
 import { append, logOf, messageOf, type StoreKind } from "./store_fixture.ts";

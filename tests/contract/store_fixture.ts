@@ -10,7 +10,7 @@ import {
   type StoredMessage,
   toGeneratedId,
   type TopicStore,
-} from "../../src/topics/store.ts";
+} from "../../src/store/topic_store.ts";
 import type { PublishedMessage } from "../../src/topics/publisher.ts";
 import type { Clock } from "./clock.ts";
 

@@ -1,7 +1,7 @@
 // What every store of topics must do. `testTopicStore` is called with each kind of store.
 
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
-import { type Cursor, LOG_START, type ReadLimits, type TopicStore } from "../../src/topics/store.ts";
+import { type Cursor, LOG_START, type ReadLimits, type TopicStore } from "../../src/store/topic_store.ts";
 import { Random } from "../unit/support/random.ts";
 import { Clock } from "./clock.ts";
 import {

@@ -1,7 +1,7 @@
 // What every store of topics must do with the ids of messages; a part of `testTopicStore`.
 
 import { assert, assertEquals } from "@std/assert";
-import { type Cursor, LOG_START, toGeneratedId, type TopicStore } from "../../src/topics/store.ts";
+import { type Cursor, LOG_START, toGeneratedId, type TopicStore } from "../../src/store/topic_store.ts";
 import { Random } from "../unit/support/random.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll, type StoreTest, trim } from "./store_fixture.ts";
 

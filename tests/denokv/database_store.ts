@@ -1,5 +1,5 @@
-import { openStore } from "../../src/topics/kv/open_store.ts";
-import type { TopicStore } from "../../src/topics/store.ts";
+import { openStore } from "../../src/store/kv/open_store.ts";
+import type { TopicStore } from "../../src/store/topic_store.ts";
 import type { StoreKind } from "../contract/store_fixture.ts";
 import { Denokv } from "./denokv.ts";
 

@@ -6,7 +6,7 @@ import { countSales } from "../../examples/orders/sales.ts";
 import { TakenOrder } from "../../examples/orders/models.ts";
 import { shop } from "../../examples/orders/shop.ts";
 import { state } from "../../examples/orders/state.ts";
-import { MemoryStore } from "../../src/topics/memory_store.ts";
+import { MemoryStore } from "../../src/store/memory/memory_store.ts";
 import { FaultyStore } from "../contract/faulty_store.ts";
 import { Gate } from "../contract/gate.ts";
 import { BeforeMinute } from "../spec/support/before_minute.ts";

@@ -1,7 +1,7 @@
-import { loadNats } from "../../src/topics/jetstream/nats_package.ts";
-import { NatsClient } from "../../src/topics/jetstream/nats_client.ts";
-import { NatsTransport } from "../../src/topics/jetstream/nats_transport.ts";
-import { ServerClock } from "../../src/topics/jetstream/server_clock.ts";
+import { loadNats } from "../../src/store/jetstream/nats_package.ts";
+import { NatsClient } from "../../src/store/jetstream/nats_client.ts";
+import { NatsTransport } from "../../src/store/jetstream/nats_transport.ts";
+import { ServerClock } from "../../src/store/jetstream/server_clock.ts";
 
 /** Somebody who changes streams behind the back of the stores. */
 export class Admin implements AsyncDisposable {

@@ -1,6 +1,6 @@
-import { openJetStream } from "../../src/topics/jetstream/open_store.ts";
-import { type JetStreamLocation, toLocation } from "../../src/topics/location.ts";
-import type { TopicStore } from "../../src/topics/store.ts";
+import { openJetStream } from "../../src/store/jetstream/open_store.ts";
+import { type JetStreamLocation, toLocation } from "../../src/store/location.ts";
+import type { TopicStore } from "../../src/store/topic_store.ts";
 import type { StoreFixture, StoreKind } from "../contract/store_fixture.ts";
 
 /** Opens stores over servers, each like another process. */

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { App } from "@webfw/core";
-import { LOG_START, type TopicStore } from "../../src/topics/store.ts";
+import { LOG_START, type TopicStore } from "../../src/store/topic_store.ts";
 import { takeData } from "../contract/reading.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
 import { Relay } from "../support/relay.ts";

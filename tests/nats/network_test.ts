@@ -1,7 +1,7 @@
 // One client whose wire to the server is stalled, lossy or cut.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { LOG_START } from "../../src/topics/store.ts";
+import { LOG_START } from "../../src/store/topic_store.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
 import { Relay } from "../support/relay.ts";
 import { Stores } from "./jetstream_store.ts";

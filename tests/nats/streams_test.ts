@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { App } from "@webfw/core";
-import { LOG_START } from "../../src/topics/store.ts";
+import { LOG_START } from "../../src/store/topic_store.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
 import { Admin } from "./admin.ts";
 import { Stores } from "./jetstream_store.ts";

@@ -1,7 +1,7 @@
 // What the suites test with a clock of their own, by the clock of a NATS server.
 
 import { assert, assertEquals } from "@std/assert";
-import { LOG_START, type TopicStore } from "../../src/topics/store.ts";
+import { LOG_START, type TopicStore } from "../../src/store/topic_store.ts";
 import { MovedClock } from "../spec/support/moved_clock.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../contract/store_fixture.ts";
 import { Stores } from "./jetstream_store.ts";

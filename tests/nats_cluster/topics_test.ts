@@ -1,7 +1,7 @@
 // Three NATS servers, of which one at a time is killed and started again under load.
 
 import { assert, assertEquals } from "@std/assert";
-import { type Cursor, LOG_START, type TopicStore } from "../../src/topics/store.ts";
+import { type Cursor, LOG_START, type TopicStore } from "../../src/store/topic_store.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
 import { Admin } from "../nats/admin.ts";
 import { Relay } from "../support/relay.ts";

@@ -109,21 +109,21 @@ Deno.test("The published packages", async (t) => {
       const file of [
         "/deno.json",
         "/mod.ts",
-        "/auth.ts",
-        "/middleware.ts",
-        "/store.ts",
-        "/openapi.ts",
-        "/types.ts",
-        "/client.ts",
+        "/src/auth/mod.ts",
+        "/src/middleware/mod.ts",
+        "/src/store/mod.ts",
+        "/src/describe/openapi/mod.ts",
+        "/src/types/mod.ts",
+        "/src/client/mod.ts",
         "/cli.ts",
-        "/src/testing.ts",
+        "/src/testing/mod.ts",
         "/LICENSE",
       ]
     ) {
       assertEquals(files.includes(file), true, file);
     }
     const strangers = files.filter((file) =>
-      !/^\/((src|dist)\/.+\.[tj]s|dist\/.+\.js\.map|src\/cli\/template\.json|(mod|auth|middleware|store|openapi|types|client|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/
+      !/^\/((src|dist)\/.+\.[tj]s|dist\/.+\.js\.map|src\/cli\/template\.json|(mod|cli)\.ts|deno\.json|[A-Z]+(\.md)?)$/
         .test(file)
     );
     assertEquals(strangers, []);

@@ -253,8 +253,8 @@ Deno.test("The reads of a session for the streams behind it know nothing of any 
   await app.stop();
 });
 
-const AUTH = new URL("../../auth.ts", import.meta.url).href;
-const MIDDLEWARE = new URL("../../middleware.ts", import.meta.url).href;
+const AUTH = new URL("../../src/auth/mod.ts", import.meta.url).href;
+const MIDDLEWARE = new URL("../../src/middleware/mod.ts", import.meta.url).href;
 
 /** Requests that make the framework load a part of itself. */
 const FIRST = `

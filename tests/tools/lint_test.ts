@@ -1,7 +1,8 @@
 // The lint plugin: what it reports, and what it accepts.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
+import { listOfFloors } from "../../tools/lint/layers.ts";
 import plugin from "../../tools/lint/plugin.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
@@ -28,39 +29,41 @@ function accepts(cases: [string, string][]) {
 Deno.test("an import of a higher layer is reported in each of its forms", () => {
   const file = "src/http/request.ts";
   const forms = [
-    `import { App } from "../app.ts";`,
-    `import "../app.ts";`,
-    `import * as app from "../app.ts";`,
-    `import type { App } from "../app.ts";`,
-    `import { type App } from "../app.ts";`,
-    `export { App } from "../app.ts";`,
-    `export type { App } from "../app.ts";`,
-    `export * from "../app.ts";`,
-    `export * as app from "../app.ts";`,
-    `export type * from "../app.ts";`,
-    `const app = await load(() => import("../app.ts"));`,
-    `let app: import("../app.ts").App;`,
-    `type Module = typeof import("../app.ts");`,
-    `import app = require("../app.ts");`,
+    `import { App } from "../app/app.ts";`,
+    `import "../app/app.ts";`,
+    `import * as app from "../app/app.ts";`,
+    `import type { App } from "../app/app.ts";`,
+    `import { type App } from "../app/app.ts";`,
+    `export { App } from "../app/app.ts";`,
+    `export type { App } from "../app/app.ts";`,
+    `export * from "../app/app.ts";`,
+    `export * as app from "../app/app.ts";`,
+    `export type * from "../app/app.ts";`,
+    `const app = await load(() => import("../app/app.ts"));`,
+    `let app: import("../app/app.ts").App;`,
+    `type Module = typeof import("../app/app.ts");`,
+    `import app = require("../app/app.ts");`,
   ];
   reports(
     "import-direction",
     forms.map((
       form,
-    ) => [file, form, "src/http/request.ts must not import src/app.ts"]),
+    ) => [file, form, "src/http/request.ts must not import src/app/app.ts"]),
   );
 });
 
 Deno.test("each layer may import the layers below it and none above", () => {
   const layers = [
-    "src/errors.ts",
-    "src/schema/text.ts",
+    "src/base/errors.ts",
+    "src/schema/schema.ts",
+    "src/store/topic_store.ts",
+    "src/topics/topic.ts",
     "src/http/request.ts",
     "src/binding/binder.ts",
+    "src/auth/bearer.ts",
     "src/routing/table.ts",
-    "src/router.ts",
-    "src/serve.ts",
-    "src/app.ts",
+    "src/server/serve.ts",
+    "src/app/app.ts",
     "mod.ts",
   ];
   for (const [low, below] of layers.entries()) {
@@ -81,38 +84,29 @@ function specifier(from: string, to: string): string {
   return up === 0 ? `./${to}` : `${"../".repeat(up)}${to}`;
 }
 
-Deno.test("modules side by side in one layer do not see one another", () => {
+Deno.test("folders side by side on one floor do not see one another", () => {
   reports("import-direction", [
     [
-      "src/router.ts",
-      `import "./lifespan.ts";`,
-      "src/router.ts must not import src/lifespan.ts",
+      "src/describe/route_check.ts",
+      `import "../server/serve.ts";`,
+      "src/describe/route_check.ts must not import src/server/serve.ts",
     ],
     [
-      "src/lifespan.ts",
-      `import type { Router } from "./router.ts";`,
-      "src/lifespan.ts must not import src/router.ts",
+      "src/schema/schema.ts",
+      `import type { Log } from "../log/log.ts";`,
+      "src/schema/schema.ts must not import src/log/log.ts",
     ],
-    [
-      "src/errors.ts",
-      `import "./log.ts";`,
-      "src/errors.ts must not import src/log.ts",
-    ],
-    [
-      "mod.ts",
-      `export * from "./src/testing.ts";`,
-      "mod.ts must not import src/testing.ts",
-    ],
+    ["mod.ts", `export * from "./src/testing/mod.ts";`, "mod.ts must not import src/testing/mod.ts"],
   ]);
 });
 
 Deno.test("the command line and the framework do not see one another", () => {
   reports("import-direction", [
-    ["cli.ts", `import "./src/app.ts";`, "cli.ts must not import src/app.ts"],
+    ["cli.ts", `import "./src/app/app.ts";`, "cli.ts must not import src/app/app.ts"],
     [
       "src/cli/run.ts",
-      `import type { HTTPError } from "../errors.ts";`,
-      "src/cli/run.ts must not import src/errors.ts",
+      `import type { HTTPError } from "../base/errors.ts";`,
+      "src/cli/run.ts must not import src/base/errors.ts",
     ],
     [
       "src/cli/run.ts",
@@ -120,9 +114,9 @@ Deno.test("the command line and the framework do not see one another", () => {
       "src/cli/run.ts must not import cli.ts",
     ],
     [
-      "src/serve.ts",
-      `import "./cli/run.ts";`,
-      "src/serve.ts must not import src/cli/run.ts",
+      "src/server/serve.ts",
+      `import "../cli/run.ts";`,
+      "src/server/serve.ts must not import src/cli/run.ts",
     ],
     ["mod.ts", `export * from "./cli.ts";`, "mod.ts must not import cli.ts"],
   ]);
@@ -137,23 +131,23 @@ Deno.test("imports without a layer are reported: a module, a target, a computed 
     ["src/extras.ts", `export {};`, "src/extras.ts belongs to no layer"],
     [
       "src/extras/a.ts",
-      `import "../app.ts";`,
+      `import "../app/app.ts";`,
       "src/extras/a.ts belongs to no layer",
     ],
     [
-      "src/app.ts",
-      `import "../tests/support.ts";`,
-      "src/app.ts must not import tests/support.ts",
+      "src/app/app.ts",
+      `import "../../tests/support.ts";`,
+      "src/app/app.ts must not import tests/support.ts",
     ],
     [
-      "src/app.ts",
+      "src/app/app.ts",
       `await load(() => import(name));`,
       "A computed import cannot be given a layer",
     ],
     [
-      "src/app.ts",
+      "src/app/app.ts",
       `import { text } from "@webfw/core";`,
-      "src/app.ts must not import the package it is part of",
+      "src/app/app.ts must not import the package it is part of",
     ],
   ]);
 });
@@ -166,8 +160,8 @@ Deno.test("imports within a folder and outside of the package are left alone", (
     ],
     ["src/http/deep/er.ts", `import "../request.ts";`],
     ["src/cli/version.ts", `import config from "../../deno.json";`],
-    ["tests/app_test.ts", `import { App } from "../src/app.ts";`],
-    ["tools/x.ts", `await import(name); import "../src/app.ts";`],
+    ["tests/app_test.ts", `import { App } from "../src/app/app.ts";`],
+    ["tools/x.ts", `await import(name); import "../src/app/app.ts";`],
     ["examples/bookshop/main.ts", `import { App } from "@webfw/core";`],
     ["packages/cli/main.ts", `import { main } from "@webfw/core/cli";`],
   ]);
@@ -176,19 +170,19 @@ Deno.test("imports within a folder and outside of the package are left alone", (
 Deno.test("a package is imported only where it has its place", () => {
   reports("package-place", [
     [
-      "src/app.ts",
+      "src/app/app.ts",
       `import * as v from "valibot";`,
-      "src/app.ts must not import the package valibot",
+      "src/app/app.ts must not import the package valibot",
     ],
     [
-      "src/app.ts",
+      "src/app/app.ts",
       `import type { GenericSchema } from "valibot";`,
-      "src/app.ts must not import the package valibot",
+      "src/app/app.ts must not import the package valibot",
     ],
     [
-      "src/app.ts",
+      "src/app/app.ts",
       `export { object } from "npm:valibot@^1.5.0";`,
-      "src/app.ts must not import the package valibot",
+      "src/app/app.ts must not import the package valibot",
     ],
     [
       "src/http/request.ts",
@@ -196,9 +190,9 @@ Deno.test("a package is imported only where it has its place", () => {
       "src/http/request.ts must not import the package @std/cli",
     ],
     [
-      "src/router.ts",
+      "src/app/router.ts",
       `import { STATUS_TEXT } from "@std/http/status";`,
-      "src/router.ts must not import the package @std/http",
+      "src/app/router.ts must not import the package @std/http",
     ],
     [
       "cli.ts",
@@ -211,19 +205,19 @@ Deno.test("a package is imported only where it has its place", () => {
       "src/http/request.ts must not import the package @std/assert",
     ],
     [
-      "src/errors.ts",
+      "src/base/errors.ts",
       `import "toString";`,
-      "src/errors.ts must not import the package toString",
+      "src/base/errors.ts must not import the package toString",
     ],
   ]);
   accepts([
     ["src/schema/text.ts", `import * as v from "valibot";`],
     ["src/binding/binder.ts", `import * as v from "valibot";`],
     ["src/http/cookies.ts", `import { getCookies } from "@std/http/cookie";`],
-    ["src/errors.ts", `import { STATUS_TEXT } from "@std/http/status";`],
+    ["src/base/errors.ts", `import { STATUS_TEXT } from "@std/http/status";`],
     ["src/cli/arguments.ts", `import { parseArgs } from "@std/cli";`],
     [
-      "src/log.ts",
+      "src/log/log.ts",
       `import { AsyncLocalStorage } from "node:async_hooks";`,
     ],
     ["tests/x_test.ts", `import * as v from "valibot";`],
@@ -231,7 +225,7 @@ Deno.test("a package is imported only where it has its place", () => {
 });
 
 Deno.test("an error message begins with a capital letter, ends without a period and has no contractions", () => {
-  const file = "src/errors.ts";
+  const file = "src/base/errors.ts";
   const capital = "An error message begins with a capital letter";
   const period = "An error message does not end with a period";
   const contraction = (text: string) => `An error message has no contractions: "${text}"`;
@@ -255,18 +249,18 @@ Deno.test("an error message begins with a capital letter, ends without a period 
 Deno.test("codes, computed texts, possessives and other classes are no error messages", () => {
   accepts([
     [
-      "src/errors.ts",
+      "src/base/errors.ts",
       `throw new RouteError("conflict", "Cannot add GET /a: it is taken");`,
     ],
-    ["src/errors.ts", `throw new TypeError(\`\${name} is not a schema\`);`],
-    ["src/errors.ts", `throw new TypeError(name + " is not a schema");`],
-    ["src/errors.ts", `throw new TypeError(message);`],
-    ["src/errors.ts", `throw new TypeError();`],
+    ["src/base/errors.ts", `throw new TypeError(\`\${name} is not a schema\`);`],
+    ["src/base/errors.ts", `throw new TypeError(name + " is not a schema");`],
+    ["src/base/errors.ts", `throw new TypeError(message);`],
+    ["src/base/errors.ts", `throw new TypeError();`],
     [
-      "src/errors.ts",
+      "src/base/errors.ts",
       `throw new Error("Cannot read the client's body: 1.5 MiB");`,
     ],
-    ["src/errors.ts", `new Response("not found.");`],
+    ["src/base/errors.ts", `new Response("not found.");`],
     ["tests/x_test.ts", `throw new Error("this can't be.");`],
   ]);
 });
@@ -274,18 +268,18 @@ Deno.test("codes, computed texts, possessives and other classes are no error mes
 Deno.test("only the log and the command line write to the console", () => {
   reports("no-console", [
     [
-      "src/app.ts",
+      "src/app/app.ts",
       `console.log("hello");`,
-      "src/app.ts must not write to the console",
+      "src/app/app.ts must not write to the console",
     ],
     [
-      "src/app.ts",
+      "src/app/app.ts",
       `const write = console.error;`,
-      "src/app.ts must not write to the console",
+      "src/app/app.ts must not write to the console",
     ],
   ]);
   accepts([
-    ["src/log.ts", `console.error("hello");`],
+    ["src/log/log.ts", `console.error("hello");`],
     ["src/cli/run.ts", `console.log("hello");`],
     ["cli.ts", `console.log("hello");`],
     ["examples/bookshop/main.ts", `console.log("hello");`],
@@ -305,4 +299,9 @@ Deno.test("an import() outside of load() is reported, except in the command line
     ["src/cli/main.ts", `await import("./run.ts");`],
     ["tests/spec/04_results_test.ts", `await import("./json.ts");`],
   ]);
+});
+
+Deno.test("CONTRIBUTING.md prints the list of folders", async () => {
+  const text = await Deno.readTextFile(join(ROOT, "CONTRIBUTING.md"));
+  assertStringIncludes(text, `\`\`\`\n${listOfFloors()}\`\`\`\n`);
 });

@@ -17,11 +17,11 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["an agent asks", /^src\/describe\/mcp\/(?:endpoint|server|tool|tool_call|tool_result|tool_schema)\.ts$/],
   ["the documentation page is shown", /^src\/describe\/page\/(?!options\.ts)/],
   ["a request has an Idempotency-Key", /^src\/idempotency\/(?!options\.ts)/],
-  ["a cron is declared", /^src\/cron\/(?!crons|options|fields|clock|record)/],
-  ["a consumer is declared", /^src\/(?:consumers\/|error_text\.ts$)/],
-  ["a durable topic is used", /^src\/topics\/(?:(?:kv|jetstream)\/|(?:cannot_open|store_connection)\.ts$)/],
-  ["records are kept in memory", /^src\/records\/memory_records\.ts$/],
-  ["workers share topics", /^src\/topics\/worker_(?:store|records)\.ts$/],
+  ["a cron is declared", /^src\/work\/cron\/(?!crons|options|fields|clock|record)/],
+  ["a consumer is declared", /^src\/(?:work\/consumers\/|log\/error_text\.ts$)/],
+  ["a durable topic is used", /^src\/store\/(?:(?:kv|jetstream)\/|(?:cannot_open|store_connection)\.ts$)/],
+  ["records are kept in memory", /^src\/store\/memory\/memory_records\.ts$/],
+  ["workers share topics", /^src\/store\/memory\/worker_(?:store|records)\.ts$/],
   ["topics are reported", /^src\/topics\/topic_report\.ts$/],
   ["a form is sent", /^src\/http\/forms\//],
   ["a WebSocket opens", /^src\/routing\/websocket_upgrade\.ts$/],
@@ -29,10 +29,10 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["a stream is replied", /^src\/http\/(?:stream_reply|pull_stream)\.ts$/],
   ["events are sent", /^src\/http\/(?:idle_timer|sse\/(?:reply|event|topic_events))\.ts$/],
   ["a limit counts requests", /^src\/rate_limit\/(?:open_gate|caller|counts|shared_counts|worker_counts)\.ts$/],
-  ["a test replaces dependencies", /^src\/(?:override|binding\/replacements|routing\/replaced_routes)\.ts$/],
+  ["a test replaces dependencies", /^src\/(?:app\/override|binding\/replacements|routing\/replaced_routes)\.ts$/],
   ["a proxy is trusted", /^src\/http\/forwarded\.ts$/],
   ["a client needs a token", /^src\/http\/challenge\.ts$/],
-  ["the metrics of OpenTelemetry are on", /^src\/gauges\.ts$/],
+  ["the metrics of OpenTelemetry are on", /^src\/app\/gauges\.ts$/],
   ["a file is replied", /^src\/http\/files\/(?!file\.ts)/],
 ];
 
@@ -100,7 +100,7 @@ Deno.test("an application loads these packages when it starts, and no module of 
 });
 
 Deno.test("The guards load no package that an application does not load, and the core no guards", async () => {
-  const { packages, modules } = await startOf("auth.ts");
+  const { packages, modules } = await startOf("src/auth/mod.ts");
   assertEquals([...packages].filter((name) => !PACKAGES.includes(name)), []);
   assert(modules.has("src/auth/jwt.ts"));
   const core = await startOf("mod.ts");
@@ -110,7 +110,7 @@ Deno.test("The guards load no package that an application does not load, and the
 for (const [use, waiting] of FIRST_USE) {
   Deno.test(`an application does not load what it needs only when ${use}`, async () => {
     const { modules } = await startOf("mod.ts");
-    assert(modules.has("src/app.ts"));
+    assert(modules.has("src/app/app.ts"));
     assert((await sourceModules()).some((module) => waiting.test(module)), "there is no such module any more");
     assertEquals([...modules].filter((module) => waiting.test(module)), []);
   });
@@ -118,13 +118,13 @@ for (const [use, waiting] of FIRST_USE) {
 
 Deno.test("an application without guards loads none, and iron-webcrypto comes with the first sealed session", async () => {
   assertEquals([...(await startOf("mod.ts")).modules].filter((module) => module.startsWith("src/auth/")), []);
-  const { modules, packages } = await startOf("auth.ts");
+  const { modules, packages } = await startOf("src/auth/mod.ts");
   assert(modules.has("src/auth/session.ts"));
   assertEquals([packages.has("iron-webcrypto"), modules.has("src/auth/sessions/sealed.ts")], [false, false]);
 });
 
 Deno.test("the client loads nothing of the server and no package, and uses nothing of Deno", async () => {
-  const { modules, packages } = await startOf("client.ts");
+  const { modules, packages } = await startOf("src/client/mod.ts");
   const later = (await sourceModules("src/client")).filter((module) => !modules.has(module));
   for (const module of later) {
     const own = await startOf(module);
@@ -132,7 +132,7 @@ Deno.test("the client loads nothing of the server and no package, and uses nothi
     own.packages.forEach((each) => packages.add(each));
   }
   assert(modules.has("src/client/call.ts") && modules.has("src/client/fields.ts"));
-  assertEquals([...modules].filter((module) => !/^(?:client\.ts|src\/client\/.+)$/.test(module)), []);
+  assertEquals([...modules].filter((module) => !/^src\/client\/.+$/.test(module)), []);
   assertEquals([...packages], []);
   for (const module of modules) {
     // Examples in comments may.

@@ -6,7 +6,7 @@ import { isPublished, repositoryPath } from "./layers.ts";
 export const noConsole: Deno.lint.Rule = {
   create(context) {
     const self = repositoryPath(context.filename);
-    if (!isPublished(self) || /^src\/(?:log\.ts$|cli\/)|^cli\.ts$/.test(self)) {
+    if (!isPublished(self) || /^src\/(?:log\/log\.ts$|cli\/)|^cli\.ts$/.test(self)) {
       return {};
     }
     return {

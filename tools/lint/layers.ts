@@ -6,93 +6,83 @@ import { importVisitor } from "./imports.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 
+/** A folder of the framework, and what it holds. `mod.ts` alone is a file. */
+type Room = readonly [folder: string, holds: string];
+
 /**
- * Three towers of layers, each from low to high. A name that ends in "/" is a folder. A module may
- * import from its own folder and from the layers below it. Modules in one layer, and the
- * towers, may not import from each other. All may import {@linkcode COMMON}, and tests of
- * applications the client.
+ * The framework, from its lowest floor to its highest. A module imports only from its own folder and
+ * from lower floors. `CONTRIBUTING.md` prints this list.
  */
-const TOWERS: readonly (readonly (readonly string[])[])[] = [
+export const FLOORS: readonly (readonly Room[])[] = [
+  [["src/base/", "errors, checks of options, durations, JSON data, the async context of requests, the runtime"]],
   [
-    ["src/async_context.ts"],
-    ["src/options.ts", "src/redaction.ts", "src/runtime.ts", "src/log_text.ts", "src/ordered_map.ts"],
-    ["src/telemetry.ts", "src/error_text.ts"],
-    ["src/errors.ts", "src/log.ts", "src/duration.ts", "src/json_data.ts"],
-    ["src/user_log.ts", "src/records/"],
-    ["src/schema/"],
-    ["src/topics/", "src/settings.ts"],
-    ["src/consumers/"],
-    ["src/http/"],
-    ["src/cron/"],
-    ["src/binding/"],
-    ["src/auth/"],
-    ["src/rate_limit/"],
-    ["src/idempotency/"],
-    ["src/routing/"],
-    ["src/middleware/"],
-    ["src/describe/json_schema/"],
-    ["src/describe/route/"],
-    ["src/describe/openapi/"],
-    ["src/describe/page/", "src/describe/mcp/", "src/describe/asyncapi/"],
-    ["src/describe/route_check.ts"],
-    [
-      "src/router.ts",
-      "src/lifespan.ts",
-      "src/built_in.ts",
-      "src/documents.ts",
-      "src/override.ts",
-      "src/work.ts",
-      "src/gauges.ts",
-    ],
-    ["src/lifecycle.ts", "src/failed_start.ts"],
-    ["src/http_server.ts", "src/readiness.ts", "src/sent_tags.ts", "src/stop_request.ts"],
-    ["src/listen.ts"],
-    ["src/serve.ts", "src/app_options.ts"],
-    ["src/serving.ts"],
-    ["src/app.ts"],
-    ["src/testing/"],
-    ["src/testing.ts", "mod.ts", "auth.ts", "middleware.ts", "store.ts", "openapi.ts", "types.ts"],
+    ["src/log/", "the log, the text of its entries, secrets in them, spans of OpenTelemetry"],
+    ["src/schema/", "validation and conversion by valibot schemas; environment variables"],
+  ],
+  [["src/store/", "logs and records, in memory, in Deno KV (`kv/`) and in NATS JetStream (`jetstream/`)"]],
+  [["src/topics/", "messages, publishing, subscriptions; independent of HTTP"]],
+  [["src/http/", "requests, bodies, replies, cookies, files, events, WebSockets; hosts, origins, proxies"]],
+  [
+    ["src/binding/", "dependencies and guards; makes the arguments of a handler from a request"],
+    ["src/work/", "consumers of topics and crons, on one of all nodes"],
   ],
   [
-    ["src/cli/"],
-    ["cli.ts"],
+    ["src/auth/", "the guards of @webfw/core/auth: tokens, passwords, keys, sessions"],
+    ["src/idempotency/", "requests that run once for each Idempotency-Key"],
+    ["src/rate_limit/", "limits on how often clients send requests"],
   ],
+  [["src/routing/", "paths, routes, scopes, the route table, middleware, the dispatcher"]],
   [
-    ["src/client/"],
-    ["client.ts"],
+    ["src/describe/", "OpenAPI, AsyncAPI, JSON Schema, the documentation page, the endpoint for agents"],
+    ["src/middleware/", "the middleware of @webfw/core/middleware"],
+    ["src/server/", "sockets, signals, readiness, and how a server stops"],
+  ],
+  [["src/app/", "App and Router, the lifecycle, the built-in endpoints"]],
+  [
+    ["src/testing/", "the test client"],
+    ["src/types/", "types that the compiler infers"],
+    ["mod.ts", "the entry point"],
   ],
 ];
 
+/** The command line, and the client that browsers load: neither imports the framework. */
+const APART: readonly Room[] = [
+  ["src/cli/", "the commands; they start an application in another process, by `runner/`"],
+  ["cli.ts", "its entry point"],
+  ["src/client/", "the typed client: calls, events, WebSockets, and the types of their routes"],
+];
+
+const TOWERS: readonly (readonly (readonly string[])[])[] = [
+  FLOORS.map((rooms) => rooms.map(([folder]) => folder)),
+  [["src/cli/"], ["cli.ts"]],
+  [["src/client/"]],
+];
+
+/** The list of all folders as `CONTRIBUTING.md` prints it, the highest floor first. */
+export function listOfFloors(): string {
+  const line = ([folder, holds]: Room) => `${folder.padEnd(18)}${holds}`;
+  const floors = FLOORS.toReversed().map((rooms) => rooms.map(line).join("\n"));
+  return `${floors.join("\n\n")}\n\n${APART.map(line).join("\n")}\n`;
+}
+
 /** What all towers may import: the version, and the check of options. */
-const COMMON: ReadonlySet<string> = new Set(["deno.json", "src/options.ts"]);
+const COMMON: ReadonlySet<string> = new Set(["deno.json", "src/base/options.ts"]);
 
-/** What makes a client of an application under test. */
-const TESTING: ReadonlySet<string> = new Set(["src/testing.ts", "src/testing/"]);
-
-/** The modules that `deno.json` exports, without those of `src`. */
-const ENTRY_POINTS: ReadonlySet<string> = new Set([
-  "mod.ts",
-  "auth.ts",
-  "middleware.ts",
-  "store.ts",
-  "openapi.ts",
-  "types.ts",
-  "client.ts",
-  "cli.ts",
-]);
+/** Tests of an application use the client. */
+const TESTING = "src/testing/";
 
 /** Where each package may be imported. */
 const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
   ["@std/cli", ["src/cli/", "cli.ts"]],
-  ["@std/http", ["src/errors.ts", "src/http/", "src/describe/"]],
+  ["@std/http", ["src/base/", "src/http/", "src/describe/"]],
   ["@fastify/busboy", ["src/http/"]],
-  ["croner", ["src/cron/"]],
-  ["@modelcontextprotocol/server", ["src/describe/mcp/"]],
-  ["@valibot/to-json-schema", ["src/describe/json_schema/"]],
+  ["croner", ["src/work/"]],
+  ["@modelcontextprotocol/server", ["src/describe/"]],
+  ["@valibot/to-json-schema", ["src/describe/"]],
   ["iron-webcrypto", ["src/auth/"]],
   ["jose", ["src/auth/"]],
   ["mime", ["src/http/"]],
-  ["swagger-ui-dist", ["src/describe/page/"]],
+  ["swagger-ui-dist", ["src/describe/"]],
   ["valibot", ["src/schema/", "src/topics/", "src/binding/", "src/describe/"]],
 ]);
 
@@ -157,7 +147,7 @@ export const packagePlace: Deno.lint.Rule = {
 
 /** Whether a module is part of the published package `@webfw/core`. */
 export function isPublished(path: string): boolean {
-  return path.startsWith("src/") || ENTRY_POINTS.has(path);
+  return path.startsWith("src/") || path === "mod.ts" || path === "cli.ts";
 }
 
 /** The path of a file from the root of the repository, with slashes. */
@@ -177,7 +167,7 @@ function placeOf(path: string): Place | null {
 
 function sees(from: Place, to: Place | null): boolean {
   if (to === null) return false;
-  if (to.tower !== from.tower) return to.name === "src/client/" && TESTING.has(from.name);
+  if (to.tower !== from.tower) return to.name === "src/client/" && from.name === TESTING;
   return to.rank < from.rank || to.name === from.name;
 }
 

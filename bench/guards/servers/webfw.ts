@@ -2,8 +2,8 @@
 
 import { importJWK } from "jose";
 import * as v from "valibot";
-import { bearer, jwt, memorySessions, session, type SessionOptions } from "../../../auth.ts";
-import { requestId } from "../../../middleware.ts";
+import { bearer, jwt, memorySessions, session, type SessionOptions } from "../../../src/auth/mod.ts";
+import { requestId } from "../../../src/middleware/mod.ts";
 import { App, type Dependency, Router } from "../../../mod.ts";
 import { announce } from "../../http/servers/listen.ts";
 import { routes } from "../../http/servers/routes.ts";

@@ -1,13 +1,13 @@
 // A node in the process of the simulation: a consumer whose store is far away, and which may end or
 // stand still at any moment.
 
-import { Consumer } from "../../../src/consumers/consumer.ts";
-import type { Clock } from "../../../src/consumers/clock.ts";
-import { failureKey } from "../../../src/consumers/record.ts";
-import type { RecordKey, RecordStore, StoreWrite } from "../../../src/records/store.ts";
+import { Consumer } from "../../../src/work/consumers/consumer.ts";
+import type { Clock } from "../../../src/work/consumers/clock.ts";
+import { failureKey } from "../../../src/work/consumers/record.ts";
+import type { RecordKey, RecordStore, StoreWrite } from "../../../src/store/record_store.ts";
 import { Discard, type ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { toPosition } from "../../../src/topics/message.ts";
-import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
+import type { LogRef, TopicStore } from "../../../src/store/topic_store.ts";
 import type { Random } from "../../../tests/unit/support/random.ts";
 import type { Journal, Task } from "./journal.ts";
 

@@ -1,8 +1,8 @@
 // A run of a consumer on simulated nodes, in virtual time.
 
-import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/consumers/record.ts";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
-import type { LogRef, TopicStore } from "../../../src/topics/store.ts";
+import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/work/consumers/record.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
+import type { LogRef, TopicStore } from "../../../src/store/topic_store.ts";
 import type { Random } from "../../../tests/unit/support/random.ts";
 import { inVirtualTime } from "../virtual_time.ts";
 import { Journal, type Task } from "./journal.ts";

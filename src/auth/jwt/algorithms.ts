@@ -1,5 +1,5 @@
 /** The algorithms of signatures of JSON Web Tokens (RFC 7518, RFC 8037, RFC 9864). */
-import { nearest, quote } from "../../options.ts";
+import { nearest, quote } from "../../base/options.ts";
 
 /**
  * The name of an algorithm. `none` is not among them. Those that begin with `HS` use one secret to

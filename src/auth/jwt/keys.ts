@@ -1,5 +1,5 @@
 /** Where the keys come from that verify JSON Web Tokens: the application, or an address. */
-import { quote } from "../../options.ts";
+import { quote } from "../../base/options.ts";
 import { algorithmsOf, ASYMMETRIC, isSymmetric, type JwtAlgorithm, leastSecret } from "./algorithms.ts";
 import { RemoteKeys } from "./remote_keys.ts";
 import { InvalidToken, type JwtCryptoKey, type JwtHeader } from "./token.ts";

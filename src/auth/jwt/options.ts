@@ -1,5 +1,5 @@
 /** The options of a guard of JSON Web Tokens. */
-import { type OptionNames, quote } from "../../options.ts";
+import { type OptionNames, quote } from "../../base/options.ts";
 import { type GivenSchema, isSchema, schemaFault } from "../../schema/schema.ts";
 import { checkGuardOptions, checkText, type GuardOptions } from "../options.ts";
 import { checkAlgorithms, type JwtAlgorithm } from "./algorithms.ts";

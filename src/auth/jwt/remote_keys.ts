@@ -1,8 +1,8 @@
 /** The public keys of an issuer, fetched from its JSON Web Key Set (RFC 7517). */
-import { load } from "../../async_context.ts";
-import { HTTPError } from "../../errors.ts";
+import { load } from "../../base/async_context.ts";
+import { HTTPError } from "../../base/errors.ts";
 import { isLoopbackName } from "../../http/host.ts";
-import { describeError, detached, log } from "../../log.ts";
+import { describeError, detached, log } from "../../log/log.ts";
 import { InvalidToken, type JwtCryptoKey, type JwtHeader } from "./token.ts";
 
 /** Keys are fetched again when they are older. */

@@ -1,11 +1,11 @@
 /** The verification of JSON Web Tokens, by npm's `jose`. */
 import type { FlattenedJWSInput, JWTHeaderParameters, JWTVerifyGetKey } from "jose";
-import { load } from "../../async_context.ts";
+import { load } from "../../base/async_context.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { TimedSignIn } from "../../http/sign_in.ts";
 import { addSignIn } from "../../http/signed_in.ts";
-import { log } from "../../log.ts";
-import { quote } from "../../options.ts";
+import { log } from "../../log/log.ts";
+import { quote } from "../../base/options.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
 import { withStandardChecks } from "../../schema/map_schema.ts";
 import { nodeOf } from "../../schema/schema.ts";

@@ -2,8 +2,8 @@
 import { isLoopbackName } from "../../http/host.ts";
 import { addCookie, type Cookie, type CookieAttributes } from "../../http/cookies.ts";
 import type { HttpRequest } from "../../http/request.ts";
-import { log } from "../../log.ts";
-import { checkOptions, type OptionNames, quote } from "../../options.ts";
+import { log } from "../../log/log.ts";
+import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 
 /**
  * The cookie of a session. It is always `HttpOnly`.

@@ -1,15 +1,15 @@
 /** One declaration of a session, and the session of each request. */
-import { load } from "../../async_context.ts";
+import { load } from "../../base/async_context.ts";
 import { subjectText } from "../../binding/caller.ts";
 import type { StartConditions } from "../../binding/dependency.ts";
-import { CannotStartError } from "../../errors.ts";
+import { CannotStartError } from "../../base/errors.ts";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
 import { stringify } from "../../http/json.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { addSignIn } from "../../http/signed_in.ts";
 import { WEBSOCKET } from "../../http/websocket/handshake.ts";
-import { log } from "../../log.ts";
+import { log } from "../../log/log.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
 import { coerceJson } from "../../schema/coerce_json.ts";
 import { summarizeIssues } from "../../schema/issues.ts";

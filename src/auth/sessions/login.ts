@@ -1,6 +1,6 @@
 /** Where a browser without a session is sent. */
 import { contextOf, type HttpRequest } from "../../http/request.ts";
-import { quote } from "../../options.ts";
+import { quote } from "../../base/options.ts";
 
 /**
  * A path of the same origin, as a URL has it. After `//`, and after a backslash, which browsers

@@ -1,6 +1,6 @@
 /** Sessions in the memory of the process. */
-import { OrderedMap } from "../../ordered_map.ts";
-import { checkOptions, type OptionNames, quote } from "../../options.ts";
+import { OrderedMap } from "../../base/ordered_map.ts";
+import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 import type { SessionStore, SessionWrite } from "./store.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** Sessions in the records of the application that serves the request. */
 import type { AppHandle } from "../../http/app_handle.ts";
-import { hintsOf, type RecordEntry, type Records, recordsOf } from "../../records/records.ts";
+import { hintsOf, type RecordEntry, type Records, recordsOf } from "../../store/records.ts";
 import type { SessionStore, SessionWrite } from "./store.ts";
 
 /** The part of the records that holds sessions. */

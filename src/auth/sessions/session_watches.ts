@@ -1,6 +1,6 @@
 /** Watches sessions in a store for their end, for the streams and WebSockets behind them. */
-import { outsideRequests } from "../../async_context.ts";
-import { describeError, log } from "../../log.ts";
+import { outsideRequests } from "../../base/async_context.ts";
+import { describeError, log } from "../../log/log.ts";
 
 /** How often a session is read while streams depend on it, in milliseconds. */
 const INTERVAL = 3_000;

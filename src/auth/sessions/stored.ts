@@ -1,5 +1,5 @@
 /** Sessions in a store, behind a random id in the cookie. */
-import { nodeCrypto } from "../../runtime.ts";
+import { nodeCrypto } from "../../base/runtime.ts";
 import { fromText, type KeptSession, renewedText, type SessionKeeper } from "./keeper.ts";
 import { SessionWatches, type WatchedSessions } from "./session_watches.ts";
 import type { SessionStore } from "./store.ts";

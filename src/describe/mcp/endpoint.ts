@@ -1,6 +1,6 @@
 /** The agent endpoint, `POST /mcp`: agents find and call the routes that are exposed as tools. */
-import { load } from "../../async_context.ts";
-import { HTTPError } from "../../errors.ts";
+import { load } from "../../base/async_context.ts";
+import { HTTPError } from "../../base/errors.ts";
 import { refuseContentEncoding } from "../../http/body_errors.ts";
 import { isJson } from "../../http/json.ts";
 import type { HttpRequest } from "../../http/request.ts";

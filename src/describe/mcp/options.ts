@@ -1,6 +1,6 @@
 /** The options of the endpoint for agents. */
 import type { Origins } from "../../http/origin.ts";
-import { checkOptions, type OptionNames, quote } from "../../options.ts";
+import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 import { OriginPolicy, type OriginPolicyDefaults } from "./origin_policy.ts";
 
 /**

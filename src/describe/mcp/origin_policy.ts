@@ -6,7 +6,7 @@
  * `Origin` and `Host` agree. IP addresses, `localhost` and the names that the application lists
  * cannot be rebound.
  */
-import { HTTPError } from "../../errors.ts";
+import { HTTPError } from "../../base/errors.ts";
 import { Cors, type ResolvedCors } from "../../http/cors.ts";
 import { HostList, isLoopbackName, readAuthority } from "../../http/host.ts";
 import { isSameHost, OriginList, type Origins, readOrigin } from "../../http/origin.ts";

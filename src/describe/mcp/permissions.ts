@@ -4,7 +4,7 @@
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { InnerGuard, type Made } from "../../binding/guard.ts";
-import { type HTTPError, isHTTPError } from "../../errors.ts";
+import { type HTTPError, isHTTPError } from "../../base/errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { RateGate } from "../../rate_limit/gate.ts";
 import type { Route } from "../../routing/route.ts";

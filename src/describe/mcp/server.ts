@@ -10,12 +10,12 @@ import type {
   Transport,
 } from "@modelcontextprotocol/server";
 import type { ResolvedLimits } from "../../http/limits.ts";
-import { type HTTPError, isHTTPError } from "../../errors.ts";
+import { type HTTPError, isHTTPError } from "../../base/errors.ts";
 import { toHTTPError } from "../../http/reply.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
-import { describeError } from "../../log.ts";
+import { describeError } from "../../log/log.ts";
 import type { Route, TokenAdviceOf } from "../../routing/route.ts";
-import { importLate } from "../../runtime.ts";
+import { importLate } from "../../base/runtime.ts";
 import { findOverflows } from "../../schema/coerce_json.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
 import { Cancellations } from "./cancellations.ts";

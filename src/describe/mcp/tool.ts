@@ -2,7 +2,7 @@
  * A route as an agent sees it: name, description, schemas, hints, and the checks of its arguments.
  */
 import * as v from "valibot";
-import type { Issue } from "../../errors.ts";
+import type { Issue } from "../../base/errors.ts";
 import type { ResolvedLimits } from "../../http/limits.ts";
 import type { ToolAnnotations } from "../../http/route_info.ts";
 import type { Route } from "../../routing/route.ts";

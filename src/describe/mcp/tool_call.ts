@@ -2,7 +2,7 @@
  * A call of a tool: it becomes a request that runs through the application as if it came by HTTP.
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { HTTPError, type InputSource, isHTTPError, type Issue } from "../../errors.ts";
+import { HTTPError, type InputSource, isHTTPError, type Issue } from "../../base/errors.ts";
 import { tooLarge } from "../../http/body_errors.ts";
 import { pathEnd, pathStart } from "../../http/query.ts";
 import { isChallenge } from "../../http/challenge.ts";
@@ -11,11 +11,11 @@ import { type ConnectionInfo, mountedOf, withoutCompletion } from "../../http/co
 import type { AgentCall } from "../../http/context.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import type { RouteInfo } from "../../http/route_info.ts";
-import { describeError, log } from "../../log.ts";
+import { describeError, log } from "../../log/log.ts";
 import type { Destination, Refusal } from "../../routing/dispatch.ts";
 import type { Route } from "../../routing/route.ts";
 import { boundIssues } from "../../schema/issues.ts";
-import { SpanKind, tracing } from "../../telemetry.ts";
+import { SpanKind, tracing } from "../../log/telemetry.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
 import type { BodyInput } from "../route/inputs.ts";
 import type { Cancellations } from "./cancellations.ts";

@@ -3,10 +3,10 @@
  */
 import { isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import { isStream } from "../../binding/stream_body.ts";
-import { RouteError } from "../../errors.ts";
+import { RouteError } from "../../base/errors.ts";
 import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import type { ToolAnnotations, ToolOptions } from "../../http/route_info.ts";
-import { checkOptions, type OptionNames } from "../../options.ts";
+import { checkOptions, type OptionNames } from "../../base/options.ts";
 import type { Route } from "../../routing/route.ts";
 import { isBinary } from "../../schema/schema.ts";
 import { holdsBinary } from "../json_schema/non_json.ts";

@@ -1,6 +1,6 @@
 /** The result of a tool call: made from the reply to its request, within bounds. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
-import { HTTPError, type Issue, type ProblemDetails } from "../../errors.ts";
+import { HTTPError, type Issue, type ProblemDetails } from "../../base/errors.ts";
 import { withOwnDeadline } from "../../http/deadline.ts";
 import { readHttpDate } from "../../http/http_date.ts";
 import { isJson, mediaTypeOf } from "../../http/json.ts";

@@ -1,6 +1,6 @@
 /** The options of an application that only its documents show: their checks. */
 import { isAsyncFunction } from "../../binding/dependency.ts";
-import { checkOptions, type OptionNames, quote } from "../../options.ts";
+import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 import type {
   OpenAPIContact,
   OpenAPIDocument,

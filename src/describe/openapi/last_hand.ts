@@ -1,6 +1,6 @@
 /** The option `document` of an application, which has the last hand on its document. */
 import { stringify } from "../../http/json.ts";
-import { quote } from "../../options.ts";
+import { quote } from "../../base/options.ts";
 import type { OpenAPIDocument } from "./document.ts";
 import type { DocumentOptions } from "./document_options.ts";
 

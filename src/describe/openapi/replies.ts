@@ -2,12 +2,12 @@
 import { STATUS_TEXT } from "@std/http/status";
 import * as v from "valibot";
 import { type DeclaredReply, isAsyncGeneratorFunction } from "../../binding/dependency.ts";
-import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../errors.ts";
+import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../base/errors.ts";
 import { WITHOUT_BODY } from "../../http/without_body.ts";
 import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import { partsOfReply, type ReplyDescription } from "../../http/replies/documented_reply.ts";
 import type { RouteDeclaration } from "../../http/route_info.ts";
-import { checkOptions, type OptionNames } from "../../options.ts";
+import { checkOptions, type OptionNames } from "../../base/options.ts";
 import type { Route } from "../../routing/route.ts";
 import { isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
 import { checkJson } from "../json_schema/model_check.ts";

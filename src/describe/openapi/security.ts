@@ -4,7 +4,7 @@
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { combineWays, type SecurityScheme, type SecurityWay } from "../../binding/security.ts";
-import { RouteError } from "../../errors.ts";
+import { RouteError } from "../../base/errors.ts";
 import type { ParameterInput, RouteInputs } from "../route/inputs.ts";
 import type { OpenAPIOperation } from "./document.ts";
 

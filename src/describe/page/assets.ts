@@ -3,7 +3,7 @@
 import type {} from "swagger-ui-dist";
 import { cachedReply, contentHash } from "../../http/files/conditional.ts";
 import type { HttpRequest } from "../../http/request.ts";
-import { importLate } from "../../runtime.ts";
+import { importLate } from "../../base/runtime.ts";
 import { REDIRECT_SCRIPT, SIGN_IN_SCRIPT } from "./sign_in.ts";
 
 /** The package of Swagger UI, which is downloaded on first use. */

@@ -1,7 +1,7 @@
 /** The option `docs` of an application: who sees the documentation page, and how it signs in. */
 import { type DependencyLike, type PreparedDependency, toDependencies } from "../../binding/dependency.ts";
 import { isScope } from "../../binding/security.ts";
-import { checkOptions, type OptionNames, quote } from "../../options.ts";
+import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 import { type RateLimitByRequest, type RateLimiter, readRateLimits } from "../../rate_limit/rate_limit.ts";
 
 /**

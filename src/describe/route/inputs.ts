@@ -6,7 +6,7 @@ import type { InputOptions } from "../../binding/binder.ts";
 import { dependenciesOf, type GuardScope } from "../../binding/scope_guards.ts";
 import type { PreparedDependency, TextOptions } from "../../binding/dependency.ts";
 import { isStream } from "../../binding/stream_body.ts";
-import type { InputSource } from "../../errors.ts";
+import type { InputSource } from "../../base/errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { takesList } from "../../schema/coerce_text.ts";
 import { isRequired } from "../json_schema/optionality.ts";

@@ -4,7 +4,7 @@
  * reply.
  */
 import { eTag, ifMatch, ifNoneMatch } from "@std/http/etag";
-import { HTTPError } from "../../errors.ts";
+import { HTTPError } from "../../base/errors.ts";
 import { UploadedFile } from "../forms/uploaded_file.ts";
 import { readHttpDate } from "../http_date.ts";
 import { contextOf, type HttpRequest } from "../request.ts";

@@ -1,6 +1,6 @@
 /** Files on disk as results of handlers. */
-import { load } from "../../async_context.ts";
-import { checkOptions, type OptionNames } from "../../options.ts";
+import { load } from "../../base/async_context.ts";
+import { checkOptions, type OptionNames } from "../../base/options.ts";
 import type { FileOptions } from "./served_file.ts";
 
 const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filename: true };

@@ -1,5 +1,5 @@
 /** Answers requests with the files of a folder. Loaded with the first such request. */
-import { CannotStartError, HTTPError, isHTTPError } from "../../errors.ts";
+import { CannotStartError, HTTPError, isHTTPError } from "../../base/errors.ts";
 import { isMountWithoutSlash, redirectToSlash } from "../slash.ts";
 import { contextOf, type HttpRequest } from "../request.ts";
 import { validatorsOf, versionReply } from "./conditional.ts";

@@ -1,8 +1,8 @@
 /** Files on disk: found by their paths, and read while they are sent. */
-import { load } from "../../async_context.ts";
-import { HTTPError } from "../../errors.ts";
-import { log } from "../../log.ts";
-import { nodePath, nodeUrl } from "../../runtime.ts";
+import { load } from "../../base/async_context.ts";
+import { HTTPError } from "../../base/errors.ts";
+import { log } from "../../log/log.ts";
+import { nodePath, nodeUrl } from "../../base/runtime.ts";
 import { BlobSlice, DiskBlob } from "./disk_blob.ts";
 
 /**

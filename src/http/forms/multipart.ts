@@ -1,6 +1,6 @@
 /** Reads multipart forms (RFC 7578) while they arrive. Loaded with the first one. */
 import { Dicer } from "@fastify/busboy";
-import { HTTPError } from "../../errors.ts";
+import { HTTPError } from "../../base/errors.ts";
 import type { FormEntry } from "../../schema/form.ts";
 import { tooLarge, tooManyFields } from "../body_errors.ts";
 import { ByteStore } from "../chunks.ts";

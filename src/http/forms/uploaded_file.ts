@@ -1,5 +1,5 @@
 /** The value of an uploaded file. */
-import { nodePath, nodeUrl } from "../../runtime.ts";
+import { nodePath, nodeUrl } from "../../base/runtime.ts";
 import { BlobSlice, DiskBlob } from "../files/disk_blob.ts";
 
 /**

@@ -2,8 +2,8 @@
  * Keeps the files of forms until their requests are over: small files in memory, others in
  * temporary folders. Removes folders that ended processes left behind.
  */
-import { describeError, log } from "../../log.ts";
-import { nodePath, readVariable } from "../../runtime.ts";
+import { describeError, log } from "../../log/log.ts";
+import { nodePath, readVariable } from "../../base/runtime.ts";
 import { ByteStore } from "../chunks.ts";
 import { DiskBlob } from "../files/disk_blob.ts";
 

@@ -1,5 +1,5 @@
 /** Further replies that routes and scopes document. */
-import { checkOptions, type OptionNames, quote } from "../../options.ts";
+import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 import { isSchema, type Schema, schemaFault } from "../../schema/schema.ts";
 import { isDeclaredReply } from "./declared_reply.ts";
 

@@ -1,5 +1,5 @@
 /** Makes the replies that routes declare. */
-import { load } from "../../async_context.ts";
+import { load } from "../../base/async_context.ts";
 import type { Schema } from "../../schema/schema.ts";
 import { mapValues } from "../mapped_values.ts";
 import { text, toReply } from "../reply.ts";

@@ -1,10 +1,10 @@
 /** Topics as streams of events that a client can resume. */
-import { HTTPError } from "../../errors.ts";
+import { HTTPError } from "../../base/errors.ts";
 import { idBefore, type TopicEntry, type TopicGap, type TopicMessage } from "../../topics/message.ts";
 import type { Broadcaster } from "../../topics/log_follower.ts";
 import { checkId, readerOf, type Subscription } from "../../topics/subscription.ts";
-import { keepContext, type RunInContext } from "../../async_context.ts";
-import { nodeTimers } from "../../runtime.ts";
+import { keepContext, type RunInContext } from "../../base/async_context.ts";
+import { nodeTimers } from "../../base/runtime.ts";
 import type { BatchReceiver, SubscriptionReader } from "../../topics/subscription_reader.ts";
 import type { Chunk, PullSink, PullSource } from "../pull_stream.ts";
 import { encodeData, formatEvent, toChunk } from "./event.ts";

@@ -1,6 +1,6 @@
 /** Checks before an upgrade that the client is still connected. */
-import { muteNextWarning } from "../../log.ts";
-import { nodeTimers } from "../../runtime.ts";
+import { muteNextWarning } from "../../log/log.ts";
+import { nodeTimers } from "../../base/runtime.ts";
 
 /** While no more sockets than these are unopened, an upgrade does not pause. */
 const FREE_SOCKETS = 16;

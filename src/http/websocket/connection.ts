@@ -1,5 +1,5 @@
 /** The WebSocket that a handler gets: validated messages in both directions. */
-import { quote } from "../../options.ts";
+import { quote } from "../../base/options.ts";
 import type { HttpRequest } from "../request.ts";
 import { type DecodeMessage, type EncodeMessage, UnreadableMessage, type WebSocketClosedError } from "./messages.ts";
 import { MAX_REASON_BYTES, type WebSocketTransport } from "./transport.ts";

@@ -1,5 +1,5 @@
 /** The opening handshake of a WebSocket and its checks: RFC 6455, section 4.2.1. */
-import { HTTPError } from "../../errors.ts";
+import { HTTPError } from "../../base/errors.ts";
 
 /** Stands for the method of WebSocket routes, in messages and among the routes. */
 export const WEBSOCKET = "WEBSOCKET";

@@ -2,7 +2,7 @@
  * The messages of a WebSocket: their encoding, the queue of received ones, and the error of a
  * closed socket.
  */
-import type { Issue } from "../../errors.ts";
+import type { Issue } from "../../base/errors.ts";
 import { type Dataset, isStackOverflow, type Schema } from "../../schema/schema.ts";
 import { summarizeIssues, toIssue } from "../../schema/issues.ts";
 import { coerceJson, findOverflows } from "../../schema/coerce_json.ts";

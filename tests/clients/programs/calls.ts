@@ -1,6 +1,6 @@
 // Calls routes, on any platform. It is bundled for it.
 
-import { client, ProblemError } from "../../../client.ts";
+import { client, ProblemError } from "../../../src/client/mod.ts";
 import type * as api from "./calls_api.ts";
 
 /** Calls routes below an address, and gives what came back, as JSON can write it. */

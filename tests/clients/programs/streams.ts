@@ -1,6 +1,6 @@
 // Uses streams and sockets, on any platform. It is bundled for it.
 
-import { client } from "../../../client.ts";
+import { client } from "../../../src/client/mod.ts";
 import type * as api from "./streams_api.ts";
 
 /** Uses streams and sockets below an address, and gives what came, as JSON can write it. */

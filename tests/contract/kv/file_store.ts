@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { type KvEngine, toEngine } from "../../../src/topics/kv/engine.ts";
-import { KvStore } from "../../../src/topics/kv/kv_store.ts";
-import { openNpmFile, toNpmEngine } from "../../../src/topics/kv/npm_client.ts";
+import { type KvEngine, toEngine } from "../../../src/store/kv/engine.ts";
+import { KvStore } from "../../../src/store/kv/kv_store.ts";
+import { openNpmFile, toNpmEngine } from "../../../src/store/kv/npm_client.ts";
 import type { StoreKind } from "../store_fixture.ts";
 
 /** Opens a file. */

@@ -1,6 +1,6 @@
 // The expected reply, by what the document says about the request.
 
-import type { Issue } from "../../../src/errors.ts";
+import type { Issue } from "../../../src/base/errors.ts";
 import type { Operation } from "./operations.ts";
 import { type Fault, faultsOfRefusal, issuesOf } from "./refusals.ts";
 import { isUnmodelled, type Received } from "./replies.ts";

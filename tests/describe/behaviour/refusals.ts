@@ -1,6 +1,6 @@
 // Checks refusals of invalid input against the one fault of the input.
 
-import type { Issue } from "../../../src/errors.ts";
+import type { Issue } from "../../../src/base/errors.ts";
 import { SECRET } from "./changes.ts";
 import type { Path } from "./parts.ts";
 import type { Received } from "./replies.ts";

@@ -158,7 +158,7 @@ orders.consume("mail", { retry: { attempts: 1 }, deadLetter: "failed" }, async (
 
 Deno.test("what a store asks for a message belongs to its publisher, not to one before", async () => {
   await using collector = new OtlpCollector();
-  const STORE = new URL("../../../src/topics/memory_store.ts", import.meta.url);
+  const STORE = new URL("../../../src/store/memory/memory_store.ts", import.meta.url);
   const program = `import { App } from "${CORE}";
 import { MemoryStore } from "${STORE}";
 let base;

@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, RouteError } from "@webfw/core";
 import { bearer } from "@webfw/core/auth";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { ChildProgram, CORE } from "../support/child_program.ts";
 import { Http2Connection } from "../support/http2_connection.ts";

@@ -2,12 +2,18 @@
 
 import { App, type AppHandle } from "@webfw/core";
 import type { LogEntry } from "@webfw/core/types";
-import { Crons, type PlatformCron } from "../../../src/cron/crons.ts";
-import type { CronOptions, CronRun } from "../../../src/cron/options.ts";
-import type { CronReport } from "../../../src/cron/report.ts";
-import { MemoryRecords } from "../../../src/records/memory_records.ts";
-import { Records } from "../../../src/records/records.ts";
-import type { ProcessStore, RecordKey, RecordStore, StoreDeletion, StoreWrite } from "../../../src/records/store.ts";
+import { Crons, type PlatformCron } from "../../../src/work/cron/crons.ts";
+import type { CronOptions, CronRun } from "../../../src/work/cron/options.ts";
+import type { CronReport } from "../../../src/work/cron/report.ts";
+import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
+import { Records } from "../../../src/store/records.ts";
+import type {
+  ProcessStore,
+  RecordKey,
+  RecordStore,
+  StoreDeletion,
+  StoreWrite,
+} from "../../../src/store/record_store.ts";
 import { CapturedLog } from "./captured_log.ts";
 import { ManualClock } from "./manual_clock.ts";
 

@@ -4,7 +4,7 @@
 // up likewise".
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { never, rest, type Setting, Switch, test } from "../support/consumer_setting.ts";
 
 /** A store that says which processes live: all that have not ended. */

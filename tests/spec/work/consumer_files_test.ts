@@ -210,7 +210,7 @@ test("dead letters are published once for each message, and are there after a re
 });
 
 test("a store without records says so at the start", async () => {
-  const { MemoryStore } = await import("../../../src/topics/memory_store.ts");
+  const { MemoryStore } = await import("../../../src/store/memory/memory_store.ts");
   const store: TopicStore = new MemoryStore();
   const without = new Proxy(store, {
     get: (target, name) => {

@@ -2,14 +2,14 @@
 // Time is virtual here.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { SYSTEM_CLOCK } from "../../../src/consumers/clock.ts";
-import { Consumer } from "../../../src/consumers/consumer.ts";
-import { reportConsumers } from "../../../src/consumers/report.ts";
-import { consumerKey } from "../../../src/consumers/record.ts";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { SYSTEM_CLOCK } from "../../../src/work/consumers/clock.ts";
+import { Consumer } from "../../../src/work/consumers/consumer.ts";
+import { reportConsumers } from "../../../src/work/consumers/report.ts";
+import { consumerKey } from "../../../src/work/consumers/record.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import type { ConsumerReport } from "../../../src/topics/topic_report.ts";
 import { Topics } from "../../../src/topics/topics.ts";
-import { Work } from "../../../src/work.ts";
+import { Work } from "../../../src/app/work.ts";
 import type { AppHandle } from "../../../src/http/app_handle.ts";
 import { LOG, NAME, never, OPTIONS, rest, type Setting, Switch, test } from "../support/consumer_setting.ts";
 

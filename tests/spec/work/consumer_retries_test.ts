@@ -2,12 +2,12 @@
 // Time is virtual here.
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import type { Consumer } from "../../../src/consumers/consumer.ts";
-import { removeConsumer, retryFailures } from "../../../src/consumers/operate.ts";
-import { consumerKey, failureKey, pageKey } from "../../../src/consumers/record.ts";
-import { readProgress, reportConsumers } from "../../../src/consumers/report.ts";
+import type { Consumer } from "../../../src/work/consumers/consumer.ts";
+import { removeConsumer, retryFailures } from "../../../src/work/consumers/operate.ts";
+import { consumerKey, failureKey, pageKey } from "../../../src/work/consumers/record.ts";
+import { readProgress, reportConsumers } from "../../../src/work/consumers/report.ts";
 import { Discard } from "../../../src/topics/consume_options.ts";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { LOG, NAME, never, rest, Switch, test } from "../support/consumer_setting.ts";
 
 test("`timeout`: `signal is aborted, and the try counts as failed`, also if the handler never ends", async (setting) => {

@@ -4,11 +4,11 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { App, Discard, RouteError, type Topic } from "@webfw/core";
 import type { ConsumeOptions, DeadLetter } from "@webfw/core/types";
-import { Consumers } from "../../../src/consumers/consumers.ts";
+import { Consumers } from "../../../src/work/consumers/consumers.ts";
 import { resolveConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { Topics } from "../../../src/topics/topics.ts";
-import { openWorkerStore } from "../../../src/topics/worker_store.ts";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { openWorkerStore } from "../../../src/store/memory/worker_store.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { ticks } from "../support/ticks.ts";
 

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { App, type CronRun, RouteError } from "@webfw/core";
-import { openWorkerStore } from "../../../src/topics/worker_store.ts";
+import { openWorkerStore } from "../../../src/store/memory/worker_store.ts";
 import { BeforeMinute } from "../support/before_minute.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { ChildProgram, CORE } from "../support/child_program.ts";

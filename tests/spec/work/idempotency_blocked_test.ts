@@ -4,7 +4,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
-import { MemoryRecords } from "../../../src/records/memory_records.ts";
+import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
 import { Random } from "../../unit/support/random.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { ChildProgram, CORE } from "../support/child_program.ts";

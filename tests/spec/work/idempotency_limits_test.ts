@@ -4,9 +4,9 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { App, dependency, Form, HTTPError, SSE } from "@webfw/core";
 import * as v from "valibot";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
-import { MemoryRecords } from "../../../src/records/memory_records.ts";
-import { recordsOf } from "../../../src/records/records.ts";
-import type { RecordStore } from "../../../src/records/store.ts";
+import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
+import { recordsOf } from "../../../src/store/records.ts";
+import type { RecordStore } from "../../../src/store/record_store.ts";
 import { Random } from "../../unit/support/random.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 // Loaded before time is counted.

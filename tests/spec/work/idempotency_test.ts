@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows }
 import { App, dependency, Events, Form, HTTPError, JsonLines, RouteError, Stream, UploadFile } from "@webfw/core";
 import { bearer } from "@webfw/core/auth";
 import * as v from "valibot";
-import { recordsOf } from "../../../src/records/records.ts";
+import { recordsOf } from "../../../src/store/records.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { MovedClock } from "../support/moved_clock.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";

@@ -6,7 +6,7 @@ import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { App } from "@webfw/core";
 import { recordSessions, session } from "@webfw/core/auth";
 import * as v from "valibot";
-import { recordsOf } from "../../../src/records/records.ts";
+import { recordsOf } from "../../../src/store/records.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { MovedClock } from "../support/moved_clock.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";

@@ -7,14 +7,14 @@ import { App, type Records } from "@webfw/core";
 import type { RecordStore, TopicStore } from "@webfw/core/store";
 import { TestClient } from "@webfw/core/testing";
 import { join } from "node:path";
-import { recordsOf } from "../../../src/records/records.ts";
+import { recordsOf } from "../../../src/store/records.ts";
 import { MovedClock } from "../support/moved_clock.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 import { SkippedTimeout } from "../support/skipped_timeout.ts";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
 import { Random } from "../../unit/support/random.ts";
 // Loaded before time is counted.
-import "../../../src/records/memory_records.ts";
+import "../../../src/store/memory/memory_records.ts";
 
 /** Runs with the records of an application in memory. */
 async function inMemory(body: (records: Records, app: App) => Promise<void>): Promise<void> {

@@ -14,8 +14,8 @@ import {
   type StoredMessage,
   type TopicStore,
 } from "@webfw/core/store";
-import { openDurableStore } from "../../../src/topics/durable_store.ts";
-import { toLocation } from "../../../src/topics/location.ts";
+import { openDurableStore } from "../../../src/store/durable_store.ts";
+import { toLocation } from "../../../src/store/location.ts";
 import { takeData } from "../../contract/reading.ts";
 
 /** All that a store must have. Its logs keep everything. */

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import * as v from "valibot";
 import { App } from "@webfw/core";
 import { TextFields } from "../../../src/binding/text_fields.ts";
-import type { Issue } from "../../../src/errors.ts";
+import type { Issue } from "../../../src/base/errors.ts";
 import { RequestContext } from "../../../src/http/context.ts";
 import { HttpRequest } from "../../../src/http/request.ts";
 import { DEFAULT_LIMITS } from "../../../src/http/limits.ts";

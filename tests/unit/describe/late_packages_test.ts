@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import config from "../../../deno.json" with { type: "json" };
 import { PACKAGE as SDK } from "../../../src/describe/mcp/server.ts";
 import { PACKAGE as SWAGGER_UI } from "../../../src/describe/page/assets.ts";
-import { importLate } from "../../../src/runtime.ts";
+import { importLate } from "../../../src/base/runtime.ts";
 import { prepareDeno } from "../../../tools/deno.ts";
 
 interface ModuleGraph {

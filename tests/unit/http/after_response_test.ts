@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { AfterResponse, BackgroundTasks, runAfterResponse } from "../../../src/http/after_response.ts";
-import { PROCESS_LOGGER } from "../../../src/log.ts";
+import { PROCESS_LOGGER } from "../../../src/log/log.ts";
 import { CapturedLog } from "../../spec/support/captured_log.ts";
 
 Deno.test("Tasks run in order, then cleanups in reverse, one after another", async () => {

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { HTTPError } from "../../../src/errors.ts";
+import { HTTPError } from "../../../src/base/errors.ts";
 import { BodyBuffer } from "../../../src/http/body_buffer.ts";
 import { Random } from "../support/random.ts";
 

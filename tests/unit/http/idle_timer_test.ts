@@ -1,4 +1,4 @@
-import { outsideRequests } from "../../../src/async_context.ts";
+import { outsideRequests } from "../../../src/base/async_context.ts";
 import { assertEquals } from "@std/assert";
 import { startIdleTimer, TimingWheel } from "../../../src/http/idle_timer.ts";
 import { StoppedInterval } from "./support/stopped_interval.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { HTTPError } from "../../../src/errors.ts";
+import { HTTPError } from "../../../src/base/errors.ts";
 import { isJson, mediaTypeOf, parseJson, stringify } from "../../../src/http/json.ts";
 
 Deno.test("The media type has no parameters and is in lower case", () => {

@@ -1,7 +1,7 @@
 // Multipart forms: how they are cut into parts, and the headers of the parts.
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { HTTPError } from "../../../src/errors.ts";
+import { HTTPError } from "../../../src/base/errors.ts";
 import { boundaryOf, type PartHead, readMultipartForm, readPartHead } from "../../../src/http/forms/multipart.ts";
 import { UploadStorage, UploadWriter } from "../../../src/http/forms/uploads.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits } from "../../../src/http/limits.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { HTTPError } from "../../../src/errors.ts";
+import { HTTPError } from "../../../src/base/errors.ts";
 import { pickQuery } from "../../../src/http/query.ts";
 import { Random } from "../support/random.ts";
 

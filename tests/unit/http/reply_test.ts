@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { HTTPError } from "../../../src/errors.ts";
+import { HTTPError } from "../../../src/base/errors.ts";
 import { problemReply, redirect, toHTTPError } from "../../../src/http/reply.ts";
 
 Deno.test("A problem reply has the error's status and headers, also several cookies", async () => {

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { RecordCounts } from "../../../src/rate_limit/record_counts.ts";
 import { SharedCounts } from "../../../src/rate_limit/shared_counts.ts";
-import { MemoryRecords } from "../../../src/records/memory_records.ts";
-import { Records } from "../../../src/records/records.ts";
-import type { RecordStore } from "../../../src/records/store.ts";
+import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
+import { Records } from "../../../src/store/records.ts";
+import type { RecordStore } from "../../../src/store/record_store.ts";
 import { CapturedLog } from "../../spec/support/captured_log.ts";
 
 const LIMIT = { number: 0, limit: 5, perMs: 60_000 };

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { RouteError } from "../../../src/errors.ts";
+import { RouteError } from "../../../src/base/errors.ts";
 import { parsePath, parsePrefix } from "../../../src/routing/path.ts";
 
 Deno.test("A template is parsed into literals, names and a rest", () => {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { HTTPError } from "../../../src/errors.ts";
+import { HTTPError } from "../../../src/base/errors.ts";
 import { parsePath, type PathTemplate } from "../../../src/routing/path.ts";
 import { RouteTree } from "../../../src/routing/table.ts";
 import { Random } from "../support/random.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { HTTPError } from "../../../src/errors.ts";
+import { HTTPError } from "../../../src/base/errors.ts";
 import { coerceForm, isRepeated } from "../../../src/schema/coerce_form.ts";
 import { type FormEntry, FormTree } from "../../../src/schema/form.ts";
 import { runSchema, type Schema } from "../../../src/schema/schema.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { encodeData } from "../../../src/json_data.ts";
+import { encodeData } from "../../../src/base/json_data.ts";
 import { decodeMessage } from "../../../src/topics/message.ts";
 import { Random } from "../support/random.ts";
 

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
-import { CannotOpenError, PublishOutcomeUnknown } from "../../../src/topics/topic_errors.ts";
-import { MEMORY_CAPABILITIES, MemoryStore } from "../../../src/topics/memory_store.ts";
-import { type GeneratedId, parseGeneratedId } from "../../../src/topics/store.ts";
+import { CannotOpenError, PublishOutcomeUnknown } from "../../../src/store/store_errors.ts";
+import { MEMORY_CAPABILITIES, MemoryStore } from "../../../src/store/memory/memory_store.ts";
+import { type GeneratedId, parseGeneratedId } from "../../../src/store/topic_store.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Clock } from "../../contract/clock.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";

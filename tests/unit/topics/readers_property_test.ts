@@ -2,7 +2,7 @@
 // messages. A seed decides the order.
 
 import { assert, assertEquals } from "@std/assert";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import type { TopicEntry } from "../../../src/topics/message.ts";
 import { readerOf, type Subscription } from "../../../src/topics/subscription.ts";
 import type { Topic } from "../../../src/topics/topic.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import type { GapReason } from "../../../src/topics/message.ts";
 import type { Topic } from "../../../src/topics/topic.ts";
 import { Topics } from "../../../src/topics/topics.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { TopicLog } from "../../../src/topics/topic_log.ts";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
 import { append, logOf, messageOf } from "../../contract/store_fixture.ts";
 

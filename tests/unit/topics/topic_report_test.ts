@@ -2,9 +2,9 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { toId, toPosition } from "../../../src/topics/message.ts";
-import { LOG_START, type LogRef, type TopicStore } from "../../../src/topics/store.ts";
+import { LOG_START, type LogRef, type TopicStore } from "../../../src/store/topic_store.ts";
 import { reportTopics } from "../../../src/topics/topic_report.ts";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { FILE } from "../../contract/kv/file_store.ts";
 import { append, messageOf } from "../../contract/store_fixture.ts";
 

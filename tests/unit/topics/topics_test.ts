@@ -8,8 +8,8 @@ import {
 } from "@std/assert";
 import * as v from "valibot";
 import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
-import { MemoryStore } from "../../../src/topics/memory_store.ts";
-import { PublishOutcomeUnknown } from "../../../src/topics/topic_errors.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
+import { PublishOutcomeUnknown } from "../../../src/store/store_errors.ts";
 import { Topics, type TopicsOptions } from "../../../src/topics/topics.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
 import { Clock } from "../../contract/clock.ts";

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ReplyBudget, toResult } from "../../../../src/describe/mcp/tool_result.ts";
-import { HTTPError } from "../../../../src/errors.ts";
+import { HTTPError } from "../../../../src/base/errors.ts";
 
 const URL = "http://localhost/x";
 const MAX_BYTES = 4 * 1024 * 1024;

@@ -1,0 +1,210 @@
+/**
+ * The endpoints that an application serves besides its routes: the document, its page, and that for
+ * agents.
+ */
+import { load } from "../base/async_context.ts";
+import type { Replacements } from "../binding/replacements.ts";
+import { GuardLevel } from "../binding/scope_guards.ts";
+import { NO_PATH } from "../binding/text_fields.ts";
+import type { McpParts } from "../describe/mcp/options.ts";
+import type { McpApplication } from "../describe/mcp/server.ts";
+import type { OpenAPIDocument } from "../describe/openapi/document.ts";
+import type { AssetName } from "../describe/page/assets.ts";
+import { type DocsParts, REDIRECT_PAGE } from "../describe/page/options.ts";
+import type { DocsPageOptions } from "../describe/page/page.ts";
+import type { CachedText } from "../http/files/conditional.ts";
+import { stringify } from "../http/json.ts";
+import type { HttpRequest } from "../http/request.ts";
+import { hideQueryOf } from "../log/redaction.ts";
+import type { BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
+import type { RateGates } from "../rate_limit/gate.ts";
+import { type Pass, passOf } from "../routing/pass.ts";
+import { parsePath } from "../routing/path.ts";
+import type { ReservedPath } from "../routing/registry.ts";
+import { Route } from "../routing/route.ts";
+import { ANY_METHOD } from "../routing/table.ts";
+
+/** The paths of the endpoints; null turns one off. */
+export interface BuiltInUrls {
+  readonly openapiUrl: string | null;
+  readonly docsUrl: string | null;
+  readonly mcpUrl: string | null;
+  readonly readyUrl: string | null;
+}
+
+/** What the endpoints show and ask. */
+export interface BuiltInParts
+  extends McpParts, Pick<McpApplication, "title" | "version" | "description" | "limits" | "tokenAdvice"> {
+  /** Makes the document of the application below a path. */
+  readonly document: (basePath: string) => OpenAPIDocument;
+  readonly docs: DocsParts;
+  /** Gives what dispatches the requests of the application, once it serves. */
+  readonly dispatcher: () => Dispatcher;
+  /**
+   * The state for a call of an agent.
+   *
+   * @throws {HTTPError} With 503, if the application has stopped.
+   */
+  readonly stateForCall: () => Readonly<Record<string, unknown>>;
+  /** The limits of the application at work. */
+  readonly gates: RateGates;
+  /** What replaces guards of the page. */
+  readonly replacements: Replacements | undefined;
+}
+
+/** An endpoint, and the text of the error for a route at its path. */
+export type BuiltIn = BuiltInRoute & ReservedPath;
+
+const ASSETS: readonly AssetName[] = ["swagger-ui.css", "page.css", "swagger-ui.js", "page.js", "oauth2-redirect.js"];
+
+/**
+ * Checks the paths of the endpoints. Without a document there is no page.
+ *
+ * @throws {RouteError} With code `path`, if a path cannot be parsed.
+ * @throws {TypeError} If a path has a parameter.
+ */
+export function checkUrls({ openapiUrl, docsUrl, mcpUrl, readyUrl }: BuiltInUrls): BuiltInUrls {
+  for (const [option, url] of Object.entries({ openapiUrl, docsUrl, mcpUrl, readyUrl })) {
+    if (url === null) continue;
+    const { names } = parsePath(url, `set ${option}`);
+    if (url === "" || names.length > 0) {
+      throw new TypeError(`Cannot set ${option} to "${url}": it must be a path without parameters, or null`);
+    }
+  }
+  return { openapiUrl, docsUrl: openapiUrl === null ? null : docsUrl, mcpUrl, readyUrl };
+}
+
+/**
+ * Makes the endpoints at checked paths.
+ *
+ * @throws {TypeError} If no text can satisfy a schema of a guard of the page.
+ * @throws {RouteError} If a guard of the page needs a parameter of the path.
+ */
+export function builtIns(
+  { openapiUrl, docsUrl, mcpUrl }: BuiltInUrls,
+  parts: BuiltInParts,
+): readonly BuiltIn[] {
+  const endpoints: BuiltIn[] = [];
+  const { deps: declared, rateLimits, ...signIn } = parts.docs;
+  const deps = parts.replacements?.ofAll(declared) ?? declared;
+  const isPrivate = deps.size > 0;
+  const pass = passOfDocs(deps, rateLimits, parts.gates);
+  // What only some clients may see, no cache may keep for others.
+  const cacheControl = isPrivate ? "private, no-cache" : "no-cache";
+  const guarded = (handler: BuiltIn["handler"]) => pass ? behind(pass, handler) : handler;
+  if (openapiUrl !== null) {
+    const handler = guarded(documentEndpoint(parts.document, cacheControl));
+    endpoints.push({ method: "GET", path: openapiUrl, handler, isPrivate, what: "its document", option: "openapiUrl" });
+  }
+  if (openapiUrl !== null && docsUrl !== null) {
+    const assetFolder = docsUrl.endsWith("/") ? docsUrl : `${docsUrl}/`;
+    const { title } = parts;
+    const document = () => parts.document("");
+    const options = { title, docsUrl, openapiUrl, assetFolder, signIn, document, cacheControl };
+    for (const [path, handler] of docsEndpoints(options, guarded)) {
+      endpoints.push({ method: "GET", path, handler, isPrivate, what: "its documentation page", option: "docsUrl" });
+    }
+  }
+  if (mcpUrl !== null) {
+    endpoints.push({
+      // The endpoint refuses other methods itself, or they would reach a route that matches every
+      // path.
+      method: ANY_METHOD,
+      path: mcpUrl,
+      handler: agentEndpoint(toMcpApplication(parts)),
+      pages: parts.originPolicy,
+      what: "agents",
+      option: "mcpUrl",
+    });
+  }
+  return endpoints;
+}
+
+/** The application as agents see it. Their calls are part of a request in flight. */
+function toMcpApplication({ dispatcher, stateForCall, ...shown }: BuiltInParts): McpApplication {
+  return {
+    ...shown,
+    get routes() {
+      return dispatcher().routes.filter((route) => route instanceof Route);
+    },
+    // These are answered even while the application stops.
+    fetch: (request, info, call) => dispatcher().dispatch(request, stateForCall(), info, call),
+    refuse: (request, refusal, info, call) => dispatcher().refuse(request, refusal, stateForCall(), info, call),
+    askGuards: (request, target, info, call) => dispatcher().askGuards(request, target, stateForCall(), info, call),
+    find: (method, path) => dispatcher().routeOf(method, path),
+  };
+}
+
+/** What a request passes before the page or the document; undefined if that is nothing. */
+function passOfDocs(deps: DocsParts["deps"], limiters: DocsParts["rateLimits"], gates: RateGates): Pass | undefined {
+  if (deps.size === 0 && limiters.length === 0) return undefined;
+  const before = limiters.map((limiter, index) => gates.gateOf(limiter, `docs#${index + 1}`));
+  const level = GuardLevel.of(undefined, { deps, counted: [] });
+  const guards = level.stepsFor(NO_PATH, "the documentation page");
+  return passOf([{ before, guards, after: [] }], level.indices, false);
+}
+
+/**
+ * Counts the request, and resolves guards before an endpoint answers. Their refusals are the reply.
+ */
+function behind(pass: Pass, handler: BuiltIn["handler"]): BuiltIn["handler"] {
+  return async (request) => {
+    await pass(request);
+    return await handler(request);
+  };
+}
+
+/** Serves agents. Most applications have none, so what answers them is loaded on first use. */
+function agentEndpoint(parts: McpApplication): BuiltIn["handler"] {
+  let endpoint: BuiltIn["handler"] | undefined;
+  return async (request) => {
+    const { mcpEndpoint } = await load(() => import("../describe/mcp/endpoint.ts"));
+    return await (endpoint ??= mcpEndpoint(parts))(request);
+  };
+}
+
+/**
+ * Serves the document. It is written once for a base path: an application that serves gets no more
+ * routes. One text is kept, because clients can make a proxy name any base path.
+ */
+function documentEndpoint(
+  document: (basePath: string) => OpenAPIDocument,
+  cacheControl: string,
+): BuiltIn["handler"] {
+  let written: { readonly basePath: string; readonly content: Promise<CachedText> } | undefined;
+  const write = async (basePath: string): Promise<CachedText> => {
+    const { contentHash } = await load(() => import("../http/files/conditional.ts"));
+    const text = stringify(document(basePath));
+    return { contentType: "application/json", tag: await contentHash(text), read: async () => text };
+  };
+  return async ({ headers, basePath }) => {
+    const { cachedReply } = await load(() => import("../http/files/conditional.ts"));
+    if (written?.basePath !== basePath) written = { basePath, content: write(basePath) };
+    return await cachedReply(headers, await written.content, { "cache-control": cacheControl });
+  };
+}
+
+/**
+ * The page and its files by their paths. They are loaded on first use: most processes never show
+ * the page.
+ *
+ * The files have nothing of the application. The redirect page has no guards, because a browser
+ * that comes from the authorization server sends no `SameSite=Strict` cookie.
+ */
+function docsEndpoints(
+  options: DocsPageOptions,
+  guarded: (handler: BuiltIn["handler"]) => BuiltIn["handler"],
+): [path: string, handler: BuiltIn["handler"]][] {
+  const page = async (request: HttpRequest) => {
+    return await (await load(() => import("../describe/page/page.ts"))).answerPage(request, options);
+  };
+  hideQueryOf(options.assetFolder + REDIRECT_PAGE);
+  const redirectPage = async () => await (await load(() => import("../describe/page/page.ts"))).answerRedirectPage();
+  return [
+    [options.docsUrl, guarded(page)],
+    [options.assetFolder + REDIRECT_PAGE, redirectPage],
+    ...ASSETS.map((name): [string, BuiltIn["handler"]] => [options.assetFolder + name, async (request) => {
+      return await (await load(() => import("../describe/page/assets.ts"))).answerAsset(request, name);
+    }]),
+  ];
+}

@@ -1,0 +1,441 @@
+/** Routers: groups of routes that applications and other routers include. */
+import type { DependencyLike, None, RequiredState, StateType } from "../binding/dependency.ts";
+import { REGISTRY_CHECKS } from "../describe/route_check.ts";
+import { checkOptions, type OptionNames } from "../base/options.ts";
+import type { RateLimits } from "../rate_limit/rate_limit.ts";
+import type { Middleware } from "../routing/middleware.ts";
+import type { RegisterFiles } from "../routing/files.ts";
+import type { RegisterMount } from "../routing/mount.ts";
+import { Registry } from "../routing/registry.ts";
+import { GROUP_OPTIONS, type GroupOptions, type ScopeDependencies } from "../routing/scope.ts";
+import type { Mistake } from "../schema/schema.ts";
+import type {
+  MethodsOption,
+  PathNames,
+  PrefixText,
+  RegisterDeclared,
+  RegisterRoute,
+} from "../routing/route_options.ts";
+import type { RegisterWebSocket } from "../routing/websocket_options.ts";
+
+/**
+ * The options of an include.
+ *
+ * @category Applications
+ */
+export interface IncludeOptions<
+  Prefix extends string = string,
+  State = Record<string, unknown>,
+  Counted = unknown,
+> extends GroupOptions {
+  /**
+   * A prefix before that of the router. It is empty, or starts with a slash and does not end with
+   * one. It may contain `{name}`.
+   *
+   * @default {""}
+   */
+  prefix?: PrefixText<Prefix>;
+  /**
+   * Guards of the routes: dependencies that are resolved before those of the router. Their values
+   * are not handed over.
+   */
+  deps?: Readonly<Record<string, DependencyLike<unknown, State>>>;
+  /**
+   * How often a client may send requests to the routes together: one limit, or a list. Each is
+   * counted by itself.
+   */
+  rateLimit?: RateLimits<Counted, State>;
+}
+
+/** A router that can be included where the state is `State`. */
+export interface Includable<State> {
+  /**
+   * Carries the type; absent at run time. A router without a type of state can be included
+   * everywhere.
+   */
+  readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
+}
+
+const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true, ...GROUP_OPTIONS };
+
+/**
+ * Adds the routes of a router to a registry, and freezes the router.
+ *
+ * @throws {TypeError} If it is not a router, or an option is unknown.
+ */
+export function includeRouter<State, Counted>(
+  registry: Registry,
+  router: unknown,
+  options: IncludeOptions<string, State, Counted>,
+): void {
+  if (!(router instanceof Router)) {
+    throw new TypeError("Cannot include: the first argument must be a Router, write include(router, { prefix })");
+  }
+  checkOptions(options, INCLUDE_OPTIONS, "include the router");
+  registry.include(registryOf(router), options.prefix ?? "", options);
+}
+
+let registryOf: (router: object) => Registry;
+
+/**
+ * Options of a {@linkcode Router}.
+ *
+ * @category Applications
+ */
+export interface RouterOptions<State, Prefix extends string, Given = None, Counted = unknown> extends GroupOptions {
+  /**
+   * The prefix of all paths. It is empty, or starts with a slash and does not end with one. It may
+   * contain `{name}`, a parameter that the handlers get like any other.
+   *
+   * @default {""}
+   */
+  prefix?: PrefixText<Prefix>;
+  /** The type of `request.state`, made by `stateType()`. */
+  state?: StateType<State>;
+  /**
+   * Guards of all routes, also of those in included routers. The routes of this router get the
+   * values as arguments by these names. Guards of outer scopes are resolved before them.
+   */
+  deps?: ScopeDependencies<State, PathNames<Prefix>, Given>;
+  /**
+   * How often a client may send requests to the routes together: one limit, or a list. Each is
+   * counted by itself.
+   */
+  rateLimit?: RateLimits<Counted, State>;
+}
+
+const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: true, state: true, ...GROUP_OPTIONS };
+
+/**
+ * A group of routes for an application or another router.
+ *
+ * Declare all routes first: an included router cannot change.
+ *
+ * @example A prefix with a parameter
+ * ```ts
+ * import { App, Router } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const shelf = new Router({ prefix: "/shelves/{shelf}" });
+ * shelf.get("", async (_request, { shelf }) => ({ shelf }));
+ * shelf.get("/books/{id}", async (_request, { shelf, id }) => ({ shelf, id }));
+ *
+ * const app = new App();
+ * app.include(shelf, { prefix: "/v1" });
+ * const response = await app.fetch(new Request("http://localhost/v1/shelves/top/books/7"));
+ * assertEquals(await response.json(), { shelf: "top", id: "7" });
+ * ```
+ *
+ * @example Guards of all routes, whose values are arguments
+ * ```ts
+ * import { App, Router } from "@webfw/core";
+ * import { bearer } from "@webfw/core/auth";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const currentUser = bearer(async (token) => token === "secret" ? { name: "Ada" } : null);
+ *
+ * const admin = new Router({ prefix: "/admin", deps: { user: currentUser }, tags: ["Admin"] });
+ * admin.get("/me", async (_request, { user }) => user.name);
+ *
+ * const app = new App();
+ * app.include(admin);
+ * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/admin/me", { headers }));
+ * assertEquals(await (await ask({ authorization: "Bearer secret" })).json(), "Ada");
+ * assertEquals((await ask({})).status, 401);
+ * ```
+ *
+ * @category Applications
+ */
+export class Router<
+  State = Record<string, unknown>,
+  const Prefix extends string = string,
+  Given = None,
+  Counted = unknown,
+> implements Includable<State> {
+  /**
+   * Carries the type of the state; absent at run time.
+   *
+   * @ignore
+   */
+  declare readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
+
+  readonly #registry: Registry;
+
+  static {
+    registryOf = (router) => (router as Router).#registry;
+  }
+
+  /**
+   * Makes an empty router.
+   *
+   * @param options Its prefix and the type of the state.
+   * @throws {TypeError} If an option is unknown.
+   * @throws {RouteError} With code `path`, if the prefix is malformed.
+   */
+  constructor(options: RouterOptions<State, Prefix, Given, Counted> = {}) {
+    checkOptions(options, ROUTER_OPTIONS, "make a router");
+    this.#registry = new Registry({ prefix: options.prefix ?? "", isRoot: false, options, checks: REGISTRY_CHECKS });
+    this.get = this.#registry.registerMethod("GET");
+    this.post = this.#registry.registerMethod("POST");
+    this.put = this.#registry.registerMethod("PUT");
+    this.patch = this.#registry.registerMethod("PATCH");
+    this.delete = this.#registry.registerMethod("DELETE");
+    this.route = this.#registry.registerMethods();
+    this.websocket = this.#registry.registerWebSocket();
+    this.mount = this.#registry.registerMount();
+    this.files = this.#registry.registerFiles();
+  }
+
+  /**
+   * Registers a route for GET, which also answers HEAD.
+   *
+   * @example A path parameter
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.get("/{id}", async (_request, { id }) => ({ id }));
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/7"));
+   * assertEquals(await response.json(), { id: "7" });
+   * ```
+   */
+  readonly get: RegisterRoute<State, Prefix, Given, "GET">;
+
+  /**
+   * Registers a route for POST.
+   *
+   * @example A validated JSON body
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * const Book = v.object({ title: v.string() });
+   * router.post("", { body: Book, response: Book, status: 201 }, async (_request, { body }) => body);
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(
+   *   new Request("http://localhost/books", {
+   *     method: "POST",
+   *     headers: { "content-type": "application/json" },
+   *     body: JSON.stringify({ title: "Emma" }),
+   *   }),
+   * );
+   * assertEquals(response.status, 201);
+   * assertEquals(await response.json(), { title: "Emma" });
+   * ```
+   */
+  readonly post: RegisterRoute<State, Prefix, Given, "POST">;
+
+  /**
+   * Registers a route for PUT.
+   *
+   * @example A route without a reply body
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.put("/{id}", async () => {});
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PUT" }));
+   * assertEquals(response.status, 204);
+   * ```
+   */
+  readonly put: RegisterRoute<State, Prefix, Given, "PUT">;
+
+  /**
+   * Registers a route for PATCH.
+   *
+   * @example A partial update
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.patch("/{id}", async () => {});
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
+   * assertEquals(response.status, 204);
+   * ```
+   */
+  readonly patch: RegisterRoute<State, Prefix, Given, "PATCH">;
+
+  /**
+   * Registers a route for DELETE.
+   *
+   * @example A deletion
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.delete("/{id}", async () => {});
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "DELETE" }));
+   * assertEquals(response.status, 204);
+   * ```
+   */
+  readonly delete: RegisterRoute<State, Prefix, Given, "DELETE">;
+
+  /**
+   * Registers a route for several methods, or for a method without its own function. A route for
+   * HEAD or OPTIONS replaces the automatic reply.
+   *
+   * @example Two methods
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.route("/{id}", { methods: ["PUT", "PATCH"] }, async (request) => request.method);
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
+   * assertEquals(await response.json(), "PATCH");
+   * ```
+   */
+  readonly route: RegisterDeclared<State, Prefix, MethodsOption, Given>;
+
+  /**
+   * Registers a WebSocket route. A GET route can have the same path; it answers requests without an
+   * upgrade.
+   *
+   * @example An echo
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router({ prefix: "/books" });
+   * router.websocket("/echo", async (socket) => {
+   *   for await (const message of socket) socket.send(message);
+   * });
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/books/echo"));
+   * assertEquals(response.status, 426);
+   * await response.body?.cancel();
+   * ```
+   */
+  readonly websocket: RegisterWebSocket<State, Prefix, Given>;
+
+  /**
+   * Hands everything below a path to a handler of the platform's `Request`, such as another
+   * framework: with any method, and behind the middleware and guards.
+   *
+   * @example A handler that knows nothing of the application
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const other = (request: Request) => new Response(`${request.method} ${new URL(request.url).pathname}`);
+   *
+   * const router = new Router();
+   * router.mount("/other", other);
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/other/hello?to=Ada"));
+   * assertEquals(await response.text(), "GET /hello");
+   * ```
+   */
+  readonly mount: RegisterMount<State, Prefix, Given>;
+
+  /**
+   * Serves a folder of files where no route answers: a web page, or a single-page application.
+   *
+   * @example Files behind the guards of a router
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { basic, equal } from "@webfw/core/auth";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const reports = await Deno.makeTempDir();
+   * await Deno.writeTextFile(`${reports}/may.txt`, "Sold: 7");
+   * const staff = basic(async (name, password) => equal(password, "secret") && name);
+   *
+   * const router = new Router({ prefix: "/reports", deps: { staff } });
+   * router.files("/", reports);
+   * const app = new App();
+   * app.include(router);
+   *
+   * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/reports/may.txt", { headers }));
+   * assertEquals((await ask({})).status, 401);
+   * const reply = await ask({ authorization: `Basic ${btoa("Ada:secret")}` });
+   * assertEquals([await reply.text(), reply.headers.get("cache-control")], ["Sold: 7", "private, no-cache"]);
+   * await Deno.remove(reports, { recursive: true });
+   * ```
+   */
+  readonly files: RegisterFiles<Prefix, Given>;
+
+  /**
+   * Adds the routes of a router, behind the guards of the include. After that, the router cannot
+   * change, but it can be included elsewhere too.
+   *
+   * @param router The router.
+   * @param options The prefix of its routes.
+   * @throws {TypeError} If it is not a router, or an option is unknown.
+   * @throws {RouteError} With code `conflict` if a method and shape of path is taken; then nothing
+   * is added, and the router stays open. With code `path` if the prefix or a full path is
+   * malformed. With code `frozen` after the first request or include.
+   *
+   * @example Routes below a prefix
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const books = new Router({ prefix: "/books" });
+   * books.get("", async () => ["Emma"]);
+   * const version = new Router({ prefix: "/v1" });
+   * version.include(books);
+   * const app = new App();
+   * app.include(version);
+   * const response = await app.fetch(new Request("http://localhost/v1/books"));
+   * assertEquals(await response.json(), ["Emma"]);
+   * ```
+   */
+  include<Needed = unknown, const At extends string = "", Counted = unknown>(
+    router: RequiredState<State> extends Needed ? Includable<Needed>
+      : Mistake<"The state that the router needs is not the one here: give both one stateType()">,
+    options: IncludeOptions<At, State, Counted> = {},
+  ): void {
+    includeRouter(this.#registry, router, options);
+  }
+
+  /**
+   * Adds a middleware around the requests of its routes and of the routers that it includes. The
+   * first middleware is the outermost.
+   *
+   * @param middleware An async function that returns `await next(request)`, or its own reply.
+   * @throws {TypeError} If it is not an async function.
+   * @throws {RouteError} With code `frozen` after the first request or include.
+   *
+   * @example A header for each reply
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const router = new Router();
+   * router.middleware(async (request, next) => {
+   *   const response = await next(request);
+   *   response.headers.set("x-server", "one");
+   *   return response;
+   * });
+   * router.get("/", async () => "Hello");
+   * const app = new App();
+   * app.include(router);
+   * const response = await app.fetch(new Request("http://localhost/"));
+   * assertEquals(response.headers.get("x-server"), "one");
+   * await response.body?.cancel();
+   * ```
+   */
+  middleware(middleware: Middleware<State>): void {
+    this.#registry.addMiddleware(middleware);
+  }
+}

@@ -1,0 +1,261 @@
+/** An application from its first request or start to its stop, also where another one mounts it. */
+import type { AppOptions } from "./app_options.ts";
+import { load } from "../base/async_context.ts";
+import type { PreparedDependency } from "../binding/dependency.ts";
+import { HTTPError } from "../base/errors.ts";
+import type { AppHandle } from "../http/app_handle.ts";
+import type { ConnectionInfo } from "../http/connection.ts";
+import type { ResolvedLimits } from "../http/limits.ts";
+import { problemReply } from "../http/reply.ts";
+import { reportFailedStart } from "../server/failed_start.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import { logFor, takeLogOf } from "../log/log.ts";
+import type { Overridable } from "./override.ts";
+import { Readiness } from "../server/readiness.ts";
+import type { AdmissionParts } from "../routing/admission.ts";
+import { type BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
+import type { ErrorBoundary } from "../routing/middleware.ts";
+import { type MountedApp, mountedApps, refuseMountInItself, type SharedWork } from "../routing/mount.ts";
+import { type AnyRoute, foldersOf, neededBy, type Registry } from "../routing/registry.ts";
+import type { TokenAdviceOf } from "../routing/route.ts";
+import { type RunOptions, type Servable, serve, stopWithDenoServe } from "../server/serve.ts";
+import type { Topics } from "../topics/topics.ts";
+import type { Work } from "./work.ts";
+
+type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
+
+/** What an application serves, and by what means. */
+interface ServingParts<App, State> {
+  readonly app: App;
+  readonly registry: Registry;
+  readonly topics: Topics;
+  readonly work: Work<State>;
+  readonly admission: AdmissionParts;
+  readonly limits: ResolvedLimits;
+  readonly log: AppOptions["log"];
+  readonly readyUrl: string | null;
+  readonly builtIns: readonly BuiltInRoute[];
+  /** Endpoints that depend on the routes, which are known when the application serves. */
+  readonly endpointsFor: (routes: readonly AnyRoute[]) => readonly BuiltInRoute[];
+  readonly guardsOfPage: readonly PreparedDependency[];
+  readonly tokenAdvice: TokenAdviceOf;
+  readonly errorBoundary: () => ErrorBoundary;
+}
+
+/** One application at work. */
+export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
+  /** Starts and stops what belongs to the application. */
+  readonly lifecycle: Lifecycle<App, State>;
+  /** Answers a request, and starts the application before the first one. */
+  readonly fetch: Fetch;
+  /** The application, for a server. */
+  readonly servable: Servable;
+  /** The application, for one that mounts it. */
+  readonly mounted: MountedApp;
+  readonly #parts: ServingParts<App, State>;
+  readonly #readiness: Readiness | undefined;
+  #dispatcher: Dispatcher | undefined;
+
+  /** @throws {RouteError} With code `conflict`, if the path of the readiness is taken. */
+  constructor(parts: ServingParts<App, State>) {
+    const { app, registry, log, readyUrl } = parts;
+    this.#parts = parts;
+    this.lifecycle = new Lifecycle<App, State>({
+      ...parts,
+      openSockets: () => this.#dispatcher?.openSockets.size ?? 0,
+      mounted: () => this.#mountedHere,
+    });
+    const answer: Fetch = (request, info) => {
+      const dispatcher = this.#dispatcher ??= this.#createDispatcher();
+      const state = this.lifecycle.openState;
+      if (state !== undefined) return dispatcher.dispatch(request, state, info);
+      return this.answer(dispatcher, request, info);
+    };
+    this.servable = this.#asServable();
+    this.#readiness = Readiness.at(readyUrl, registry, this.servable, this.lifecycle);
+    const logged = log ? takeLogOf(app, log, answer) : answer;
+    this.fetch = this.#readiness ? this.#readiness.before(logged) : logged;
+    this.mounted = this.#asMounted();
+  }
+
+  /** Whether nothing more can be declared. */
+  get hasBegun(): boolean {
+    return this.#dispatcher !== undefined;
+  }
+
+  /** The dispatcher. After the first use, nothing more can be declared. */
+  get dispatcher(): Dispatcher {
+    return this.#dispatcher ??= this.#createDispatcher();
+  }
+
+  /**
+   * The state for a call of an agent, until the lifespans have ended.
+   *
+   * @throws {HTTPError} With 503 after that.
+   */
+  get stateForCall(): Readonly<State> {
+    const { state } = this.lifecycle;
+    if (state === undefined) throw new HTTPError(503, "The server stops");
+    return state;
+  }
+
+  /**
+   * Starts the application, once.
+   *
+   * @param routes The routes, whose dependencies and folders are prepared.
+   */
+  async start(
+    routes: readonly AnyRoute[] = this.#parts.registry.routes,
+    guardsOfPage: readonly PreparedDependency[] = this.#parts.guardsOfPage,
+  ): Promise<void> {
+    this.#checkMounts();
+    await this.lifecycle.start([...neededBy(routes), ...guardsOfPage, ...foldersOf(routes)]);
+  }
+
+  /** Serves on a socket until it is asked to stop. */
+  async run(options: RunOptions): Promise<void> {
+    const { app, topics, registry } = this.#parts;
+    this.#dispatcher ??= this.#createDispatcher();
+    this.lifecycle.hasWorkers = options.workers !== undefined;
+    this.lifecycle.isFirst = options.workers === undefined || "guests" in options.workers;
+    if (options.workers) {
+      const { openWorkerStore } = await load(() => import("../store/memory/worker_store.ts"));
+      topics.use(openWorkerStore(options.workers));
+      await registry.scope.gates.shareWith(options.workers);
+      for (const inner of this.#mountedHere) inner.expectWorkers();
+    }
+    try {
+      await logFor(app, () => serve(this.servable, options));
+    } finally {
+      this.lifecycle.reopen();
+    }
+  }
+
+  /** Stops without a server. A later request starts the application again. */
+  async stop(): Promise<void> {
+    this.mounted.limit();
+    await this.#endStreams();
+    await this.#dispatcher?.background.drain();
+    await this.lifecycle.unwind();
+    this.lifecycle.reopen();
+  }
+
+  /**
+   * The application, for a test client that replaces dependencies.
+   *
+   * @param endpoints Makes the endpoints that do not depend on the routes.
+   */
+  overridable(endpoints: Overridable["endpoints"]): Overridable {
+    const { guardsOfPage, endpointsFor, registry } = this.#parts;
+    return {
+      guardsOfPage,
+      dispatcher: () => this.dispatcher,
+      endpoints: (...over) => [...endpoints(...over), ...endpointsFor(registry.routes)],
+      start: (routes, guards) => this.start(routes, guards),
+      answer: (dispatcher, request, info) => this.answer(dispatcher, request, info),
+    };
+  }
+
+  /** Answers a request, after the start of the application. */
+  async answer(dispatcher: Dispatcher, request: Request, info?: ConnectionInfo): Promise<Response> {
+    if (this.lifecycle.stopping.aborted) {
+      const refusal = new HTTPError(503, "The server stops", { headers: { connection: "close" } });
+      return dispatcher.withCors(request, problemReply(refusal));
+    }
+    try {
+      // A stop in between may have ended the lifespans again.
+      while (this.lifecycle.state === undefined) await this.start(dispatcher.routes);
+    } catch (error) {
+      reportFailedStart(error);
+      return dispatcher.withCors(request, problemReply(new HTTPError(500)));
+    }
+    return dispatcher.dispatch(request, this.lifecycle.state, info);
+  }
+
+  get #mountedHere(): readonly MountedApp[] {
+    return mountedApps(this.#parts.registry.routes);
+  }
+
+  /** Checks what could change after the mounts were declared. */
+  #checkMounts(): void {
+    refuseMountInItself(this.mounted);
+    this.#checkSessions();
+  }
+
+  #checkSessions(): void {
+    for (const app of this.#mountedHere) app.checkSessions();
+    this.#parts.registry.addMountedSessions("serve the App");
+  }
+
+  #asServable(): Servable {
+    const { app } = this.#parts;
+    return {
+      fetch: (request, info) => app.fetch(request, info),
+      readiness: () => this.#readiness,
+      start: () => this.start(),
+      endStreams: () => this.#endStreams(),
+      owner: app,
+      background: () => this.#dispatcher?.background,
+      hasBrokenSockets: () => this.#dispatcher?.openSockets.hasBroken ?? false,
+      hasLostSockets: () => (this.#dispatcher?.openSockets.unopened ?? 0) > 0,
+      abandonPublishing: () => this.lifecycle.abandon(),
+      stop: () => this.lifecycle.unwind(),
+    };
+  }
+
+  #asMounted(): MountedApp {
+    return {
+      fetch: this.fetch,
+      mounted: () => this.#mountedHere,
+      sessionCookies: () => this.#parts.registry.sessionCookies,
+      checkSessions: () => this.#checkSessions(),
+      expectWorkers: () => {
+        this.lifecycle.hasWorkers = true;
+        for (const app of this.#mountedHere) app.expectWorkers();
+      },
+      join: (outer) => {
+        this.#dispatcher ??= this.#createDispatcher(outer);
+      },
+      start: () => this.start(),
+      limit: () => {
+        this.#parts.work.limit();
+        for (const app of this.#mountedHere) app.limit();
+      },
+      endStreams: () => this.#endStreams(),
+      abandon: () => this.lifecycle.abandon(),
+      unwind: () => this.lifecycle.unwind(),
+      reopen: () => this.lifecycle.reopen(),
+    };
+  }
+
+  async #endStreams(): Promise<void> {
+    this.lifecycle.quiet();
+    const mounted = this.#mountedHere.map((app) => app.endStreams());
+    await Promise.all([this.#dispatcher?.openSockets.close(), ...mounted]);
+  }
+
+  #createDispatcher(shared?: SharedWork): Dispatcher {
+    const { app, registry, topics, limits, admission, tokenAdvice, builtIns, endpointsFor, errorBoundary } =
+      this.#parts;
+    this.#checkMounts();
+    stopWithDenoServe(this.servable);
+    topics.serve();
+    registry.freeze("the application serves already; declare everything before the first request");
+    registry.nameOperations();
+    const { routes } = registry;
+    const dispatcher = new Dispatcher({
+      app,
+      routes,
+      prefixes: registry.prefixes,
+      builtIns: [...builtIns, ...endpointsFor(routes)],
+      tokenAdvice,
+      middlewares: registry.scope.middlewares,
+      limits,
+      ...admission,
+      toErrorReply: errorBoundary(),
+      stopping: () => this.lifecycle.stopping,
+    }, shared);
+    for (const inner of mountedApps(routes)) inner.join(dispatcher);
+    return dispatcher;
+  }
+}

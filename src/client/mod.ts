@@ -1,0 +1,106 @@
+/**
+ * A typed client for the routes that a module of the server exports. No code is generated, and
+ * nothing of the server is loaded. It runs in browsers, Node.js, Deno and Bun.
+ *
+ * @example A server, and a client of it
+ * ```ts
+ * import { App, HTTPError } from "@webfw/core";
+ * import { client, ProblemError } from "@webfw/core/client";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * // books.ts, the server: what a verb returns is exported.
+ * const app = new App();
+ * const Book = v.object({ id: v.number(), title: v.string() });
+ * const books = new Map([[1, { id: 1, title: "Emma" }]]);
+ * const params = { id: v.number() };
+ * const getBook = app.get("/books/{id}", { params, response: Book }, async (_request, { id }) => {
+ *   const book = books.get(id);
+ *   if (!book) throw new HTTPError(404, "No such book");
+ *   return book;
+ * });
+ * const putBook = app.put("/books/{id}", { params, body: Book }, async (_request, { id, body }) => {
+ *   books.set(id, body);
+ * });
+ *
+ * // Elsewhere: import type * as api from "./books.ts".
+ * type api = { getBook: typeof getBook; putBook: typeof putBook };
+ * const shop = client<api>("http://localhost", { fetch: app.fetch });
+ * const book = await shop.get("/books/{id}", { id: 1 });
+ * assertEquals(book.title, "Emma");
+ *
+ * await shop.put("/books/{id}", { id: 2, body: { id: 2, title: "Middlemarch" } });
+ * try {
+ *   await shop.get("/books/{id}", { id: 3 });
+ * } catch (error) {
+ *   if (!(error instanceof ProblemError)) throw error;
+ *   assertEquals(error.problem.detail, "No such book");
+ * }
+ * ```
+ *
+ * @module
+ */
+
+export { client } from "./client.ts";
+export { type CallIssue, type CallProblem, ProblemError } from "./problem.ts";
+export type { WebSocketClosedError } from "./socket.ts";
+export type { Json, Plain } from "./json_form.ts";
+export type {
+  CallOptions,
+  ClientEvent,
+  ClientOptions,
+  ClientSocket,
+  EventOptions,
+  HeaderValues,
+  IdempotentOptions,
+  RawOptions,
+  TextEventOptions,
+} from "./types.ts";
+export type {
+  EventOptionsOf,
+  IsRaw,
+  IsRawRoute,
+  JsonMessage,
+  LoneSocketPath,
+  SocketOf,
+  SocketOptionsOf,
+} from "./stream_types.ts";
+export type { Call, Client, Connect, Listen } from "./verbs.ts";
+export type {
+  Arguments,
+  ArgumentsOf,
+  ArgumentsWith,
+  CallMistake,
+  Chosen,
+  Content,
+  CookiesOf,
+  EmptyReply,
+  EventsOf,
+  Fields,
+  Flat,
+  Free,
+  FreeNames,
+  Get,
+  GroupOf,
+  HeadersOf,
+  KnownPath,
+  LonePath,
+  Merged,
+  ModelForm,
+  NamesOf,
+  Needed,
+  NeededInputs,
+  NeededNames,
+  NoArguments,
+  OptionsOf,
+  PartOf,
+  PathOf,
+  ReplyOf,
+  RouteOf,
+  Routes,
+  RouteTable,
+  SharedInputs,
+  Typed,
+  ValueOf,
+  VerbOf,
+} from "./route_types.ts";

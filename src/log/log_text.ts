@@ -1,0 +1,174 @@
+/** The text of log entries: one line each, and more for errors on a terminal. */
+
+/** The severity of an entry of the log. */
+export type LogLevel = "info" | "warn" | "error";
+
+/**
+ * A value of an entry of the log, as JSON has it.
+ *
+ * @category Applications
+ */
+export type LogValue = string | number | boolean | null | readonly LogValue[] | { readonly [name: string]: LogValue };
+
+/** The values of an entry, by name. */
+export type LogValues = Readonly<Record<string, LogValue>>;
+
+// Control characters, the Unicode line separators, and what turns the direction of text: nobody may
+// forge a line, or what it seems to say.
+// deno-lint-ignore no-control-regex
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/**
+ * The folder of the framework, or of its bundles in a release; undefined in the bundle of a
+ * program.
+ */
+const FRAMEWORK = /^.+\/src\/(?=log\/log_text\.ts$)|^.+\/@webfw\/core\/[^/]+\/dist\//.exec(import.meta.url)?.[0];
+
+/** How many characters of a long text are kept: of its beginning, and of its end, a stack. */
+const MAX_BEGIN = 12_000;
+const MAX_END = 4_000;
+
+/**
+ * Describes a thrown value with its stack and causes, for a field of an entry. What is longer than
+ * 16,000 characters is cut in the middle. It never throws.
+ */
+export function describeError(thrown: unknown): string {
+  try {
+    return shorten(
+      thrown instanceof Error
+        ? Deno.inspect(thrown, { colors: false })
+        : `Thrown: ${Deno.inspect(thrown, { colors: false, depth: 1 })}`,
+    );
+  } catch {
+    return "Thrown: a value that cannot be described";
+  }
+}
+
+/**
+ * Makes a value of an entry from any value: objects become what JSON has of them, and errors their
+ * description. A long text is cut in the middle, and an object that is too long becomes such a
+ * text. It never throws.
+ */
+export function toLogValue(value: unknown): LogValue {
+  switch (typeof value) {
+    case "string":
+      return shorten(value);
+    case "number":
+      return Number.isFinite(value) ? value : String(value);
+    case "boolean":
+      return value;
+    case "object":
+      return value === null ? null : objectValue(value);
+    default:
+      return shorten(toText(value));
+  }
+}
+
+function toText(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    // A function may have a `toString` of its own.
+    return `a ${typeof value}`;
+  }
+}
+
+function objectValue(value: object): LogValue {
+  try {
+    if (value instanceof Error) return describeError(value);
+    const text = JSON.stringify(value, (_name, part) => {
+      if (typeof part === "bigint") return String(part);
+      return part instanceof Error ? describeError(part) : part;
+    });
+    return text.length > MAX_BEGIN + MAX_END ? shorten(text) : JSON.parse(text);
+  } catch {
+    // It has cycles, or its methods fail.
+    return describeError(value).replace(/^Thrown: /, "");
+  }
+}
+
+/** An entry as a line of JSON. */
+export function toJsonLine(time: Date, level: LogLevel, message: string, fields: LogValues): string {
+  return escapeUnsafe(JSON.stringify({ ...fields, time: time.toISOString(), level, message }));
+}
+
+/** An entry as a readable line. */
+export function toTextLine(time: Date, level: LogLevel, message: string, fields: LogValues): string {
+  let line = `${time.toISOString()} ${level.toUpperCase()} ${message}`;
+  for (const [name, value] of Object.entries(fields)) line += ` ${quote(name)}=${quote(value)}`;
+  return escapeUnsafe(line);
+}
+
+/**
+ * An entry for a terminal: an error is below its line.
+ *
+ * @param isFull Whether all stack frames are shown, and not only those of the application.
+ */
+export function toTerminalText(
+  time: Date,
+  level: LogLevel,
+  message: string,
+  { error, ...fields }: LogValues,
+  isFull: boolean,
+): string {
+  if (typeof error !== "string") {
+    return toTextLine(time, level, message, error === undefined ? fields : { ...fields, error });
+  }
+  // Indented, so that none of these lines looks like an entry.
+  const below = (isFull ? error.split("\n") : ownFrames(error)).map((line) => `\n  ${escapeUnsafe(line)}`);
+  return toTextLine(time, level, message, fields) + below.join("");
+}
+
+/**
+ * The owners of stack frames. Frames of packages are shown if there are none of the application;
+ * those of the framework and the runtime are never shown.
+ */
+const OWN = 0;
+const OF_PACKAGE = 1;
+const OF_FRAMEWORK = 2;
+
+/**
+ * A stack frame as `Deno.inspect` writes it, or its line for frames shared with the cause. After
+ * the last frame, the properties of the error or the next error can begin.
+ */
+const FRAME = /^\s+(?:at (.*?)|\.{3} \d+ lines matching cause stack trace \.{3})( \{|,)?$/;
+
+/** The lines of a described error without the frames that are not shown. */
+function ownFrames(description: string): string[] {
+  const lines = description.split("\n").map((line) => {
+    const found = FRAME.exec(line);
+    return { line, rest: found?.[2] ?? "", rank: found ? rankOf(found[1]) : undefined };
+  });
+  const shown = Math.min(OF_PACKAGE, ...lines.map(({ rank = OF_PACKAGE }) => rank));
+  const kept: string[] = [];
+  for (const { line, rank, rest } of lines) {
+    if (rank === undefined || rank <= shown) kept.push(line);
+    else kept.push((kept.pop() ?? "") + rest);
+  }
+  return kept;
+}
+
+function rankOf(frame: string | undefined): number {
+  if (
+    frame === undefined || /(?:^|\(|async )(?:ext|node|deno|data):|<anonymous>|\bnative\b|\(index \d+\)/.test(frame)
+  ) return OF_FRAMEWORK;
+  if (FRAMEWORK !== undefined && frame.includes(FRAMEWORK)) return OF_FRAMEWORK;
+  return /\/node_modules\/|\/npm\/registry|https?:\/\//.test(frame) ? OF_PACKAGE : OWN;
+}
+
+function shorten(text: string): string {
+  if (text.length <= MAX_BEGIN + MAX_END) return text;
+  return `${text.slice(0, MAX_BEGIN).toWellFormed()} … ${text.slice(-MAX_END).toWellFormed()}`;
+}
+
+function quote(value: LogValue): string {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return typeof value === "string" && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value);
+}
+
+function escapeUnsafe(text: string): string {
+  return text.replace(
+    UNSAFE,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

@@ -1,0 +1,29 @@
+/**
+ * Middleware for every application: security headers, ids of requests, a bound of time, and entity
+ * tags.
+ *
+ * @example All of them
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { etag, requestId, secureHeaders, timeout } from "@webfw/core/middleware";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * for (const middleware of [requestId(), secureHeaders(), etag(), timeout("10s")]) app.middleware(middleware);
+ * app.get("/", async () => "Hello");
+ * const { headers } = await app.fetch(new Request("http://localhost/"));
+ * assertEquals(headers.get("x-content-type-options"), "nosniff");
+ * ```
+ *
+ * @module
+ */
+
+export { etag } from "./etag.ts";
+export { requestId, type RequestIdOptions } from "./request_id.ts";
+export {
+  type HstsOptions,
+  type ReferrerPolicyName,
+  secureHeaders,
+  type SecureHeadersOptions,
+} from "./secure_headers.ts";
+export { timeout } from "./timeout.ts";

@@ -1,0 +1,159 @@
+/**
+ * Wraps Deno's server, so that it listens again after the process ran out of file descriptors. Deno
+ * stops accepting at the first connection that it cannot accept; the open connections continue.
+ */
+import { log } from "../log/log.ts";
+
+export type ListenOptions = Deno.ServeTcpOptions & Partial<Deno.TlsCertifiedKeyPem> & { readonly path?: string };
+
+/** The pause before the server listens again. */
+const PAUSE_MS = 500;
+
+/** The shortest time between two warnings. */
+const LOG_INTERVAL_MS = 1_000;
+
+/** How many of Deno's servers are kept because of their open connections. */
+const MAX_SERVERS = 32;
+
+/**
+ * The number of file descriptors that are kept for the program while clients use all others.
+ * Without one, Deno 2.9 cannot load a module on first use, and the process exits.
+ */
+const SPARE = 8;
+const NULL_DEVICE = "/dev/null";
+
+/** "Too many open files" of the process or the system, on Linux, macOS and Windows. */
+const OUT_OF_DESCRIPTORS = /\(os error (?:23|24|10024)\)/;
+
+const AT_LIMIT = "The limit of open files is reached";
+
+/** One of Deno's servers, with the time for which it accepted connections. */
+interface Listener {
+  readonly server: Deno.HttpServer;
+  readonly since: number;
+  /** In milliseconds; infinite while it accepts connections. */
+  lasted: number;
+}
+
+/** A server that runs until it is shut down. */
+export class HttpServer {
+  readonly #options: ListenOptions;
+  readonly #handler: Deno.ServeHandler;
+  readonly #finished: PromiseWithResolvers<void> = Promise.withResolvers();
+  /** The last one accepts connections; the others only have open ones. */
+  #listeners: Listener[] = [];
+  #isShutDown = false;
+  #pause: ReturnType<typeof setTimeout> | undefined;
+  #lastLog = -Infinity;
+  readonly #spare = new SpareDescriptors();
+
+  /**
+   * Starts to listen.
+   *
+   * @throws {Deno.errors.AddrInUse} If the address is taken.
+   */
+  constructor(options: ListenOptions, handler: Deno.ServeHandler) {
+    this.#options = options;
+    this.#handler = handler;
+    this.#listen(options);
+    this.#spare.keep();
+  }
+
+  /** Resolves when the server ends by itself, rejects when it cannot continue. */
+  get finished(): Promise<void> {
+    return this.#finished.promise;
+  }
+
+  /** Stops accepting connections, and waits for the replies to requests in flight. */
+  async shutdown(): Promise<void> {
+    this.#isShutDown = true;
+    clearTimeout(this.#pause);
+    this.#spare.release();
+    await Promise.all(this.#listeners.map(({ server }) => server.shutdown()));
+  }
+
+  #listen(options: ListenOptions): void {
+    const server = Deno.serve(options, this.#handler);
+    const listener: Listener = { server, since: performance.now(), lasted: Infinity };
+    this.#listeners.push(listener);
+    server.finished.then(() => this.#finished.resolve(), (error) => {
+      listener.lasted = performance.now() - listener.since;
+      this.#recover(error, server.addr);
+    });
+  }
+
+  #recover(error: unknown, address: Deno.Addr): void {
+    if (this.#isShutDown) return;
+    this.#spare.release();
+    const isTaken = error instanceof Deno.errors.AddrInUse;
+    if (!isTaken && !OUT_OF_DESCRIPTORS.test(String(error))) return this.#finished.reject(error);
+    this.#dropOne();
+    this.#wait(isTaken ? "Another program has taken the address" : AT_LIMIT, address);
+  }
+
+  #wait(reason: string, address: Deno.Addr): void {
+    const now = performance.now();
+    if (now - this.#lastLog >= LOG_INTERVAL_MS) {
+      this.#lastLog = now;
+      log("warn", `${reason}: no connections are accepted until that ends`);
+    }
+    this.#pause = setTimeout(() => this.#listenAgain(address), PAUSE_MS);
+  }
+
+  #listenAgain(address: Deno.Addr): void {
+    if (!this.#spare.keep()) return this.#wait(AT_LIMIT, address);
+    const { path } = this.#options;
+    try {
+      if (path !== undefined) Deno.removeSync(path);
+    } catch {
+      // Deno may have removed the socket file.
+    }
+    try {
+      // Keeps a port that the system has chosen.
+      const port = "port" in address ? { port: address.port } : {};
+      this.#listen({ ...this.#options, ...port, onListen: () => {} });
+    } catch (error) {
+      this.#recover(error, address);
+    }
+  }
+
+  /** Drops the server that accepted for the shortest time: it has the fewest connections. */
+  #dropOne(): void {
+    if (this.#listeners.length < MAX_SERVERS) return;
+    const shortest = this.#listeners.reduce((one, other) => other.lasted < one.lasted ? other : one);
+    this.#listeners = this.#listeners.filter((one) => one !== shortest);
+    shortest.server.shutdown().catch(() => {});
+  }
+}
+
+/** Spare file descriptors, if the program may open the null device. */
+class SpareDescriptors {
+  readonly #files: Deno.FsFile[] = [];
+
+  /** Opens them. False, and none is kept, if too few would remain for clients. */
+  keep(): boolean {
+    if (!mayOpen()) return true;
+    try {
+      while (this.#files.length < 2 * SPARE) this.#files.push(Deno.openSync(NULL_DEVICE));
+      this.#close(SPARE);
+      return true;
+    } catch {
+      this.release();
+      return false;
+    }
+  }
+
+  /** Closes them, so that the program can use them. */
+  release(): void {
+    this.#close(this.#files.length);
+  }
+
+  #close(count: number): void {
+    for (const file of this.#files.splice(0, count)) file.close();
+  }
+}
+
+function mayOpen(): boolean {
+  if (Deno.build.os === "windows") return false;
+  return Deno.permissions.querySync({ name: "read", path: NULL_DEVICE }).state === "granted";
+}

@@ -1,0 +1,83 @@
+/** The endpoint that tells load balancers whether to send requests to this process. */
+import type { BackgroundTasks } from "../http/after_response.ts";
+import { pathEnd, pathStart } from "../http/query.ts";
+import type { ConnectionInfo } from "../http/connection.ts";
+import { reportFailedStart } from "./failed_start.ts";
+import type { Registry, ReservedPath } from "../routing/registry.ts";
+import { tracing } from "../log/telemetry.ts";
+
+/** Answers requests. */
+type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
+
+/** The application, as far as its readiness needs it. */
+interface Startable {
+  /** Undefined before the first request. */
+  background(): BackgroundTasks | undefined;
+  /** Starts it, once. */
+  start(): Promise<void>;
+}
+
+/** How far the application has come. */
+interface Progress {
+  /** Undefined until everything has started, and again while the application stops. */
+  readonly openState: unknown;
+  /** Aborted while the application stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** The endpoint of one application. It has no part in what other requests pass. */
+export class Readiness implements ReservedPath {
+  readonly path: string;
+  readonly what = "its readiness";
+  readonly option = "readyUrl";
+  readonly #app: Startable;
+  readonly #progress: Progress;
+
+  private constructor(path: string, app: Startable, progress: Progress) {
+    this.path = path;
+    this.#app = app;
+    this.#progress = progress;
+  }
+
+  /**
+   * Makes the endpoint, and reserves its path.
+   *
+   * @param path The path; null for no endpoint.
+   * @throws {RouteError} With code `conflict`, if the path is taken.
+   */
+  static at(path: string | null, registry: Registry, app: Startable, progress: Progress): Readiness | undefined {
+    if (path === null) return undefined;
+    const readiness = new Readiness(path, app, progress);
+    registry.reserve([readiness]);
+    return readiness;
+  }
+
+  /** Answers a GET or HEAD of its path, and leaves other requests to the application. */
+  before(fetch: Fetch): Fetch {
+    return (request, info) => {
+      if (!this.#isFor(request)) return fetch(request, info);
+      tracing?.nameRequest(request.method, this.path);
+      return Promise.resolve(this.#reply(request.method));
+    };
+  }
+
+  #isFor({ url, method }: Request): boolean {
+    const start = pathStart(url);
+    if (!url.startsWith(this.path, start) || pathEnd(url, start) !== start + this.path.length) return false;
+    return method === "GET" || method === "HEAD";
+  }
+
+  #reply(method: string): Response {
+    const { openState, stopping } = this.#progress;
+    const isEnding = this.#app.background()?.isEnding === true || stopping.aborted;
+    const isReady = !isEnding && openState !== undefined;
+    // Where no server of ours has started the application, or the start has failed, this tries it.
+    if (!isReady && !isEnding) this.#app.start().catch(reportFailedStart);
+    const headers = new Headers({ "content-type": "text/plain;charset=UTF-8", "cache-control": "no-store" });
+    if (isEnding) headers.set("connection", "close");
+    const body = isReady ? "ready" : isEnding ? "stopping" : "starting";
+    headers.set("content-length", String(body.length));
+    // Deno (2.9) would send it over HTTP/2.
+    return new Response(method === "HEAD" ? null : body, { status: isReady ? 200 : 503, headers });
+  }
+}

@@ -1,0 +1,493 @@
+/** Serves an application on a socket until it stops. */
+import { load } from "../base/async_context.ts";
+import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { isDenoServe, readVariable } from "../base/runtime.ts";
+import { type BackgroundTasks, streamProgress } from "../http/after_response.ts";
+import { endWaits, releaseIdleTimer } from "../http/deadline.ts";
+import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
+import { pathStart } from "../http/query.ts";
+import { redactUrl } from "../log/redaction.ts";
+import type { ListenOptions } from "./http_server.ts";
+import { reportFailedStart } from "./failed_start.ts";
+import { addressText, type ListenAddress, listenOptions, openServer } from "./listen.ts";
+import { log, logFor } from "../log/log.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
+import type { Readiness } from "./readiness.ts";
+import { withSentTags } from "./etag_compat.ts";
+import { type Stopper, StopRequest } from "./stop_request.ts";
+import type { WorkerPorts } from "../store/memory/worker_store.ts";
+
+/**
+ * Where an application listens, and how it stops.
+ *
+ * @category Applications
+ */
+export interface RunOptions {
+  /**
+   * The port; 0 takes a free one.
+   *
+   * @default {8000} The environment variable `PORT`, if the program may read it; else 8000
+   */
+  port?: number;
+  /**
+   * The address to listen on. `"0.0.0.0"` takes connections from other machines.
+   *
+   * @default {"127.0.0.1"} The environment variable `WEBFW_HOST`, if the program may read it; else
+   * 127.0.0.1
+   */
+  hostname?: string;
+  /** A signal that stops the server when it is aborted. */
+  signal?: AbortSignal;
+  /** The certificate chain in PEM, for HTTPS. */
+  cert?: string;
+  /** The private key in PEM, for HTTPS. */
+  key?: string;
+  /** The path of a Unix socket, instead of a port. */
+  path?: string;
+  /**
+   * How long requests in flight and publishes may continue after the server was asked to stop. A
+   * body that has not arrived after 2 seconds is refused with 503, and its connection is closed.
+   * From half of the period on,
+   * replies are cut off if no request is without a reply and no client reads on in a streamed
+   * reply. The server does not know how far other replies have been read.
+   *
+   * @default {10000} 10 s; 4 s on Deno Deploy, which kills after 5 seconds
+   */
+  gracePeriod?: Duration;
+  /**
+   * How long the server still takes connections and requests after it was asked to stop, until load
+   * balancers have learnt of it: `readyUrl` is 503, and replies carry `Connection: close`. The
+   * grace period comes after that. A second signal ends it.
+   *
+   * @default {0}
+   */
+  drainDelay?: Duration;
+  /**
+   * Whether replies are compressed for clients that accept it, by the platform: text, JSON and
+   * other types that become smaller, from 64 bytes on. Entity tags become weak; handlers find in
+   * `If-Match` what they sent. Event streams, ranges, what is compressed already, and replies with
+   * `Cache-Control: no-transform` stay as they are.
+   *
+   * Do not compress a secret together with what a client has sent: the length can give it away.
+   *
+   * @default {false}
+   */
+  compress?: boolean;
+  /** Is called when the server listens. By default a line is logged. */
+  onListen?: (address: ListenAddress) => void;
+  /**
+   * Whether other servers, in workers or other processes, may listen on the same port, so that the
+   * system spreads connections over them. Linux does that; Deno demands `--unstable-net`.
+   *
+   * @default {false}
+   */
+  reusePort?: boolean;
+  /** The ports to the other workers; `webfw run --workers` sets them. */
+  workers?: WorkerPorts;
+  /**
+   * Whether each request is logged with its status and duration.
+   *
+   * @default {false}
+   */
+  accessLog?: boolean;
+}
+
+const RUN_OPTIONS: OptionNames<RunOptions> = {
+  port: true,
+  hostname: true,
+  signal: true,
+  cert: true,
+  key: true,
+  path: true,
+  gracePeriod: true,
+  drainDelay: true,
+  compress: true,
+  onListen: true,
+  reusePort: true,
+  workers: true,
+  accessLog: true,
+};
+
+/**
+ * Checks the names of the options.
+ *
+ * @throws {TypeError} If an option is unknown, or `compress` is not true or false.
+ */
+export function checkRunOptions(options: RunOptions): void {
+  checkOptions(options, RUN_OPTIONS, "run the App");
+  const { compress = false } = options;
+  if (typeof compress === "boolean") return;
+  throw new TypeError(`Cannot run the App: "compress" must be true or false, got ${quote(compress)}`);
+}
+
+/** An application, as far as a server needs it. */
+export interface Servable {
+  /** Answers a request. */
+  readonly fetch: (
+    request: Request,
+    info?: ConnectionInfo,
+  ) => Promise<Response>;
+  /** The endpoint for load balancers; undefined if there is none. */
+  readiness(): Readiness | undefined;
+  /** Starts the lifespans. */
+  start(): Promise<void>;
+  /** Ends streams and WebSockets, which would never end by themselves, and refuses new requests. */
+  endStreams(): Promise<void>;
+  /** The owner of the requests' bodies, see `endWaits`. */
+  readonly owner: object;
+  /** Undefined before the first request. */
+  background(): BackgroundTasks | undefined;
+  /** Whether the platform may keep WebSockets whose clients have left. */
+  hasBrokenSockets(): boolean;
+  /** Whether the platform keeps connections whose WebSockets never opened. */
+  hasLostSockets(): boolean;
+  /** Stops waiting for messages that are being published. */
+  abandonPublishing(): void;
+  /** Unwinds the lifespans, and closes the topics. */
+  stop(): Promise<void>;
+}
+
+/** How long a body may still take when the server stops; at most half of the grace period. */
+const BODY_TIMEOUT_MS = 2_000;
+
+/** Replies are cut off when clients have read nothing of them for this long. */
+const STALLED_MS = 1_000;
+
+/** How often that is checked. */
+const POLL_MS = 50;
+
+/** So often, and in such steps, no request gets a reply before the last ones are taken as sent. */
+const LAST_POLLS = 3;
+const LAST_POLL_MS = 10;
+
+/**
+ * The command line sets this global while it loads a module, and finds the error in it if the
+ * module runs an App.
+ */
+const LOADING: unique symbol = Symbol.for("webfw.loading");
+
+/**
+ * Serves until SIGINT, SIGTERM or the signal of the program, and the `drainDelay` after it. Then it
+ * accepts no more connections, ends streams, waits for requests in flight, and stops the
+ * application.
+ *
+ * At the end of the grace period, publishes are abandoned. A start that has not ended, and requests
+ * that are still open then, continue if the program's signal stopped the server; after SIGINT or
+ * SIGTERM the process exits with code 1. Bodies that do not arrive, and replies that nobody reads,
+ * are cut off earlier, and the process exits with code 0 by the end of the grace period. Only
+ * lifespans can take longer, and a store that is away, by up to 3 seconds.
+ *
+ * @throws {Deno.errors.AddrInUse} If the port is taken.
+ * @throws {Error} If the process is `deno serve`, or `webfw` loads the module that calls this.
+ * @throws {RangeError} If a duration is none, or the variable PORT no port.
+ * @throws {TypeError} If only one of cert and key is given.
+ */
+export async function serve(app: Servable, options: RunOptions): Promise<void> {
+  const grace = toMilliseconds(options.gracePeriod ?? defaultGrace(), "the gracePeriod");
+  const drainDelay = toDelay(options.drainDelay ?? 0);
+  if ((options.cert === undefined) !== (options.key === undefined)) {
+    throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
+  }
+  if (Reflect.has(globalThis, LOADING)) {
+    const error = new Error(
+      `Cannot run the App in a module that "webfw" loads: write "if (import.meta.main)" before the call, or start this one with "deno run"`,
+    );
+    Reflect.set(globalThis, LOADING, error);
+    throw error;
+  }
+  // How Deno Deploy starts a program is not documented.
+  if (!isDeploy() && isDenoServe()) {
+    throw new Error(
+      `Cannot run the App under "deno serve": it serves the default export itself, call run() in another file and start that one with "deno run"`,
+    );
+  }
+  const { accessLog = false, compress = false } = options;
+  const where = { ...listenOptions(options), automaticCompression: compress };
+  // The listeners stay to the end: without them, a second SIGTERM would kill the process.
+  using request = new StopRequest(options.signal);
+  let isListening = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limitPublishing = () => timer ??= setTimeout(() => app.abandonPublishing(), grace);
+  const requested = request.by.then(async (by) => {
+    if (isListening && drainDelay > 0) {
+      setEnding(app, true);
+      log("info", "The server stops soon, at once after a second signal", { drainDelay });
+      await request.delay(drainDelay);
+    }
+    // Lifespans can publish too, while they unwind.
+    limitPublishing();
+    return by;
+  });
+  let stop: Stop | undefined;
+  try {
+    await endOfStart(app.start(), requested, grace);
+    isListening = true;
+    stop = await listen(app, { where, accessLog }, requested, grace);
+  } finally {
+    limitPublishing();
+    try {
+      await app.stop();
+    } finally {
+      clearTimeout(timer);
+      setEnding(app, false);
+      releaseIdleTimer();
+    }
+  }
+  if (stop.by === "program") return;
+  // Nothing can close the connections of a server that shuts down, and they would keep the process.
+  if (stop.end === "late") Deno.exit(1);
+  // The load event comes after the code that follows run(), if the program awaits run().
+  if (stop.end === "cut" || app.hasBrokenSockets()) addEventListener("load", () => Deno.exit());
+  // Remaining connections keep the process until the end of the grace period.
+  Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
+}
+
+/** Who asks applications of `deno serve` to stop. Each has one listener. */
+const served = new WeakMap<Servable, Promise<Stopper>>();
+
+/**
+ * Starts an application when `deno serve` listens: Deno then calls the own property `onListen` of
+ * the default export. With `--parallel`, it does so in the first thread alone.
+ *
+ * @param exported The default export.
+ * @param app The same, as a server sees it.
+ */
+export function startWithDenoServe(exported: object, app: Servable): void {
+  const onListen = (address: Deno.Addr): void => {
+    log("info", `Listening on ${addressText(address)}`);
+    if (isDeploy()) return;
+    const requested = stopAtSignals(app);
+    const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
+    // The next request tries again.
+    endOfStart(app.start(), requested, grace).catch(reportFailedStart);
+  };
+  // A program may have its own one.
+  const value = (address: Deno.Addr) => logFor(exported, () => onListen(address));
+  Object.defineProperty(exported, "onListen", { value, configurable: true, writable: true });
+}
+
+/** Stops an application that `deno serve` serves, where `onListen` is not called. */
+export function stopWithDenoServe(app: Servable): void {
+  if (isDenoServe()) stopAtSignals(app);
+}
+
+/**
+ * Stops an application on SIGINT or SIGTERM. Deno closes its server then and waits for the replies,
+ * but an event stream never ends by itself.
+ */
+function stopAtSignals(app: Servable): Promise<Stopper> {
+  const known = served.get(app);
+  if (known) return known;
+  const { by } = new StopRequest();
+  served.set(app, by);
+  by.then(async () => {
+    setEnding(app, true);
+    const begin = performance.now();
+    const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
+    const timer = setTimeout(() => app.abandonPublishing(), grace);
+    // Deno has shut down its server already.
+    const end = await endRequests(app, grace, async () => await app.background()?.sent());
+    await app.stop();
+    clearTimeout(timer);
+    releaseIdleTimer();
+    if (end !== "complete") Deno.exit(end === "late" ? 1 : 0);
+    // Deno (2.9) does not end the process: timers of the program would keep it.
+    Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, begin + grace - performance.now())));
+  });
+  return by;
+}
+
+/**
+ * Waits for the start of an application. After a signal of the system it has the grace period, then
+ * the process exits: a lifespan may wait for something that never comes.
+ */
+async function endOfStart(start: Promise<void>, requested: Promise<Stopper>, grace: number): Promise<void> {
+  let isOver = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  requested.then((by) => {
+    if (isOver || by === "program") return;
+    timer = setTimeout(() => {
+      log("error", "The start did not end in the grace period", { gracePeriod: grace });
+      Deno.exit(1);
+    }, grace);
+  });
+  try {
+    await start;
+  } finally {
+    isOver = true;
+    // The first use of any timer function makes Deno load node:timers, which takes 5 ms of a start.
+    if (timer !== undefined) clearTimeout(timer);
+  }
+}
+
+/** How a server has stopped. */
+interface Stop {
+  readonly by: Stopper;
+  /** All requests have ended, unread replies were cut off, or some requests are still open. */
+  readonly end: "complete" | "cut" | "late";
+  /** When it was asked to stop, as `performance.now()`. */
+  readonly begin: number;
+}
+
+/**
+ * Removes the uploads that ended processes left. That takes 2 ms, so a server does it after its
+ * first reply, or when it stops.
+ */
+async function sweep(): Promise<void> {
+  const { sweepUploads } = await load(() => import("../http/forms/uploads.ts"));
+  await sweepUploads();
+}
+
+/** Listens until the server is asked to stop, then ends the requests. */
+async function listen(
+  app: Servable,
+  { where, accessLog }: { readonly where: ListenOptions; readonly accessLog: boolean },
+  requested: Promise<Stopper>,
+  grace: number,
+): Promise<Stop> {
+  const answer = handlerOf(app, accessLog, where.automaticCompression ?? false);
+  let next: Servable["fetch"] = (request, info) => {
+    next = answer;
+    info?.completed?.then(sweep, sweep);
+    return answer(request, info);
+  };
+  const server = openServer(where, (request, info) => next(request, info));
+  const by = await Promise.race([requested, server.finished.then(() => "program" as const)]);
+  const begin = performance.now();
+  setEnding(app, true);
+  const end = await endRequests(app, grace, async () => {
+    await sweep();
+    await server.shutdown();
+  });
+  return { by, end, begin };
+}
+
+/**
+ * Ends the requests in flight within the grace period, and waits for the work after their replies.
+ *
+ * @param app The application.
+ * @param grace The grace period in milliseconds.
+ * @param shutdown Settles when the server has sent all replies.
+ */
+async function endRequests(app: Servable, grace: number, shutdown: () => Promise<unknown>): Promise<Stop["end"]> {
+  const halfTime = performance.now() + grace / 2;
+  const { promise: late, resolve } = Promise.withResolvers<"late">();
+  const timer = setTimeout(() => {
+    log("warn", "Some requests did not end in the grace period", { gracePeriod: grace });
+    resolve("late");
+  }, grace);
+  const drain = async (): Promise<Stop["end"]> => {
+    // A shutdown cuts off WebSockets and arriving bodies, so these end first.
+    const [areCut] = await Promise.all([
+      endWaits(app.owner, Math.min(BODY_TIMEOUT_MS, grace / 2)),
+      app.endStreams(),
+    ]);
+    if (areCut) await lastReplies(app, late);
+    const isShut = shutdown().then(() => "complete" as const);
+    const over = Promise.race([late, isShut]);
+    const end = await Promise.race([isShut, stalledReplies(app, halfTime, Math.min(STALLED_MS, grace / 4), over)]);
+    await app.background()?.drain();
+    return end;
+  };
+  try {
+    return await Promise.race([late, drain()]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Waits until the requests whose bodies were cut off have their replies. A shutdown closes their
+ * connections then; before that, it would wait for the rest of the bodies.
+ *
+ * @param app The application.
+ * @param over Ends the waiting when it settles.
+ */
+function lastReplies(app: Servable, over: Promise<unknown>): Promise<void> {
+  const background = app.background();
+  let before: number | undefined;
+  let same = 0;
+  return new Promise((resolve) => {
+    const poll = setInterval(() => {
+      const requests = background?.requests;
+      same = requests === before ? same + 1 : 0;
+      before = requests;
+      if (same === LAST_POLLS) stop();
+    }, LAST_POLL_MS);
+    const stop = () => {
+      clearInterval(poll);
+      resolve();
+    };
+    over.then(stop);
+  });
+}
+
+/** What answers the requests of a server. Load balancers are answered first, and not logged. */
+function handlerOf(app: Servable, accessLog: boolean, compress: boolean): Servable["fetch"] {
+  const answer = compress ? withSentTags(app.fetch) : app.fetch;
+  const logged = accessLog ? withAccessLog(answer, app.owner) : answer;
+  return app.readiness()?.before(logged) ?? logged;
+}
+
+/** Makes replies close their connections, and load balancers go elsewhere, or ends that. */
+function setEnding(app: Servable, isEnding: boolean): void {
+  const background = app.background();
+  if (background) background.isEnding = isEnding;
+}
+
+/**
+ * Waits until clients have stopped reading the last replies, and starts the work after these. Only
+ * for streamed replies it is known whether clients read on.
+ *
+ * @param app The application.
+ * @param earliest The replies have time until then in any case, as `performance.now()`.
+ * @param timeout How long clients must have read nothing, in milliseconds.
+ * @param over Ends the waiting when it settles.
+ */
+function stalledReplies(app: Servable, earliest: number, timeout: number, over: Promise<unknown>): Promise<"cut"> {
+  const background = app.background();
+  let { chunks } = streamProgress;
+  let stalledSince = performance.now();
+  return new Promise((resolve) => {
+    const poll = setInterval(() => {
+      const now = performance.now();
+      if ((background?.requests ?? 0) > 0 || chunks !== streamProgress.chunks) stalledSince = now;
+      chunks = streamProgress.chunks;
+      if (now < earliest || now - stalledSince < timeout) return;
+      clearInterval(poll);
+      // A server with such sockets does not shut down, also when all replies have been sent.
+      if (!app.hasLostSockets()) log("warn", "Connections were cut off: their clients do not take the last replies");
+      background?.abandonReplies();
+      resolve("cut");
+    }, POLL_MS);
+    const stop = () => clearInterval(poll);
+    over.then(stop, stop);
+  });
+}
+
+function withAccessLog(fetch: Servable["fetch"], owner: object): Servable["fetch"] {
+  return async (request, info) => {
+    const start = performance.now();
+    const connection = new LoggedConnection(info);
+    const response = await fetch(request, connection);
+    const target = redactUrl(request.url.slice(pathStart(request.url)));
+    const ms = Math.round((performance.now() - start) * 10) / 10;
+    const message = `${request.method} ${target} ${response.status}`;
+    if (connection.context) connection.context.log("info", message, { ms });
+    else log("info", message, { ms }, owner);
+    return response;
+  };
+}
+
+/** @throws {RangeError} If it is neither 0 nor a duration. */
+function toDelay(drainDelay: Duration): number {
+  return parseFloat(String(drainDelay)) === 0 ? 0 : toMilliseconds(drainDelay, "the drainDelay");
+}
+
+function defaultGrace(): Duration {
+  return isDeploy() ? "4s" : "10s";
+}
+
+function isDeploy(): boolean {
+  return readVariable("DENO_DEPLOYMENT_ID") !== undefined;
+}

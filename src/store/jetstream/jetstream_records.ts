@@ -1,0 +1,323 @@
+/**
+ * Records in a bucket of JetStream's key-value. The version of a record is its sequence number, and
+ * a part of the random mark of its write: a bucket that was set back by a backup gives numbers once
+ * more. Sequence numbers of a bucket begin at the time at which it was made, so that one that is
+ * made anew does not give them again.
+ *
+ * All requests go to the leader of the stream. One that was replaced may still answer, so a read
+ * may be old: but never older than what this process has seen. Writes are compared by the leader.
+ */
+import { OrderedMap } from "../../base/ordered_map.ts";
+import type { ListedRecord, RecordKey, RecordStore, StoreDeletion, StoredRecord, StoreWrite } from "../record_store.ts";
+import type { StoreConnection } from "../store_connection.ts";
+import { UnsuitableStoreError } from "../store_errors.ts";
+import { BEHIND_TIMEOUT, refusalReason, type StreamOptions } from "./log_streams.ts";
+import { isRefusal, type NatsClient, textOf } from "./nats_client.ts";
+
+/** The header that marks what one write has stored. */
+const WRITE_HEADER = "Webfw-Write";
+/** The header with the time at which a record is absent, in milliseconds since 1970. */
+const EXPIRES_HEADER = "Webfw-Expires";
+/** How many records are read at a time for a list. */
+const READS = 32;
+/** After so many refusals in a row a write pauses. */
+const MAX_REFUSALS = 20;
+/** Sequence numbers for each millisecond since 1970: no bucket is written to as fast as that. */
+const SEQS_PER_MS = 1_000;
+/** How long an expired record is kept beyond its time, in seconds: the clocks are not exact. */
+const GRACE = 5;
+
+/** Of how many records the newest version is remembered. */
+const MAX_SEEN = 1_000;
+
+/** A part of a key that can be in a subject as it is. */
+const PLAIN_PART = /^[A-Za-z0-9_-]+$/;
+
+/** What stands for the mark of a write that has none. */
+const NO_MARK = "00000000";
+
+/** A message of the bucket. */
+interface BucketMessage {
+  readonly subject: string;
+  readonly seq: number;
+  /** In Base64. */
+  readonly data?: string;
+  /** In Base64. */
+  readonly hdrs?: string;
+}
+
+/** The newest version of a record that this process has seen. */
+interface Seen {
+  readonly seq: number;
+  /** Since when answers are older, by `performance.now()`. */
+  behindSince: number | undefined;
+}
+
+/** The bucket, as JetStream describes it. */
+interface BucketInfo {
+  readonly config: {
+    readonly allow_msg_ttl?: boolean;
+    readonly max_msgs_per_subject: number;
+    readonly num_replicas: number;
+    readonly first_seq?: number;
+  };
+}
+
+/** Keeps records in a bucket. */
+export class JetStreamRecords implements RecordStore {
+  readonly #connection: StoreConnection<NatsClient>;
+  readonly #stream: string;
+  /** What the subjects begin with. */
+  readonly #subject: string;
+  readonly #replicas: number;
+  readonly #seen = new OrderedMap<string, Seen>();
+  /** The client whose servers have the bucket. */
+  #ready: NatsClient | undefined;
+
+  constructor(connection: StoreConnection<NatsClient>, { prefix, replicas }: StreamOptions) {
+    this.#connection = connection;
+    this.#stream = `KV_${prefix}-records`;
+    this.#subject = `$KV.${prefix}-records`;
+    this.#replicas = replicas;
+  }
+
+  async get(key: RecordKey): Promise<StoredRecord | null> {
+    return await this.#use((client) => this.#read(client, this.#subjectOf(key)));
+  }
+
+  async set(key: RecordKey, value: string, { expect, expiresIn }: StoreWrite): Promise<string | null> {
+    const subject = this.#subjectOf(key);
+    const mark = crypto.randomUUID();
+    let isAgain = false;
+    return await this.#use(async (client) => {
+      let expected = expect === null ? 0 : undefined;
+      if (typeof expect === "string") {
+        const found = await this.#find(client, subject);
+        if (isAgain && found && markOf(found) === mark) return versionOf(found);
+        // It may have expired, and still be there. After a loss, another write may have its number.
+        if (!found || versionOf(found) !== expect || this.#isExpired(found)) return null;
+        expected = found.seq;
+      }
+      for (let refusals = 0;; refusals++) {
+        expected ??= (await this.#find(client, subject))?.seq ?? 0;
+        const headers = client.headers();
+        headers.set("Nats-Expected-Last-Subject-Sequence", `${expected}`);
+        headers.set(WRITE_HEADER, mark);
+        if (expiresIn !== undefined) {
+          headers.set(EXPIRES_HEADER, `${Math.ceil(this.#connection.now() + expiresIn)}`);
+          headers.set("Nats-TTL", `${Math.ceil(expiresIn / 1_000) + GRACE}s`);
+        }
+        const wasAgain = isAgain;
+        isAgain = true;
+        try {
+          const { seq } = await client.store(subject, value, headers);
+          // Another process may have written since, and this one may have read that.
+          if (seq > (this.#seen.get(subject)?.seq ?? 0)) this.#remember(subject, seq);
+          return toVersion(seq, mark);
+        } catch (error) {
+          const isOther = isRefusal(error, "wrongLastSequence") || isRefusal(error, "wrongLastSequenceOfSeveral");
+          if (!isOther || refusals === MAX_REFUSALS) throw error;
+        }
+        isAgain = wasAgain;
+        const found = await this.#find(client, subject);
+        // The reply to an earlier attempt was lost.
+        if (isAgain && found && markOf(found) === mark) return versionOf(found);
+        // A write that was refused itself may have been in the way.
+        if (typeof expect === "string" && (!found || versionOf(found) !== expect)) return null;
+        if (expect === null && found && !this.#isExpired(found)) return null;
+        expected = found?.seq ?? 0;
+      }
+    }, "write");
+  }
+
+  async delete(key: RecordKey, { expect }: StoreDeletion): Promise<boolean> {
+    const subject = this.#subjectOf(key);
+    let isAgain = false;
+    return await this.#use(async (client) => {
+      for (;;) {
+        const found = await this.#find(client, subject);
+        const isPresent = found !== undefined && !this.#isExpired(found);
+        // An earlier attempt may have deleted it.
+        if (expect !== undefined && (!isPresent || versionOf(found) !== expect)) return isAgain && !isPresent;
+        if (!found) return true;
+        isAgain = true;
+        try {
+          await client.call(`STREAM.MSG.DELETE.${this.#stream}`, { seq: found.seq, no_erase: true });
+          return true;
+        } catch (error) {
+          // Somebody else has written or deleted it.
+          if (!isRefusal(error, "messageNotFound")) throw error;
+          isAgain = false;
+        }
+      }
+    }, "write");
+  }
+
+  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord> {
+    const subject = this.#subjectOf(prefix);
+    const subjects = await this.#use((client) => this.#subjects(client, `${subject}.>`));
+    subjects.unshift(subject);
+    for (let start = 0; start < subjects.length; start += READS) {
+      const part = subjects.slice(start, start + READS);
+      const records = await this.#use((client) => Promise.all(part.map((subject) => this.#read(client, subject))));
+      for (const [index, record] of records.entries()) {
+        if (record) yield { key: this.#keyOf(part[index]!), ...record };
+      }
+    }
+  }
+
+  /** All subjects below one that have a record. */
+  async #subjects(client: NatsClient, filter: string): Promise<string[]> {
+    const subjects = new Set<string>();
+    for (let offset = 0;;) {
+      const { state: { subjects: counts }, total = 0 } = await client.call<
+        { state: { subjects?: Record<string, number> }; total?: number }
+      >(`STREAM.INFO.${this.#stream}`, { subjects_filter: filter, offset });
+      const found = Object.keys(counts ?? {});
+      for (const subject of found) subjects.add(subject);
+      offset += found.length;
+      if (found.length === 0 || offset >= total) return [...subjects];
+    }
+  }
+
+  async #read(client: NatsClient, subject: string): Promise<StoredRecord | null> {
+    const found = await this.#find(client, subject);
+    if (!found || this.#isExpired(found)) return null;
+    return { value: textOf(Uint8Array.fromBase64(found.data ?? "")), version: versionOf(found) };
+  }
+
+  /** The message of a subject, expired or not. */
+  async #find(client: NatsClient, subject: string): Promise<BucketMessage | undefined> {
+    try {
+      const { message } = await client.call<{ message: BucketMessage }>(`STREAM.MSG.GET.${this.#stream}`, {
+        last_by_subj: subject,
+      });
+      this.#see(subject, message.seq);
+      return message;
+    } catch (error) {
+      if (isRefusal(error, "messageNotFound")) return undefined;
+      throw error;
+    }
+  }
+
+  /** @throws {Error} If it is an older version than before. Then another server must be asked. */
+  #see(subject: string, seq: number): void {
+    const seen = this.#seen.get(subject);
+    if (seen && seq < seen.seq) {
+      seen.behindSince ??= performance.now();
+      if (performance.now() - seen.behindSince < BEHIND_TIMEOUT) {
+        throw new Error("A server answers with an older record than before");
+      }
+    }
+    this.#remember(subject, seq);
+  }
+
+  #remember(subject: string, seq: number): void {
+    this.#seen.set(subject, { seq, behindSince: undefined });
+    this.#seen.shrink(MAX_SEEN);
+  }
+
+  #isExpired(message: BucketMessage): boolean {
+    const expires = headerOf(message, EXPIRES_HEADER);
+    return expires !== undefined && Number(expires) <= this.#connection.now();
+  }
+
+  /** Does something with the bucket, which is made where it is missing. */
+  #use<Result>(action: (client: NatsClient) => Promise<Result>, kind?: "write"): Promise<Result> {
+    return this.#connection.use(
+      async (client) => {
+        if (this.#ready !== client) await this.#make(client);
+        try {
+          return await action(client);
+        } catch (error) {
+          // It may have been removed; without a stream, a write has no answer.
+          this.#ready = undefined;
+          throw error;
+        }
+      },
+      undefined,
+      kind,
+    );
+  }
+
+  async #make(client: NatsClient): Promise<void> {
+    // This also tells the time of the servers.
+    const info = await client.call<BucketInfo>(`STREAM.INFO.${this.#stream}`).catch((error) => {
+      if (isRefusal(error, "streamNotFound")) return this.#create(client);
+      throw error;
+    });
+    const config = info?.config;
+    if (config && !(config.allow_msg_ttl && config.max_msgs_per_subject === 1 && config.first_seq)) {
+      throw this.#unsuitable("somebody else has made the bucket, remove that or give topics another prefix");
+    }
+    if (config && config.num_replicas < this.#replicas) {
+      await client.call(`STREAM.UPDATE.${this.#stream}`, { ...config, num_replicas: this.#replicas });
+    }
+    this.#ready = client;
+  }
+
+  /** Makes the bucket. Gives undefined where another process has just done so. */
+  async #create(client: NatsClient): Promise<BucketInfo | undefined> {
+    try {
+      return await client.call<BucketInfo>(`STREAM.CREATE.${this.#stream}`, {
+        name: this.#stream,
+        subjects: [`${this.#subject}.>`],
+        retention: "limits",
+        discard: "new",
+        storage: "file",
+        num_replicas: this.#replicas,
+        max_msgs_per_subject: 1,
+        max_bytes: -1,
+        first_seq: Date.now() * SEQS_PER_MS,
+        allow_direct: true,
+        allow_msg_ttl: true,
+        allow_rollup_hdrs: true,
+      });
+    } catch (error) {
+      if (isRefusal(error, "nameInUse")) return undefined;
+      const reason = refusalReason(error);
+      throw reason === undefined ? error : this.#unsuitable(reason);
+    }
+  }
+
+  #unsuitable(reason: string): UnsuitableStoreError {
+    return new UnsuitableStoreError(`Cannot keep records in the bucket "${this.#stream.slice(3)}": ${reason}`);
+  }
+
+  #subjectOf(key: RecordKey): string {
+    return [this.#subject, ...key.map(encodePart)].join(".");
+  }
+
+  #keyOf(subject: string): RecordKey {
+    return subject.slice(this.#subject.length + 1).split(".").map(decodePart);
+  }
+}
+
+/** A part of a key as a part of a subject. */
+function encodePart(part: string): string {
+  if (PLAIN_PART.test(part)) return part;
+  return `=${new TextEncoder().encode(part).toBase64({ alphabet: "base64url", omitPadding: true })}`;
+}
+
+function decodePart(part: string): string {
+  return part.startsWith("=") ? textOf(Uint8Array.fromBase64(part.slice(1), { alphabet: "base64url" })) : part;
+}
+
+/** Identifies the write that stored a message. One by another program has no mark. */
+function markOf(message: BucketMessage): string {
+  return headerOf(message, WRITE_HEADER) ?? NO_MARK;
+}
+
+function versionOf(message: BucketMessage): string {
+  return toVersion(message.seq, markOf(message));
+}
+
+function headerOf({ hdrs }: BucketMessage, name: string): string | undefined {
+  if (hdrs === undefined) return undefined;
+  const line = atob(hdrs).split("\r\n").find((line) => line.startsWith(`${name}: `));
+  return line?.slice(name.length + 2);
+}
+
+function toVersion(seq: number, mark: string): string {
+  return `${seq.toString(16)}-${mark.slice(0, 8)}`;
+}

@@ -1,0 +1,324 @@
+/**
+ * The streams of logs: one for each. A stream has one subject, which ends with the incarnation of
+ * the log: what is published for another incarnation is not stored.
+ */
+import { OrderedMap } from "../../base/ordered_map.ts";
+import { UnsuitableStoreError } from "../store_errors.ts";
+import type { LogPolicy, LogRef } from "../topic_store.ts";
+import type { StoreConnection } from "../store_connection.ts";
+import { ERROR_CODES, isRefusal, JetStreamError, type NatsClient } from "./nats_client.ts";
+
+/** How long ids are remembered at least where the log has an age of as much, in milliseconds. */
+const MIN_DEDUPE = 120_000;
+/**
+ * The least size of a log in bytes. A server keeps nothing of a message that is larger than its
+ * stream may be, and counts headers and subject as well.
+ */
+const MIN_BYTES = 128 * 1024;
+/** How many logs are remembered. */
+const MAX_LOGS = 10_000;
+/**
+ * How long an answer is not believed that says less than earlier ones, in milliseconds. A server
+ * that was cut off takes itself for the leader until it hears of another one. After that time, the
+ * stream was set back.
+ */
+export const BEHIND_TIMEOUT = 3_000;
+const NANOSECONDS = 1_000_000;
+
+/** Names of topics that are parts of the names of streams as they are. */
+const PLAIN_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** What a log that is lost or set back changes. */
+const INCARNATION = /^[0-9a-f]{8}$/;
+
+/** What this process knows of the stream of a log. */
+export interface LogStream {
+  /** The name of the stream. */
+  readonly name: string;
+  /** Where messages are published. */
+  readonly subject: string;
+  readonly incarnation: string;
+  /** Whether a batch is stored as one. */
+  readonly isAtomic: boolean;
+  /** What is kept, as the stream says. */
+  readonly policy: string;
+  /** How many servers keep it. */
+  readonly replicas: number;
+  /** The greatest sequence number that this process has seen. */
+  newest: number;
+  /** Whether it may not be like this any more. */
+  isDoubtful: boolean;
+  /** Since when answers say less than that, by `performance.now()`. */
+  readonly behindSince: number | undefined;
+}
+
+/** The greatest sequence number that was seen of an incarnation. */
+type Newest = Pick<LogStream, "incarnation" | "newest">;
+
+/** Where a stream begins and ends. */
+export interface StreamState {
+  readonly stream: LogStream;
+  /** The sequence number of the oldest message; one after the last where there is none. */
+  readonly first: number;
+  /** The sequence number of the newest message, kept or not. */
+  readonly last: number;
+}
+
+/** A stream, as JetStream describes it. */
+interface StreamInfo {
+  readonly config: StreamConfig;
+  readonly state: { readonly messages: number; readonly first_seq: number; readonly last_seq: number };
+}
+
+interface StreamConfig {
+  readonly name: string;
+  /** A stream that copies another one has none. */
+  readonly subjects?: readonly string[];
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly allow_atomic?: boolean;
+  readonly num_replicas: number;
+}
+
+/** What the framework changes of a stream without being told. */
+type Changeable = Pick<LogStream, "incarnation" | "replicas">;
+
+/** How streams are made. */
+export interface StreamOptions {
+  /** What names of streams and subjects begin with. */
+  readonly prefix: string;
+  /** How many servers keep each message. */
+  readonly replicas: number;
+}
+
+/** Finds and makes the streams of logs. */
+export class LogStreams {
+  readonly #connection: StoreConnection<NatsClient>;
+  readonly #options: StreamOptions;
+  /** By the names of logs. The one used last comes last. */
+  readonly #known = new OrderedMap<string, LogStream>();
+
+  constructor(connection: StoreConnection<NatsClient>, options: StreamOptions) {
+    this.#connection = connection;
+    this.#options = options;
+  }
+
+  /** The subject that tells what a stream has stored. */
+  storedSubject(stream: string): string {
+    return `${this.#options.prefix}.stored.${stream}`;
+  }
+
+  /** What is known of the stream of a log; else asks for it, and makes it where there is none. */
+  async get(client: NatsClient, log: LogRef): Promise<LogStream> {
+    const known = this.#known.get(log.name);
+    return known && !known.isDoubtful ? known : (await this.#ask(client, log)).stream;
+  }
+
+  /** The same, for a publisher: the stream keeps what the log says. */
+  async declared(client: NatsClient, log: LogRef): Promise<LogStream> {
+    const stream = await this.get(client, log);
+    // A process that names fewer servers than others takes nothing from them.
+    if (stream.policy === encodePolicy(log.policy) && stream.replicas >= this.#options.replicas) return stream;
+    // Another process may have changed it since this one has looked.
+    return await this.#update(client, log, (await this.#ask(client, log)).stream);
+  }
+
+  /** Has the stream of a log be asked for again: it may not be there any more. */
+  doubt({ name }: LogRef): void {
+    const known = this.#known.get(name);
+    if (known) known.isDoubtful = true;
+  }
+
+  /** The present state of the stream of a log. One that was set back gets another incarnation. */
+  async state(log: LogRef): Promise<StreamState> {
+    return await this.#connection.use(async (client) => {
+      const state = await this.#ask(client, log);
+      const { behindSince, replicas, incarnation } = state.stream;
+      if (behindSince === undefined) return state;
+      if (replicas > 1 && performance.now() - behindSince < BEHIND_TIMEOUT) {
+        throw new Error("A server has answered that is behind the others");
+      }
+      await this.renew(client, log, incarnation);
+      return await this.#ask(client, log);
+    });
+  }
+
+  /**
+   * Begins another incarnation: the stream was set back, and gives sequence numbers once more.
+   *
+   * @param former The one that ends. Another process may have ended it already.
+   */
+  async renew(client: NatsClient, log: LogRef, former: string): Promise<LogStream> {
+    const { stream } = await this.#ask(client, log);
+    if (stream.incarnation !== former) return stream;
+    return await this.#update(client, log, { ...stream, incarnation: randomIncarnation() });
+  }
+
+  /** All logs. */
+  async list(): Promise<LogRef[]> {
+    const logs: LogRef[] = [];
+    for (let offset = 0;;) {
+      const { streams, total } = await this.#connection.use((client) =>
+        client.call<{ streams: StreamInfo[] | null; total: number }>("STREAM.LIST", {
+          subject: `${this.#options.prefix}.log.>`,
+          offset,
+        })
+      );
+      for (const { config: { metadata } } of streams ?? []) {
+        const { "webfw.topic": name, "webfw.policy": policy } = metadata ?? {};
+        if (name !== undefined && policy !== undefined) {
+          logs.push({ name: JSON.parse(name), policy: decodePolicy(policy) });
+        }
+      }
+      offset += streams?.length ?? 0;
+      if (!streams?.length || offset >= total) return logs;
+    }
+  }
+
+  /** By the leader of the stream, so that it is as of now. */
+  async #ask(client: NatsClient, log: LogRef): Promise<StreamState> {
+    const name = await this.#nameOf(log.name);
+    const before = this.#newestOf(log);
+    try {
+      return this.#note(log, await client.call<StreamInfo>(`STREAM.INFO.${name}`), before);
+    } catch (error) {
+      if (!isRefusal(error, "streamNotFound")) throw error;
+    }
+    return this.#note(log, await this.#make(client, log, name), before);
+  }
+
+  /** What an answer must have that is asked for now: messages may be stored while it comes. */
+  #newestOf({ name }: LogRef): Newest | undefined {
+    const known = this.#known.get(name);
+    return known && { incarnation: known.incarnation, newest: known.newest };
+  }
+
+  async #make(client: NatsClient, log: LogRef, name: string): Promise<StreamInfo> {
+    try {
+      return await client.call<StreamInfo>(
+        `STREAM.CREATE.${name}`,
+        this.#configOf(name, log, { incarnation: randomIncarnation(), replicas: 1 }),
+      );
+    } catch (error) {
+      // Another process has made it at the same time.
+      if (isRefusal(error, "nameInUse")) return await client.call<StreamInfo>(`STREAM.INFO.${name}`);
+      throw toUnsuitable(error, log.name) ?? error;
+    }
+  }
+
+  /** Changes a stream to what the log says. */
+  async #update(client: NatsClient, log: LogRef, stream: LogStream): Promise<LogStream> {
+    const { name } = stream;
+    const config = this.#configOf(name, log, stream);
+    const before = this.#newestOf(log);
+    try {
+      const info = await client.call<StreamInfo>(`STREAM.UPDATE.${name}`, config);
+      return this.#note(log, info, before).stream;
+    } catch (error) {
+      this.doubt(log);
+      throw toUnsuitable(error, log.name) ?? error;
+    }
+  }
+
+  #note({ name }: LogRef, { config, state }: StreamInfo, before: Newest | undefined): StreamState {
+    const [subject = ""] = config.subjects ?? [];
+    const incarnation = subject.slice(subject.lastIndexOf(".") + 1);
+    const isOwn = subject === this.#subjectOf(config.name, incarnation) && INCARNATION.test(incarnation) &&
+      config.metadata?.["webfw.topic"] === JSON.stringify(name);
+    if (!isOwn) {
+      throw new UnsuitableStoreError(
+        `Cannot keep the topic "${name}": somebody else has made the stream "${config.name}", ` +
+          "remove that or give topics another prefix",
+      );
+    }
+    const known = this.#known.get(name);
+    const newest = known?.incarnation === incarnation ? known.newest : 0;
+    const isBehind = before?.incarnation === incarnation && state.last_seq < before.newest;
+    const behindSince = isBehind ? known?.behindSince ?? performance.now() : undefined;
+    const stream: LogStream = {
+      name: config.name,
+      subject,
+      incarnation,
+      isAtomic: config.allow_atomic === true,
+      policy: config.metadata?.["webfw.policy"] ?? "",
+      replicas: config.num_replicas,
+      newest: Math.max(newest, state.last_seq),
+      isDoubtful: false,
+      behindSince,
+    };
+    this.#known.set(name, stream);
+    this.#known.shrink(MAX_LOGS);
+    return { stream, first: state.messages === 0 ? state.last_seq + 1 : state.first_seq, last: state.last_seq };
+  }
+
+  /** Names of streams have no dots, spaces or slashes, and at most 255 characters. */
+  async #nameOf(topic: string): Promise<string> {
+    const { prefix } = this.#options;
+    if (PLAIN_NAME.test(topic)) return `${prefix}_topic_${topic}`;
+    const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(topic));
+    return `${prefix}_hash_${new Uint8Array(digest).toHex()}`;
+  }
+
+  #subjectOf(stream: string, incarnation: string): string {
+    return `${this.#options.prefix}.log.${stream}.${incarnation}`;
+  }
+
+  #configOf(name: string, { name: topic, policy }: LogRef, { incarnation, replicas }: Changeable): StreamConfig {
+    const { age, count, bytes, dedupe } = policy;
+    const subject = this.#subjectOf(name, incarnation);
+    const config = {
+      name,
+      subjects: [subject],
+      retention: "limits",
+      discard: "old",
+      storage: "file",
+      num_replicas: Math.max(replicas, this.#options.replicas),
+      max_age: age === Infinity ? 0 : Math.max(1, Math.round(age)) * NANOSECONDS,
+      max_msgs: count === Infinity ? -1 : count,
+      max_bytes: bytes === Infinity ? -1 : Math.max(MIN_BYTES, Math.floor(bytes)),
+      // A server refuses one that is longer than the age.
+      duplicate_window: Math.round(Math.min(Math.max(dedupe, MIN_DEDUPE), age)) * NANOSECONDS,
+      allow_direct: true,
+      allow_atomic: true,
+      deny_delete: true,
+      republish: { src: subject, dest: this.storedSubject(name), headers_only: true },
+      metadata: { "webfw.topic": JSON.stringify(topic), "webfw.policy": encodePolicy(policy) },
+    };
+    return config;
+  }
+}
+
+/** The error of a stream that the servers will never make; undefined for other errors. */
+function toUnsuitable(error: unknown, topic: string): UnsuitableStoreError | undefined {
+  const reason = refusalReason(error);
+  return reason === undefined ? undefined : new UnsuitableStoreError(`Cannot keep the topic "${topic}": ${reason}`);
+}
+
+/** Why servers will never make a stream; undefined for other errors. */
+export function refusalReason(error: unknown): string | undefined {
+  if (!(error instanceof JetStreamError)) return undefined;
+  const { code, status, message } = error;
+  if (code === ERROR_CODES.storageExceeded) {
+    return `the servers have not as much storage as its retention may take (${message}), ` +
+      "give it fewer bytes, or the servers more max_file_store";
+  }
+  if (code === ERROR_CODES.replicasNotSupported) {
+    return "the server is in no cluster, so there are no replicas, give topics with replicas: 1";
+  }
+  // A server that is missing comes back.
+  const isFinal = status === 400 && code !== ERROR_CODES.noPeers;
+  if (!isFinal && code !== ERROR_CODES.invalidConfiguration) return undefined;
+  return `the servers refuse its stream (${message}), change that there, or give topics another prefix`;
+}
+
+function encodePolicy({ age, count, bytes, dedupe }: LogPolicy): string {
+  return JSON.stringify({ age, count, bytes, dedupe });
+}
+
+function decodePolicy(text: string): LogPolicy {
+  const { age, count, bytes, dedupe } = JSON.parse(text) as Record<string, number | null>;
+  return { age: age ?? Infinity, count: count ?? Infinity, bytes: bytes ?? Infinity, dedupe: dedupe ?? Infinity };
+}
+
+function randomIncarnation(): string {
+  return crypto.getRandomValues(new Uint8Array(4)).toHex();
+}

@@ -1,0 +1,286 @@
+/** A connection to NATS servers: requests to JetStream, and messages that the servers send. */
+import type { StoreEngine } from "../store_connection.ts";
+import { UnsuitableStoreError } from "../store_errors.ts";
+import type { ServerClock } from "./server_clock.ts";
+import type { NatsConnection, NatsHeaders, NatsMessage, NatsPackage, NatsSubscription } from "./nats_package.ts";
+
+/** How long a reply is waited for, in milliseconds. Requests are lost with a server. */
+const REPLY_TIMEOUT = 2_500;
+
+/** Codes of JetStream's errors. Source: the file `server/errors.json` of the server. */
+export const ERROR_CODES = {
+  /** Fewer servers are there than a stream needs. */
+  noPeers: 10005,
+  messageNotFound: 10037,
+  notEnabledForAccount: 10039,
+  storageExceeded: 10047,
+  invalidConfiguration: 10052,
+  nameInUse: 10058,
+  streamNotFound: 10059,
+  wrongLastSequence: 10071,
+  /** The same of several servers, which also refuse while another write is on its way. */
+  wrongLastSequenceOfSeveral: 10164,
+  replicasNotSupported: 10074,
+  notEnabled: 10076,
+  batchHasDuplicate: 10201,
+} as const;
+
+/** Statuses of replies that end a read of several messages. */
+const [END_OF_BATCH, NOTHING_FOUND] = [204, 404];
+
+/** JetStream has refused a request. What it asked for was not done. */
+export class JetStreamError extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "JetStreamError";
+  /** One of {@linkcode ERROR_CODES}, or another one. */
+  readonly code: number;
+  /** Its class, as in HTTP: 400 where the request is at fault. */
+  readonly status: number;
+
+  /**
+   * Makes the error of a reply.
+   *
+   * @param code The code of JetStream.
+   * @param status The class of the code.
+   * @param description What the server says.
+   */
+  constructor(code: number, status: number, description: string) {
+    super(description);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** Whether a request was refused, so that what it asked for was not done. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof JetStreamError || error instanceof UnsuitableStoreError;
+}
+
+/** Whether JetStream has refused a request for a reason. */
+export function isRefusal(error: unknown, reason: keyof typeof ERROR_CODES): boolean {
+  return error instanceof JetStreamError && error.code === ERROR_CODES[reason];
+}
+
+/** What JetStream says of a message that it has taken. */
+export interface Acknowledgement {
+  /** Its sequence number in the stream. */
+  readonly seq: number;
+  /** Whether its id was known: then the number is that of the first one. */
+  readonly duplicate?: boolean;
+}
+
+interface Failure {
+  readonly error?: { readonly code: number; readonly err_code?: number; readonly description: string };
+}
+
+/** Whom a connection is to. */
+export interface NatsServers {
+  /** The name of the servers in messages, without secrets. */
+  readonly name: string;
+  /** What names of streams and subjects begin with. */
+  readonly prefix: string;
+  /** Their clock, which all connections to them share. */
+  readonly clock: ServerClock;
+}
+
+/** A connection. The package connects again by itself, to whichever server it reaches. */
+export class NatsClient implements StoreEngine {
+  readonly #nats: NatsPackage;
+  readonly #connection: NatsConnection;
+  readonly #clock: ServerClock;
+  /** Reads of several messages in progress, by the last part of the subject of their replies. */
+  readonly #reads = new Map<string, (error: Error | null, message: NatsMessage | undefined) => void>();
+  /** End what waits for the server to know of a subscription. */
+  readonly #flushes = new Set<(error: Error) => void>();
+  readonly #inbox: string;
+  readonly #servers: NatsServers;
+  #lastRead = 0;
+  /** A request whose reply tells the time. */
+  #timeRequest: string | undefined;
+  #closed: Promise<void> | undefined;
+
+  /** Takes over an open connection. */
+  constructor(nats: NatsPackage, connection: NatsConnection, servers: NatsServers) {
+    this.#nats = nats;
+    this.#servers = servers;
+    this.#clock = servers.clock;
+    this.#connection = connection;
+    this.#inbox = nats.createInbox();
+    connection.subscribe(`${this.#inbox}.*`, {
+      callback: (error, message) => {
+        // Without a permission to subscribe there is no message, and no read ever has an answer.
+        if (error) { for (const end of [...this.#reads.values()]) end(this.#explain(error), undefined); }
+        else this.#reads.get(message.subject.slice(this.#inbox.length + 1))?.(null, message);
+      },
+    });
+  }
+
+  /** The time of the servers in milliseconds since 1970. */
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** Asks for the time if that has become uncertain: crons run and records expire by it. */
+  refreshClock(): Promise<unknown> | undefined {
+    if (!this.#clock.isUncertain || this.#timeRequest === undefined) return undefined;
+    return this.call(this.#timeRequest).catch((error) => {
+      if (!isRefusal(error, "streamNotFound")) throw error;
+      this.#timeRequest = undefined;
+    });
+  }
+
+  /** Whether the package has given up: it does so when it is refused twice in a row. */
+  get isClosed(): boolean {
+    return this.#connection.isClosed();
+  }
+
+  /** Calls back when the connection is closed. */
+  onClosed(callback: () => void): void {
+    this.#connection.closed().then(callback);
+  }
+
+  /** Empty headers. */
+  headers(): NatsHeaders {
+    return this.#nats.headers();
+  }
+
+  /**
+   * Calls JetStream.
+   *
+   * @param method What comes after `$JS.API.` in the subject.
+   * @param body The request.
+   * @throws {JetStreamError} If it is refused.
+   * @throws {UnsuitableStoreError} If the client has no permission for it.
+   */
+  async call<Reply>(method: string, body: object = {}): Promise<Reply> {
+    const begin = performance.now();
+    const { data } = await this.#request(`$JS.API.${method}`, JSON.stringify(body));
+    const reply = parse<Reply & Failure & { readonly ts?: string }>(data);
+    throwFailure(reply);
+    if (reply.ts !== undefined) {
+      this.#clock.note(reply.ts, begin);
+      // It is about a stream, whose name is the last part.
+      this.#timeRequest = `STREAM.INFO.${method.slice(method.lastIndexOf(".") + 1)}`;
+    }
+    return reply;
+  }
+
+  /** Sends a message that needs no answer. */
+  publish(subject: string, data: string, headers: NatsHeaders): void {
+    this.#connection.publish(subject, data, { headers });
+  }
+
+  /**
+   * Has a stream store a message, or the batch that this message ends.
+   *
+   * @throws {JetStreamError} If it is refused: then it is not stored.
+   * @throws {UnsuitableStoreError} If the client has no permission for it: likewise.
+   */
+  async store(subject: string, data: string, headers: NatsHeaders): Promise<Acknowledgement> {
+    const reply = await this.#request(subject, data, headers);
+    const acknowledgement = parse<Acknowledgement & Failure>(reply.data);
+    throwFailure(acknowledgement);
+    return acknowledgement;
+  }
+
+  /**
+   * Reads several messages of a stream in one request, from whichever server has them. The list may
+   * have holes where replies were lost.
+   */
+  read(stream: string, query: object): Promise<NatsMessage[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<NatsMessage[]>();
+    const found: NatsMessage[] = [];
+    const number = `${++this.#lastRead}`;
+    const end = (error?: Error): void => {
+      clearTimeout(timer);
+      this.#reads.delete(number);
+      if (error) reject(error);
+      else resolve(found);
+    };
+    const timer = setTimeout(() => end(new Error(`No answer within ${REPLY_TIMEOUT} ms`)), REPLY_TIMEOUT);
+    this.#reads.set(number, (error, message) => {
+      if (error || !message) return end(error ?? undefined);
+      const code = message.headers?.code ?? 0;
+      if (code === END_OF_BATCH || code === NOTHING_FOUND) end();
+      else if (code !== 0) end(new Error(`${code} ${message.headers!.description}`));
+      else found.push(message);
+    });
+    this.#connection.publish(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify(query), {
+      reply: `${this.#inbox}.${number}`,
+    });
+    return promise;
+  }
+
+  /** Calls back for each message of a subject. */
+  async subscribe(subject: string, onMessage: () => void): Promise<NatsSubscription> {
+    const subscription = this.#connection.subscribe(subject, { callback: onMessage });
+    // The package does not end this by itself where it has given up meanwhile.
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new Error(`No answer within ${REPLY_TIMEOUT} ms`)), REPLY_TIMEOUT);
+    this.#flushes.add(reject);
+    const flushed = this.#connection.flush();
+    try {
+      // From here on, the server knows of it.
+      await Promise.race([flushed, late]);
+      return subscription;
+    } catch (error) {
+      flushed.catch(() => {});
+      // Otherwise it would be made again with the next connection.
+      subscription.unsubscribe();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      this.#flushes.delete(reject);
+    }
+  }
+
+  async #request(subject: string, data: string, headers?: NatsHeaders): Promise<NatsMessage> {
+    const options = { timeout: REPLY_TIMEOUT, ...(headers && { headers }) };
+    try {
+      return await this.#connection.request(subject, data, options);
+    } catch (error) {
+      throw this.#explain(error as Error);
+    }
+  }
+
+  /** Says what to do about a missing permission, for which the package has its own class. */
+  #explain(error: Error): Error {
+    const cause = error.cause instanceof Error ? error.cause : error;
+    if (cause.name !== "PermissionViolationError") return error;
+    const { name, prefix } = this.#servers;
+    return new UnsuitableStoreError(
+      `Cannot use the store of topics "${name}": the server forbids it (${cause.message}), let its user publish to ` +
+        `$JS.API.>, $KV.${prefix}-records.> and ${prefix}.log.>, and subscribe to _INBOX.> and ${prefix}.stored.>`,
+    );
+  }
+
+  /** Ends the connection; requests in progress fail. */
+  close(): void {
+    this.#closed ??= this.#connection.close();
+    const error = new Error("The connection was closed");
+    // The package ends only requests of its own.
+    for (const end of [...this.#reads.values()]) end(error, undefined);
+    for (const reject of this.#flushes) reject(error);
+  }
+
+  /** Resolves when the connection is closed. */
+  async closed(): Promise<void> {
+    this.close();
+    await this.#closed;
+  }
+}
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** The text of a message. */
+export function textOf(data: Uint8Array): string {
+  return decoder.decode(data);
+}
+
+function parse<Value>(data: Uint8Array): Value {
+  return JSON.parse(textOf(data)) as Value;
+}
+
+function throwFailure({ error }: Failure): void {
+  if (error) throw new JetStreamError(error.err_code ?? error.code, error.code, error.description);
+}

@@ -1,0 +1,211 @@
+/**
+ * Appends batches to streams. Each message is stored once, whatever becomes of requests and
+ * replies.
+ */
+import {
+  type AppendOptions,
+  type AppendOutcome,
+  type AppendResult,
+  type LogRef,
+  type NewMessage,
+  orAborted,
+} from "../topic_store.ts";
+import type { StoreConnection } from "../store_connection.ts";
+import { UnsuitableStoreError } from "../store_errors.ts";
+import type { LogStream, LogStreams } from "./log_streams.ts";
+import { isRefusal, isRefused, type NatsClient } from "./nats_client.ts";
+import type { NatsHeaders } from "./nats_package.ts";
+import { APPEND_HEADER, encodeHeader, toCursor, TRACE_HEADER, TYPE_HEADER } from "./stream_message.ts";
+
+/** A message with an id that none before it in the batch has. */
+interface Pending {
+  readonly message: NewMessage;
+  /** Undefined until it is known to be stored. */
+  outcome: AppendOutcome | undefined;
+}
+
+/** Appends to logs. */
+export class StreamAppender {
+  readonly #connection: StoreConnection<NatsClient>;
+  readonly #streams: LogStreams;
+
+  constructor(connection: StoreConnection<NatsClient>, streams: LogStreams) {
+    this.#connection = connection;
+    this.#streams = streams;
+  }
+
+  /**
+   * Appends a batch. The server finds messages that an earlier attempt has stored by their ids, and
+   * a header tells that they are of this append.
+   */
+  async append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
+    const batch = new StreamBatch(messages);
+    const appending = this.#connection.use(
+      (client) =>
+        this.#try(client, log, batch).catch((error) => {
+          // That error means that nothing was stored, so it must not be the last one here.
+          throw error instanceof UnsuitableStoreError && batch.hasBegun ? new Error(error.message) : error;
+        }),
+      signal,
+      "write",
+    );
+    const stored = await (signal ? orAborted(appending, signal) : appending);
+    return { incarnation: stored, outcomes: batch.outcomes };
+  }
+
+  /** One attempt. Gives the incarnation of the log. */
+  async #try(client: NatsClient, log: LogRef, batch: StreamBatch): Promise<string> {
+    const stream = await this.#streams.declared(client, log);
+    batch.begin(stream.incarnation);
+    try {
+      await batch.store(client, stream);
+    } catch (error) {
+      // No stream has this subject: it was removed or renewed, or has no leader at present.
+      if (!isRefused(error)) this.#streams.doubt(log);
+      throw error;
+    }
+    if (batch.oldestStored <= stream.newest) batch.isSetBack = true;
+    if (batch.isSetBack) return (await this.#streams.renew(client, log, stream.incarnation)).incarnation;
+    stream.newest = Math.max(stream.newest, batch.newestStored);
+    return stream.incarnation;
+  }
+}
+
+/** The messages of one append. */
+class StreamBatch {
+  /** Marks the messages that this append has stored. */
+  readonly #mark = crypto.randomUUID();
+  readonly #messages: readonly NewMessage[];
+  readonly #pending = new Map<string, Pending>();
+  #incarnation: string | undefined;
+  /** Whether an attempt may have stored messages without an answer. */
+  #isUncertain = false;
+  /** Whether messages are stored one by one, since the server knows one of them. */
+  #isOneByOne = false;
+  /**
+   * Whether the stream has given a sequence number once more, so that it needs another incarnation.
+   */
+  isSetBack = false;
+  /** The least and the greatest sequence number that an attempt with an answer has stored. */
+  oldestStored = Infinity;
+  newestStored = 0;
+
+  constructor(messages: readonly NewMessage[]) {
+    this.#messages = messages;
+    for (const message of messages) {
+      if (!this.#pending.has(message.id)) this.#pending.set(message.id, { message, outcome: undefined });
+    }
+  }
+
+  /** The outcomes of all messages, once they are stored. */
+  get outcomes(): AppendOutcome[] {
+    return this.#messages.map((message) => {
+      const { message: first, outcome } = this.#pending.get(message.id)!;
+      return message === first ? outcome! : { ...outcome!, duplicate: true };
+    });
+  }
+
+  /** Whether an attempt may have stored a part. */
+  get hasBegun(): boolean {
+    return this.#isUncertain || this.#pending.values().some(({ outcome }) => outcome !== undefined);
+  }
+
+  /** Begins an attempt. What was stored in another incarnation may be lost. */
+  begin(incarnation: string): void {
+    if (this.#incarnation !== undefined && this.#incarnation !== incarnation) {
+      this.#isUncertain = this.hasBegun;
+      this.isSetBack = false;
+      for (const pending of this.#pending.values()) pending.outcome = undefined;
+      this.#isOneByOne = false;
+    }
+    this.#incarnation = incarnation;
+  }
+
+  /** Stores the messages that are not known to be stored. */
+  async store(client: NatsClient, stream: LogStream): Promise<void> {
+    this.oldestStored = Infinity;
+    const pending = [...this.#pending.values()].filter(({ outcome }) => outcome === undefined);
+    if (pending.length === 0) return;
+    if (!stream.isAtomic || this.#isOneByOne || pending.length === 1) {
+      return await this.#storeEach(client, stream, pending);
+    }
+    const wasUncertain = this.#isUncertain;
+    try {
+      this.#isUncertain = true;
+      const { seq } = await this.#storeAtOnce(client, stream, pending);
+      for (const [index, each] of pending.entries()) this.#noteStored(each, seq - pending.length + 1 + index);
+    } catch (error) {
+      if (isRefused(error)) this.#isUncertain = wasUncertain;
+      // An earlier attempt may have stored all of them.
+      if (!isRefusal(error, "batchHasDuplicate")) throw error;
+      this.#isOneByOne = true;
+      await this.#storeEach(client, stream, pending);
+    }
+  }
+
+  /** Stores all or none. */
+  async #storeAtOnce(client: NatsClient, { subject }: LogStream, pending: readonly Pending[]) {
+    const batchId = crypto.randomUUID();
+    for (const [index, { message }] of pending.entries()) {
+      const headers = this.#headersOf(client, message);
+      headers.set("Nats-Batch-Id", batchId);
+      headers.set("Nats-Batch-Sequence", `${index + 1}`);
+      if (index < pending.length - 1) client.publish(subject, message.data, headers);
+      else {
+        headers.set("Nats-Batch-Commit", "1");
+        return await client.store(subject, message.data, headers);
+      }
+    }
+    throw new Error("There are no messages to store");
+  }
+
+  /** Each waits for the one before it, so that they are in order whatever is lost. */
+  async #storeEach(client: NatsClient, stream: LogStream, pending: readonly Pending[]): Promise<void> {
+    for (const each of pending) {
+      const wasUncertain = this.#isUncertain;
+      this.#isUncertain = true;
+      try {
+        const { message } = each;
+        const { seq, duplicate } = await client.store(stream.subject, message.data, this.#headersOf(client, message));
+        if (!duplicate) this.#noteStored(each, seq);
+        else {
+          const isOwn = wasUncertain && await this.#isOwn(client, stream, seq);
+          each.outcome = { cursor: toCursor(seq), duplicate: !isOwn };
+        }
+        this.#isUncertain = wasUncertain;
+      } catch (error) {
+        if (isRefused(error)) this.#isUncertain = wasUncertain;
+        throw error;
+      }
+    }
+  }
+
+  #noteStored(pending: Pending, seq: number): void {
+    pending.outcome = { cursor: toCursor(seq), duplicate: false };
+    this.oldestStored = Math.min(this.oldestStored, seq);
+    this.newestStored = Math.max(this.newestStored, seq);
+  }
+
+  /** Whether an earlier attempt of this append has stored a message. */
+  async #isOwn(client: NatsClient, { name }: LogStream, seq: number): Promise<boolean> {
+    try {
+      const { message: { hdrs = "" } } = await client.call<{ message: { hdrs?: string } }>(`STREAM.MSG.GET.${name}`, {
+        seq,
+      });
+      return atob(hdrs).includes(`\r\n${APPEND_HEADER}: ${this.#mark}\r\n`);
+    } catch (error) {
+      // It is not kept any more.
+      if (isRefusal(error, "messageNotFound")) return false;
+      throw error;
+    }
+  }
+
+  #headersOf(client: NatsClient, { id, type, trace }: NewMessage): NatsHeaders {
+    const headers = client.headers();
+    headers.set("Nats-Msg-Id", encodeHeader(id));
+    headers.set(APPEND_HEADER, this.#mark);
+    if (type !== undefined) headers.set(TYPE_HEADER, encodeHeader(type));
+    if (trace !== undefined) headers.set(TRACE_HEADER, trace);
+    return headers;
+  }
+}

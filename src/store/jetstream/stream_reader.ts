@@ -1,0 +1,140 @@
+/** Reads streams: pages from whichever server has them, and their state from the leader. */
+import type { Cursor, LogBounds, LogPage, LogPosition, LogRef, ReadLimits } from "../topic_store.ts";
+import { pause, type StoreConnection } from "../store_connection.ts";
+import type { LogStreams, StreamState } from "./log_streams.ts";
+import { isRefusal, type NatsClient } from "./nats_client.ts";
+import type { NatsMessage } from "./nats_package.ts";
+import { seqOf, toCursor, toSeq, toStored } from "./stream_message.ts";
+
+/** The most messages that are read at once. */
+const MAX_PAGE = 1_000;
+/** How much more than its data a message takes, as servers count, and for one message at least. */
+const OVERHEAD = 1.25;
+const MIN_READ_BYTES = 64 * 1024;
+/**
+ * The longest pause before a replica is read again that has not what the leader has, in
+ * milliseconds.
+ */
+const MAX_PAUSE = 50;
+/** How long a page is read again and again, in milliseconds. */
+const READ_TIMEOUT = 30_000;
+
+/**
+ * The latest time that is sought: the nanoseconds of a later one do not fit the servers' numbers.
+ */
+const LATEST = Date.UTC(2200, 0);
+
+/** Reads logs. */
+export class StreamReader {
+  readonly #connection: StoreConnection<NatsClient>;
+  readonly #streams: LogStreams;
+  readonly #closing: AbortSignal;
+
+  constructor(connection: StoreConnection<NatsClient>, streams: LogStreams, closing: AbortSignal) {
+    this.#connection = connection;
+    this.#streams = streams;
+    this.#closing = closing;
+  }
+
+  /** Where a log begins and ends. */
+  async bounds(log: LogRef): Promise<LogBounds> {
+    return toBounds(await this.#streams.state(log));
+  }
+
+  /** Reads what follows a position. */
+  async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    const from = toSeq(after);
+    const begin = performance.now();
+    for (let rest = 1;; rest = Math.min(2 * rest, MAX_PAUSE)) {
+      const { stream, messages: found } = await this.#page(log, from, limits);
+      const state = await this.#streams.state(log);
+      const messages = withoutRemoved(found, from, state);
+      const first = messages[0] && seqOf(messages[0]);
+      // A reply was lost, or a replica has not yet what the leader has.
+      const isMissing = first === undefined
+        ? from < state.last && state.first <= state.last
+        : first > from + 1 && first > state.first;
+      // The stream was made anew between the two requests.
+      const isOther = state.stream.incarnation !== stream.incarnation;
+      if (!isMissing && !isOther) return toPage(state, messages);
+      if (performance.now() - begin > READ_TIMEOUT) {
+        throw new Error(`Cannot read the topic "${log.name}": the servers do not agree on what it has`);
+      }
+      await pause(rest, this.#closing);
+    }
+  }
+
+  /** The position before the first message of a time. */
+  async seek(log: LogRef, time: Date): Promise<LogPosition> {
+    return await this.#connection.use(async (client) => {
+      const { name } = await this.#streams.get(client, log);
+      // The leader answers this request, and not a replica.
+      const found = await client.call<{ message: { seq: number } }>(`STREAM.MSG.GET.${name}`, {
+        start_time: new Date(Math.min(Math.max(0, time.getTime()), LATEST)).toISOString(),
+      }).catch((error) => {
+        if (isRefusal(error, "messageNotFound")) return undefined;
+        throw error;
+      });
+      const { stream, first, last } = await this.#streams.state(log);
+      const cursor = toCursor(found ? Math.max(found.message.seq, first) - 1 : last);
+      return { incarnation: stream.incarnation, cursor };
+    });
+  }
+
+  async #page(log: LogRef, from: number, { maxMessages, maxBytes }: ReadLimits) {
+    return await this.#connection.use(async (client) => {
+      const stream = await this.#streams.get(client, log);
+      const found = await client.read(stream.name, {
+        seq: from + 1,
+        // Without it, a server of version 2.11 finds nothing where the first one was removed.
+        next_by_subj: ">",
+        batch: Math.min(maxMessages, MAX_PAGE),
+        max_bytes: Math.ceil(maxBytes * OVERHEAD) + MIN_READ_BYTES,
+      }).catch((error) => {
+        // The stream may have been removed.
+        this.#streams.doubt(log);
+        throw error;
+      });
+      return { stream, messages: upTo(found, maxBytes) };
+    });
+  }
+}
+
+/** The messages up to the limit, and up to a hole. */
+function upTo(found: readonly NatsMessage[], maxBytes: number): NatsMessage[] {
+  const page: NatsMessage[] = [];
+  let bytes = 0;
+  for (const message of found) {
+    bytes += message.data.length;
+    const last = page.at(-1);
+    if (last && (bytes > maxBytes || seqOf(message) !== seqOf(last) + 1)) break;
+    page.push(message);
+  }
+  return page;
+}
+
+/**
+ * What a reader gets of a page. Behind a gap it begins where the leader does: a replica may still
+ * have older messages. Without a gap, what was removed after it had been read is no loss.
+ */
+function withoutRemoved(found: readonly NatsMessage[], from: number, { first }: StreamState): readonly NatsMessage[] {
+  const isGap = found[0] !== undefined && seqOf(found[0]) > from + 1;
+  return isGap ? found.filter((message) => seqOf(message) >= first) : found;
+}
+
+function toBounds({ stream, first, last }: StreamState): LogBounds {
+  return { incarnation: stream.incarnation, lowWatermark: toCursor(first - 1), highWatermark: toCursor(last) };
+}
+
+function toPage(state: StreamState, messages: readonly NatsMessage[]): LogPage {
+  const bounds = toBounds(state);
+  if (messages.length === 0) return { ...bounds, messages: [] };
+  const [first, last] = [seqOf(messages[0]!), seqOf(messages.at(-1)!)];
+  return {
+    incarnation: bounds.incarnation,
+    lowWatermark: toCursor(Math.min(state.first, first) - 1),
+    // What was appended after the page had been read counts, and the other way round.
+    highWatermark: toCursor(Math.max(state.last, last)),
+    messages: messages.map(toStored),
+  };
+}

@@ -1,0 +1,235 @@
+/**
+ * A batch on its way into a log, and the dedup entries that tell which of its messages are stored
+ * already: one for each id that a publisher gave, and one for each producer session.
+ */
+import {
+  type AppendOutcome,
+  type Cursor,
+  type GeneratedId,
+  type LogRef,
+  type NewMessage,
+  parseGeneratedId,
+} from "../topic_store.ts";
+import type { KvEntry } from "./engine.ts";
+import { toCursor } from "./keys.ts";
+
+/**
+ * The most bytes of ids in the keys of one write. Deno KV takes 80 KiB of keys, with the checked
+ * ones.
+ */
+const MAX_KEY_BYTES = 56 * 1024;
+/** An upper bound of what a key has besides the name and the id. */
+const KEY_OVERHEAD = 32;
+/** The most bytes that a UTF-16 code unit has in a key. */
+const UNIT_BYTES = 3;
+
+/** A message of a batch. */
+export interface Pending {
+  readonly message: NewMessage;
+  /** Its index in the batch. */
+  readonly index: number;
+  /** The id of its dedup entry; undefined if the session's entry holds it. */
+  id: string | undefined;
+  /** Where it is stored; undefined until that is known. */
+  outcome: AppendOutcome | undefined;
+}
+
+/**
+ * The place of a batch: its producer session, and the sequence number of its first message. A batch
+ * whose messages all have ids of their publishers is a session by itself.
+ */
+export function placeOf(messages: readonly NewMessage[]): GeneratedId {
+  const index = messages.findIndex(({ isGenerated }) => isGenerated);
+  const generated = index === -1 ? undefined : parseGeneratedId(messages[index]!.id);
+  if (!generated) return { session: crypto.randomUUID(), sequence: 0 };
+  return { session: generated.session, sequence: generated.sequence - index };
+}
+
+/** The messages of one append. */
+export class Batch {
+  readonly log: LogRef;
+  readonly session: string;
+  /** The sequence number of the first message in the session. */
+  readonly sequence: number;
+  /** For each message the first one with its id. */
+  readonly #firsts: readonly Pending[];
+  #isSplit = false;
+
+  constructor(log: LogRef, messages: readonly NewMessage[], { session, sequence }: GeneratedId) {
+    this.log = log;
+    this.session = session;
+    this.sequence = sequence;
+    const byId = new Map<string, Pending>();
+    this.#firsts = messages.map((message, index) => {
+      const id = message.isGenerated ? undefined : message.id;
+      const first = id === undefined ? undefined : byId.get(id);
+      if (first) return first;
+      const pending: Pending = { message, index, id, outcome: undefined };
+      if (id !== undefined) byId.set(id, pending);
+      return pending;
+    });
+  }
+
+  /** The messages that are not known to be stored, in order. */
+  get pending(): readonly Pending[] {
+    return this.#firsts.filter(({ outcome, index }, at) => outcome === undefined && index === at);
+  }
+
+  /** Whether several writes store it. */
+  get isSplit(): boolean {
+    return this.#isSplit;
+  }
+
+  /** The outcomes of all messages, once none is pending. */
+  get outcomes(): AppendOutcome[] {
+    return this.#firsts.map(({ outcome, index }, at) => index === at ? outcome! : { ...outcome!, duplicate: true });
+  }
+
+  /**
+   * Has several writes store it from now on. The session's entry holds one write only, so each
+   * message without an id gets a dedup entry of its own.
+   */
+  split(): void {
+    this.#isSplit = true;
+    for (const pending of this.#firsts) pending.id ??= pending.message.id;
+  }
+
+  /** The messages of the next write: all that are pending, unless they have too many ids. */
+  nextPart(maxIds: number): readonly Pending[] {
+    const { pending } = this;
+    let [ids, bytes] = [0, 0];
+    const end = pending.findIndex(({ id }) => {
+      if (id === undefined) return false;
+      bytes += KEY_OVERHEAD + UNIT_BYTES * (this.log.name.length + id.length);
+      return ++ids > maxIds || ids > 1 && bytes > MAX_KEY_BYTES;
+    });
+    if (end === -1) return pending;
+    if (this.#isSplit) return pending.slice(0, end);
+    this.split();
+    return this.nextPart(maxIds);
+  }
+
+  /** Notes that a write has stored a part. */
+  noteStored(part: readonly Pending[], version: string): void {
+    for (const [index, pending] of part.entries()) {
+      pending.outcome = { cursor: toCursor(version, index, part.length), duplicate: false };
+    }
+  }
+
+  /** Notes the outcomes that the entry of its session tells. */
+  noteSession(entry: KvEntry): void {
+    for (const pending of this.pending) {
+      if (!pending.message.isGenerated) continue;
+      const found = findInSession(entry, this.sequence + pending.index);
+      // Somebody has republished one of them, and so has fenced the session.
+      if (found === "none") this.split();
+      else if (found !== undefined) pending.outcome = { cursor: found, duplicate: false };
+    }
+  }
+
+  /** Notes the outcome that the dedup entry of a message's id tells. */
+  noteId(pending: Pending, entry: KvEntry): void {
+    const [session, sequence, index, count] = decode<IdEntry>(entry);
+    // An earlier attempt of the same append may have stored it: then it is no duplicate.
+    const isOwn = session === this.session && sequence === this.sequence;
+    pending.outcome = { cursor: toCursor(entry.version, index, count), duplicate: !isOwn };
+  }
+
+  /**
+   * Whether all that this append has stored, and did not find, comes after a cursor, and in order.
+   */
+  isStoredAfter(cursor: Cursor): boolean {
+    let last = cursor;
+    return this.#firsts.every(({ outcome, index }, at) => {
+      if (index !== at || outcome!.duplicate) return true;
+      const isLater = outcome!.cursor > last;
+      last = outcome!.cursor;
+      return isLater;
+    });
+  }
+}
+
+/**
+ * The dedup entry of an id: the session and the sequence number of the batch that brought it, the
+ * index of its message in the record, and how many messages that has.
+ */
+type IdEntry = readonly [session: string, sequence: number, index: number, count: number];
+
+/**
+ * The dedup entry of a session: of its last batch the sequence number, the number of messages in
+ * the record, the version of the record, then for each message without an id its index in the batch
+ * and in the record. The version is null while it is that of the entry itself. Otherwise the
+ * session is fenced: it cannot store messages any more.
+ */
+type SessionEntry = readonly [sequence: number, count: number, version: string | null, ...indexes: number[]];
+
+/** Writes the dedup entry of an id. */
+export function encodeIdEntry(...entry: IdEntry): Uint8Array {
+  return encode(entry);
+}
+
+/** Writes the dedup entry of a session. */
+export function encodeSessionEntry(...entry: SessionEntry): Uint8Array {
+  return encode(entry);
+}
+
+/** Writes the dedup entry that fences a session. */
+export function encodeFence(entry: KvEntry | undefined): Uint8Array {
+  if (!entry) return encodeSessionEntry(0, 0, "");
+  const [sequence, count, , ...indexes] = decode<SessionEntry>(entry);
+  return encodeSessionEntry(sequence, count, entry.version, ...indexes);
+}
+
+/**
+ * Looks for the message of a sequence number in the entry of its session. Undefined means that the
+ * session may store it later; `"none"`, that it never will: the number belongs to an earlier batch,
+ * or the session is fenced.
+ */
+function findInSession(entry: KvEntry, number: number): Cursor | "none" | undefined {
+  const [sequence, count, version, ...indexes] = decode<SessionEntry>(entry);
+  for (let pair = 0; pair < indexes.length; pair += 2) {
+    if (sequence + indexes[pair]! === number) return toCursor(version ?? entry.version, indexes[pair + 1]!, count);
+  }
+  return number < sequence || version !== null ? "none" : undefined;
+}
+
+/**
+ * A message that is republished by the id of a `PublishOutcomeUnknown`, which names its session.
+ */
+export interface Republished extends GeneratedId {
+  readonly pending: Pending;
+}
+
+/** The republished messages of a batch, by their original sessions. */
+export function republishedOf({ pending }: Batch): Map<string, readonly Republished[]> {
+  const republished = pending.flatMap((pending) => {
+    const generated = pending.id === undefined ? undefined : parseGeneratedId(pending.id);
+    return generated ? [{ pending, ...generated }] : [];
+  });
+  return Map.groupBy(republished, ({ session }) => session);
+}
+
+/**
+ * Notes the outcomes of republished messages of one session. Returns whether the session can store
+ * none of them later.
+ */
+export function noteRepublished(messages: readonly Republished[], entry: KvEntry | undefined): boolean {
+  let isFinal = true;
+  for (const { pending, sequence } of messages) {
+    const found = entry && findInSession(entry, sequence);
+    if (found === undefined) isFinal = false;
+    else if (found !== "none") pending.outcome = { cursor: found, duplicate: true };
+  }
+  return isFinal;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function encode(value: readonly unknown[]): Uint8Array {
+  return encoder.encode(JSON.stringify(value));
+}
+
+function decode<Value>({ value }: KvEntry): Value {
+  return JSON.parse(decoder.decode(value)) as Value;
+}

@@ -1,0 +1,237 @@
+/**
+ * Notifies watchers of a log that it may have grown. Each append writes one of a few entries of the
+ * database, which all processes watch. Many logs share an entry; the heads of the watched logs then
+ * tell which of them have grown.
+ */
+import { detached } from "../../log/log.ts";
+import type { AppendResult } from "../topic_store.ts";
+import { pause } from "../store_connection.ts";
+import type { Connection } from "./connection.ts";
+import { KEYS_PER_READ, type KvEntry } from "./engine.ts";
+import { type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
+import { CHANGE_SHARDS, changedKey, headKey, INCARNATION_KEY, shardOf, VERSION_LENGTH } from "./keys.ts";
+
+const SHARD_KEYS = Array.from({ length: CHANGE_SHARDS }, (_, shard) => changedKey(shard));
+
+/**
+ * After a comparison of heads the next one waits for so many times its duration: others may append
+ * to logs all the time that nobody watches here, and comparing must not take more than a fifth of
+ * the time.
+ */
+const REST = 4;
+/**
+ * The longest such wait, in milliseconds: a comparison also takes long while the database is away.
+ */
+const MAX_REST = 1_000;
+
+/** The logs that share an entry. */
+interface Shard {
+  /** Those that somebody watches, by name. */
+  readonly logs: Map<string, WatchedLog>;
+  /** The version of the entry seen last. */
+  seen: string;
+  /** The version of the entry up to which the heads of all logs were compared. */
+  compared: string;
+}
+
+interface WatchedLog {
+  readonly callbacks: Set<() => void>;
+  /** The newest version that the callbacks were called for. */
+  notified: string;
+}
+
+/** Watches the database while somebody watches a log. */
+export class ChangeNotifier {
+  readonly #connection: Connection;
+  readonly #watching: Connection | undefined;
+  readonly #incarnations: Incarnations;
+  readonly #interval: number;
+  readonly #shards = SHARD_KEYS.map((): Shard => ({ logs: new Map(), seen: "", compared: "" }));
+  readonly #closing = new AbortController();
+  #polling: Promise<void> | undefined;
+  #following: Promise<void> | undefined;
+  #comparing: Promise<void> | undefined;
+  /** How many polls in a row have found a change that the watch has missed. */
+  #missed = 0;
+
+  /**
+   * Watches nothing yet.
+   *
+   * @param connection The database.
+   * @param watching A second connection, for the watch: on a shared one, the reply of a write waits
+   * 40 ms for the change that it caused. Undefined if the database has no watch across processes.
+   * @param incarnations The incarnation of the database.
+   * @param interval How often the database is polled, in milliseconds.
+   */
+  constructor(connection: Connection, watching: Connection | undefined, incarnations: Incarnations, interval: number) {
+    this.#connection = connection;
+    this.#watching = watching;
+    this.#incarnations = incarnations;
+    this.#interval = interval;
+  }
+
+  /** Calls back when a log may have grown, until the returned function is called. */
+  watch(name: string, onChange: () => void): () => void {
+    const shard = this.#shardOf(name);
+    // A watcher reads what was written before by itself.
+    const log = shard.logs.get(name) ?? { callbacks: new Set(), notified: shard.seen };
+    shard.logs.set(name, log);
+    log.callbacks.add(onChange);
+    this.#start();
+    return () => {
+      log.callbacks.delete(onChange);
+      if (log.callbacks.size === 0 && shard.logs.get(name) === log) shard.logs.delete(name);
+    };
+  }
+
+  /** Notifies the watchers in this process of an append by this process. */
+  notify(name: string, { incarnation, outcomes }: AppendResult): void {
+    const log = this.#shardOf(name).logs.get(name);
+    const { known } = this.#incarnations;
+    // A version of an ended incarnation would hide those of the current one.
+    if (!log || !known || logIncarnationOf(name, known) !== incarnation) return;
+    const newest = outcomes.reduce((newest, { cursor }) => cursor > newest ? cursor : newest, "");
+    notifyUpTo(log, newest.slice(0, VERSION_LENGTH));
+  }
+
+  /** Forgets all versions, which mean nothing in another incarnation, and calls all callbacks. */
+  reset(): void {
+    for (const shard of this.#shards) shard.seen = shard.compared = "";
+    for (const log of this.#shards.flatMap(({ logs }) => [...logs.values()])) {
+      log.notified = "";
+      for (const onChange of [...log.callbacks]) onChange();
+    }
+  }
+
+  /** Stops polling. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const { logs } of this.#shards) logs.clear();
+    await Promise.all([this.#polling, this.#comparing]);
+  }
+
+  /** Resolves when the watch has ended. Its connection must be closed before. */
+  async ended(): Promise<void> {
+    await this.#following;
+  }
+
+  #shardOf(name: string): Shard {
+    return this.#shards[shardOf(name)]!;
+  }
+
+  #start(): void {
+    if (this.#closing.signal.aborted) return;
+    const watching = this.#watching;
+    if (watching) this.#following ??= detached(() => this.#follow(watching));
+    this.#polling ??= detached(() => this.#pollWhileWatched());
+  }
+
+  async #pollWhileWatched(): Promise<void> {
+    while (this.#shards.some(({ logs }) => logs.size > 0)) {
+      // The timer keeps the process alive: a program that waits for messages of others is not done.
+      await pause(this.#interval, this.#closing.signal);
+      await this.#poll();
+    }
+    this.#polling = undefined;
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      const { known } = this.#incarnations;
+      const newest = known?.newestVersion ?? "";
+      const seen = this.#shards.map((shard) => shard.seen);
+      const { incarnation, entries } = await this.#incarnations.get(SHARD_KEYS, this.#closing.signal);
+      const isNew = this.#take(entries, incarnation);
+      // Each write sets an entry, so older ones are those of a backup.
+      const versions = entries.map((entry) => entry?.version ?? "");
+      const isSetBack = versions.every((version) => version < newest) ||
+        versions.some((version, shard) => version < seen[shard]!);
+      if (incarnation === known && isSetBack) await this.#incarnations.renew(incarnation, this.#closing.signal);
+      if (isNew) this.#missed++;
+      if (this.#missed <= 1) return;
+      // The watch has missed two changes: its connection is dead.
+      this.#missed = 0;
+      this.#watching?.reopen();
+    } catch {
+      // The connection has logged it, and the next poll tries again.
+    }
+  }
+
+  /**
+   * Takes changes as they come. The watch stays open until the store is closed, since each one
+   * costs a connection.
+   */
+  async #follow(watching: Connection): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        await this.#incarnations.current(signal);
+        // The connection bounds how long opening takes. A watch that is silent is reopened by the
+        // poll.
+        const engine = await watching.use((engine) => Promise.resolve(engine), signal);
+        for await (const [entry, ...entries] of engine.watch([INCARNATION_KEY, ...SHARD_KEYS])) {
+          this.#missed = 0;
+          if (this.#incarnations.isKnown(entry)) this.#take(entries, this.#incarnations.known!);
+        }
+      } catch {
+        // The poll goes on.
+      }
+      await pause(this.#interval, signal);
+    }
+  }
+
+  /** Takes note of the entries of an incarnation. Returns whether one is new. */
+  #take(entries: readonly (KvEntry | undefined)[], incarnation: Incarnation): boolean {
+    let isNew = false;
+    for (const [index, entry] of entries.entries()) {
+      const shard = this.#shards[index]!;
+      if (!entry || entry.version <= shard.seen) continue;
+      noteVersion(incarnation, entry.version);
+      isNew = true;
+      shard.seen = entry.version;
+      const log = shard.logs.get(new TextDecoder().decode(entry.value));
+      if (log) notifyUpTo(log, entry.version);
+    }
+    this.#comparing ??= this.#compare().finally(() => this.#comparing = undefined);
+    return isNew;
+  }
+
+  /**
+   * Compares the heads of the watched logs of changed shards: an entry names its last change only.
+   */
+  async #compare(): Promise<void> {
+    const { signal } = this.#closing;
+    const findChanged = () => this.#shards.filter(({ seen, compared }) => seen > compared);
+    for (let changed = findChanged(); changed.length > 0 && !signal.aborted; changed = findChanged()) {
+      const begin = performance.now();
+      try {
+        for (const shard of changed) await this.#compareShard(shard);
+      } catch {
+        // The connection has logged it, and the next poll starts another comparison.
+        return;
+      }
+      await pause(Math.min(REST * (performance.now() - begin), MAX_REST), signal);
+    }
+  }
+
+  async #compareShard(shard: Shard): Promise<void> {
+    const { seen } = shard;
+    const { known } = this.#incarnations;
+    const logs = [...shard.logs].filter(([, { notified }]) => notified < seen);
+    for (let start = 0; start < logs.length; start += KEYS_PER_READ) {
+      const part = logs.slice(start, start + KEYS_PER_READ);
+      const keys = part.map(([name]) => headKey(name));
+      const heads = await this.#connection.use((engine) => engine.get(keys), this.#closing.signal);
+      // A version of an ended incarnation would hide those of the current one.
+      if (this.#incarnations.known !== known) return;
+      for (const [index, [, log]] of part.entries()) notifyUpTo(log, heads[index]?.version ?? "");
+    }
+    shard.compared = seen;
+  }
+}
+
+function notifyUpTo(log: WatchedLog, version: string): void {
+  if (version <= log.notified) return;
+  log.notified = version;
+  for (const onChange of [...log.callbacks]) onChange();
+}

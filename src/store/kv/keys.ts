@@ -1,0 +1,275 @@
+/**
+ * The layout of the database. All keys begin with `webfw 1`; in their order they are:
+ *
+ * | key                | value                                                              |
+ * | ------------------ | ------------------------------------------------------------------ |
+ * | epoch              | the id of the database's incarnation                               |
+ * | epoch id           | the mark of that incarnation: empty, and only there while it lasts |
+ * | id name id         | dedup entry of a message with an id                                |
+ * | log name version   | a record: the messages of one write                                |
+ * | log name head      | the log's incarnation; its version is that of the newest record    |
+ * | log name ids       | empty; its version is that of the newest write with ids            |
+ * | log name low       | the low watermark: the cursor of the newest removed message        |
+ * | log name series id | dedup entry of a session: its last batch, or that it was fenced    |
+ * | log changed shard  | the name of the log of this shard that was appended to last        |
+ * | policy name        | what the log keeps                                                 |
+ * | record key…        | the value of a record of this key, and when it expires             |
+ * | trimmer            | the lease of the process that removes what is no longer kept       |
+ *
+ * The head and the low watermark of a log follow its records, so that one read up to the end of the
+ * log includes both, as of the same moment.
+ *
+ * SQLite writes whole pages, and each page costs a write about 2 %. So the keys that one write sets
+ * are neighbours.
+ */
+import { countBytes } from "../../base/json_data.ts";
+import type { Cursor, LogPolicy, NewMessage } from "../topic_store.ts";
+import type { KvKey } from "./engine.ts";
+
+const ROOT = ["webfw", "1"];
+
+export const INCARNATION_KEY: KvKey = [...ROOT, "epoch"];
+export const LEASE_KEY: KvKey = [...ROOT, "trimmer"];
+const RECORD: KvKey = [...ROOT, "record"];
+/** Before all policies. */
+export const POLICIES_START: KvKey = [...ROOT, "policy", ""];
+/** After all policies. */
+export const POLICIES_END: KvKey = [...ROOT, "policy "];
+
+/**
+ * Each append writes the entry of its log's shard. With the incarnation they are as many keys as a
+ * watch may have. With a single entry, 200 watched logs waited up to 2 s while other logs were
+ * busy, since each change hides the one before.
+ */
+export const CHANGE_SHARDS = 9;
+
+/** The shard of a log. */
+export function shardOf(name: string): number {
+  return hashOf(name) % CHANGE_SHARDS;
+}
+
+export const markKey = (incarnation: string): KvKey => [...INCARNATION_KEY, incarnation];
+export const changedKey = (shard: number): KvKey => [...ROOT, "log changed", `${shard}`];
+export const policyKey = (name: string): KvKey => [...ROOT, "policy", name];
+export const idKey = (name: string, id: string): KvKey => [...ROOT, "id", name, id];
+export const recordsPrefix = (name: string): KvKey => [...ROOT, "log", name];
+export const headKey = (name: string): KvKey => [...recordsPrefix(name), "head"];
+export const newestIdsKey = (name: string): KvKey => [...recordsPrefix(name), "ids"];
+export const lowWatermarkKey = (name: string): KvKey => [...recordsPrefix(name), "low"];
+export const sessionKey = (name: string, session: string): KvKey => [...recordsPrefix(name), "series", session];
+/** After the records, the head and the low watermark of a log. */
+export const logEnd = (name: string): KvKey => [...recordsPrefix(name), "low "];
+
+export const recordKey = (key: readonly string[]): KvKey => [...RECORD, ...key];
+/** The key of a record by that of its entry. */
+export const keyOfRecord = (key: KvKey): readonly string[] => key.slice(RECORD.length);
+
+/**
+ * Where a read after a cursor begins: at the record of the cursor, or after it if the cursor is its
+ * last message.
+ */
+export function recordKeyAfter(name: string, cursor: Cursor): KvKey {
+  const version = cursor.slice(0, VERSION_LENGTH);
+  return [...recordsPrefix(name), cursor.endsWith(LAST_INDEX) ? `${version} ` : version];
+}
+
+/** A cursor begins with the version of its record. */
+export const VERSION_LENGTH = 20;
+/**
+ * The index of the last message of each record. A reader that has come there need not read the
+ * record again.
+ */
+const LAST_INDEX = "ff";
+
+/** The cursor of a message: the version of its record, and its index there. */
+export function toCursor(version: string, index: number, count: number): Cursor {
+  return version + (index === count - 1 ? LAST_INDEX : index.toString(16).padStart(2, "0"));
+}
+
+/** The cursor of the last message of a record. */
+export function endOf(version: string): Cursor {
+  return version + LAST_INDEX;
+}
+
+/** A hash of 32 bits: FNV-1a, and the final mix of MurmurHash3. */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+export function encodePolicy({ age, count, bytes, dedupe }: LogPolicy): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify({ age, count, bytes, dedupe }));
+}
+
+export function decodePolicy(value: Uint8Array): LogPolicy {
+  const { age, count, bytes, dedupe } = JSON.parse(new TextDecoder().decode(value)) as Record<string, number | null>;
+  // JSON has null for Infinity.
+  return { age: age ?? Infinity, count: count ?? Infinity, bytes: bytes ?? Infinity, dedupe: dedupe ?? Infinity };
+}
+
+const FORMAT = 1;
+const HEADER_BYTES = 11;
+const ENTRY_BYTES = 6;
+/** What follows the texts begins with what it is. Older versions read nothing behind the texts. */
+const TRACES = 1;
+/** The trace (16 bytes), the span (8) and the flags (1); zeros for none. */
+const TRACE_BYTES = 25;
+/** The most bytes of a value in Deno KV. */
+const MAX_VALUE_BYTES = 64 * 1024;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** A message of a record. */
+export type RecordMessage = Pick<NewMessage, "type" | "data" | "bytes" | "trace">;
+
+/**
+ * The messages of one write as one value: only one key of a write can end with its version.
+ *
+ * The value has the format (1 byte), the time in milliseconds (8, a float) and the number of
+ * messages (2); of each message the length of its type (2) and of its data (4); then all types and
+ * data in UTF-8. Numbers are big-endian. Where OpenTelemetry is on, the traces of the messages
+ * follow, unless the value would be too large with them.
+ */
+export interface LogRecord {
+  /** When it was made, in milliseconds since 1970. */
+  readonly time: number;
+  /** At least one. */
+  readonly messages: readonly RecordMessage[];
+}
+
+/** The size and the time of a record. */
+export interface RecordSize {
+  /** When it was made, in milliseconds since 1970. */
+  readonly time: number;
+  /** How many messages. */
+  readonly count: number;
+  /** The bytes of their data. */
+  readonly bytes: number;
+}
+
+/**
+ * Writes a record.
+ *
+ * @throws {TypeError} When a message has more bytes than it says.
+ */
+export function encodeRecord({ time, messages }: LogRecord): Uint8Array<ArrayBuffer> {
+  let text = HEADER_BYTES + ENTRY_BYTES * messages.length;
+  const size = messages.reduce(
+    (sum, { type, bytes }) => sum + bytes + (type === undefined ? 0 : countBytes(type)),
+    text,
+  );
+  const traces = messages.some(({ trace }) => trace !== undefined) ? 1 + TRACE_BYTES * messages.length : 0;
+  const record = new Uint8Array(size + traces <= MAX_VALUE_BYTES ? size + traces : size);
+  const view = new DataView(record.buffer);
+  view.setUint8(0, FORMAT);
+  view.setFloat64(1, time);
+  view.setUint16(9, messages.length);
+  const put = (part: string): number => {
+    const { read, written } = encoder.encodeInto(part, record.subarray(text));
+    if (read < part.length) throw new TypeError("Cannot store a message: it has more bytes than it was said to have");
+    text += written;
+    return written;
+  };
+  for (const [index, { type, data }] of messages.entries()) {
+    const entry = HEADER_BYTES + ENTRY_BYTES * index;
+    view.setUint16(entry, type === undefined ? 0 : put(type));
+    view.setUint32(entry + 2, put(data));
+  }
+  if (record.length > size) putTraces(record.subarray(size), messages);
+  return record;
+}
+
+/**
+ * Reads a record.
+ *
+ * @throws {TypeError} When a later version of the framework has written it.
+ */
+export function decodeRecord(bytes: Uint8Array): LogRecord {
+  const { view, time, count } = readHeader(bytes);
+  let text = HEADER_BYTES + ENTRY_BYTES * count;
+  const take = (length: number) => decoder.decode(bytes.subarray(text, text += length));
+  const messages = Array.from({ length: count }, (_, index): RecordMessage => {
+    const entry = HEADER_BYTES + ENTRY_BYTES * index;
+    const type = take(view.getUint16(entry));
+    const length = view.getUint32(entry + 2);
+    return { type: type === "" ? undefined : type, data: take(length), bytes: length };
+  });
+  return { time, messages: text < bytes.length ? withTraces(messages, bytes.subarray(text)) : messages };
+}
+
+function putTraces(part: Uint8Array, messages: readonly RecordMessage[]): void {
+  part[0] = TRACES;
+  for (const [index, { trace }] of messages.entries()) {
+    if (trace !== undefined) part.subarray(1 + TRACE_BYTES * index).setFromHex(trace.slice(3).replaceAll("-", ""));
+  }
+}
+
+/**
+ * The messages with the traces that follow them. A later version may have written more, or other
+ * things.
+ */
+function withTraces(messages: readonly RecordMessage[], part: Uint8Array): readonly RecordMessage[] {
+  if (part[0] !== TRACES || part.length < 1 + TRACE_BYTES * messages.length) return messages;
+  return messages.map((message, index) => {
+    const start = 1 + TRACE_BYTES * index;
+    const digits = part.subarray(start, start + TRACE_BYTES).toHex();
+    if (/^0+$/.test(digits)) return message;
+    return { ...message, trace: `00-${digits.slice(0, 32)}-${digits.slice(32, 48)}-${digits.slice(48)}` };
+  });
+}
+
+/** Measures a record without decoding its texts. */
+export function measureRecord(bytes: Uint8Array): RecordSize {
+  const { view, time, count } = readHeader(bytes);
+  let sum = 0;
+  for (let index = 0; index < count; index++) sum += view.getUint32(HEADER_BYTES + ENTRY_BYTES * index + 2);
+  return { time, count, bytes: sum };
+}
+
+function readHeader(bytes: Uint8Array): { view: DataView; time: number; count: number } {
+  const view = viewOf(bytes);
+  return { view, time: view.getFloat64(1), count: view.getUint16(9) };
+}
+
+/** All values begin with their format. */
+function viewOf(bytes: Uint8Array): DataView {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint8(0) === FORMAT) return view;
+  throw new TypeError("Cannot read the store of topics: a later version of webfw has written it, use that one");
+}
+
+/** The value of a record, and when it expires. */
+export interface RecordValue {
+  /** The value as JSON. */
+  readonly value: string;
+  /** In milliseconds since 1970; `Infinity` for never. */
+  readonly expires: number;
+}
+
+/** The format (1 byte), and when the record expires (8, a float). The rest is the JSON. */
+const VALUE_HEADER_BYTES = 9;
+
+/** Writes the value of a record. */
+export function encodeValue(value: string, expires: number): Uint8Array<ArrayBuffer> {
+  const json = encoder.encode(value);
+  const bytes = new Uint8Array(VALUE_HEADER_BYTES + json.length);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(0, FORMAT);
+  view.setFloat64(1, expires);
+  bytes.set(json, VALUE_HEADER_BYTES);
+  return bytes;
+}
+
+/**
+ * Reads the value of a record.
+ *
+ * @throws {TypeError} When a later version of the framework has written it.
+ */
+export function decodeValue(bytes: Uint8Array): RecordValue {
+  const view = viewOf(bytes);
+  return { expires: view.getFloat64(1), value: decoder.decode(bytes.subarray(VALUE_HEADER_BYTES)) };
+}

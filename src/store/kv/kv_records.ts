@@ -1,0 +1,181 @@
+/** Records in Deno KV, beside the logs of topics. */
+import type { ListedRecord, RecordKey, RecordStore, StoreDeletion, StoredRecord, StoreWrite } from "../record_store.ts";
+import type { Connection } from "./connection.ts";
+import type { KvEntry, KvKey, KvWrite } from "./engine.ts";
+import { checkOf, type Incarnation, type Incarnations, logIncarnationOf } from "./incarnation.ts";
+import { decodeValue, encodeValue, keyOfRecord, recordKey } from "./keys.ts";
+
+/**
+ * After so many refused writes it is checked that the incarnation still has its mark, which each
+ * write checks.
+ */
+const REFUSALS_BEFORE_CHECK = 4;
+/** How many entries are listed first, to find out how large they are, and later at most. */
+const FIRST_PAGE = 10;
+const MAX_PAGE = 200;
+/** How many bytes a page should have. */
+const PAGE_BYTES = 1024 * 1024;
+
+/**
+ * What a version consists of: the incarnation, since a database that was made anew gives the same
+ * versions again; the version of the entry; and when the record expires, since the database may
+ * still have an expired one.
+ */
+const VERSION = /^([0-9a-f]{8})-([0-9a-f]{20})(?:-(\d{1,15}))?$/;
+
+/** A version that a caller expects. */
+interface ExpectedVersion {
+  readonly incarnation: string;
+  readonly version: string;
+  /** In milliseconds since 1970; `Infinity` for never. */
+  readonly expires: number;
+}
+
+/**
+ * Keeps records in a database.
+ *
+ * The database may carry out an abandoned write at any later time. So each write names the version
+ * that it replaces, also where its caller expects none.
+ */
+export class KvRecords implements RecordStore {
+  readonly #connection: Connection;
+  readonly #incarnations: Incarnations;
+  readonly #now: () => number;
+  /** Callbacks by the keys as JSON. */
+  readonly #watchers = new Map<string, Set<() => void>>();
+  /** How many writes were refused since one was not. */
+  #refusals = 0;
+
+  constructor(connection: Connection, incarnations: Incarnations, now: () => number) {
+    this.#connection = connection;
+    this.#incarnations = incarnations;
+    this.#now = now;
+  }
+
+  async get(key: RecordKey): Promise<StoredRecord | null> {
+    const { incarnation, entries: [entry] } = await this.#incarnations.get([recordKey(key)]);
+    return entry ? this.#toRecord(entry, incarnation) : null;
+  }
+
+  async set(key: RecordKey, value: string, { expect, expiresIn }: StoreWrite): Promise<string | null> {
+    const kvKey = recordKey(key);
+    const expires = expiresIn === undefined ? Infinity : Math.ceil(this.#now() + expiresIn);
+    const set = {
+      key: kvKey,
+      value: encodeValue(value, expires),
+      ...(expiresIn !== undefined && { expireIn: expiresIn }),
+    };
+    const version = await this.#change(kvKey, { sets: [set] }, expect);
+    if (version === undefined) return null;
+    this.#notify(key);
+    return toVersion({ ...version, expires });
+  }
+
+  async delete(key: RecordKey, { expect }: StoreDeletion): Promise<boolean> {
+    const kvKey = recordKey(key);
+    const version = await this.#change(kvKey, { deletes: [kvKey] }, expect);
+    if (version !== undefined) this.#notify(key);
+    return version !== undefined;
+  }
+
+  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord> {
+    // If another incarnation has begun meanwhile, writes with these versions are refused.
+    const incarnation = await this.#incarnations.current();
+    let from = recordKey(prefix);
+    const end = [...from.slice(0, -1), `${from.at(-1)}\0`];
+    for (let limit = FIRST_PAGE;;) {
+      const entries = await this.#connection.use((engine) => engine.list(from, end, limit));
+      for (const entry of entries) {
+        const record = this.#toRecord(entry, incarnation);
+        if (record) yield { key: keyOfRecord(entry.key), ...record };
+      }
+      if (entries.length < limit) return;
+      // No part of a key is empty, so this comes before all that begin with the key.
+      from = [...entries.at(-1)!.key, ""];
+      const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
+      limit = Math.max(1, Math.min(MAX_PAGE, Math.floor(PAGE_BYTES * entries.length / bytes)));
+    }
+  }
+
+  /** Calls back after the writes of this process. */
+  watch(key: RecordKey, onChange: () => void): () => void {
+    const name = JSON.stringify(key);
+    const watchers = this.#watchers.get(name) ?? new Set();
+    this.#watchers.set(name, watchers.add(onChange));
+    return () => {
+      watchers.delete(onChange);
+      if (watchers.size === 0 && this.#watchers.get(name) === watchers) this.#watchers.delete(name);
+    };
+  }
+
+  #notify(key: RecordKey): void {
+    if (this.#watchers.size === 0) return;
+    for (const onChange of [...this.#watchers.get(JSON.stringify(key)) ?? []]) onChange();
+  }
+
+  #toRecord(entry: KvEntry, incarnation: Incarnation): StoredRecord | null {
+    const { value, expires } = decodeValue(entry.value);
+    if (expires <= this.#now()) return null;
+    return { value, version: toVersion({ incarnation: tagOf(incarnation), version: entry.version, expires }) };
+  }
+
+  /** Writes an entry if it is as expected. Returns the version of the write; undefined if not. */
+  async #change(
+    key: KvKey,
+    write: KvWrite,
+    expect: string | null | undefined,
+  ): Promise<Omit<ExpectedVersion, "expires"> | undefined> {
+    if (typeof expect === "string") {
+      const expected = parseVersion(expect);
+      const incarnation = await this.#incarnations.current();
+      const isPossible = expected?.incarnation === tagOf(incarnation) && expected.expires > this.#now();
+      return isPossible ? await this.#write(key, write, expected.version, incarnation) : undefined;
+    }
+    if (expect === null) {
+      // Mostly it is absent. Where it is not, this attempt is refused.
+      const written = await this.#write(key, write, null, await this.#incarnations.current());
+      if (written) return written;
+    }
+    for (;;) {
+      const { incarnation, entries: [entry] } = await this.#incarnations.get([key]);
+      if (expect === null && entry && this.#toRecord(entry, incarnation)) return undefined;
+      const written = await this.#write(key, write, entry?.version ?? null, incarnation);
+      if (written) return written;
+    }
+  }
+
+  /** Writes if the entry has a version, in an incarnation. Returns undefined if it has not. */
+  async #write(
+    key: KvKey,
+    write: KvWrite,
+    expected: string | null,
+    incarnation: Incarnation,
+  ): Promise<Omit<ExpectedVersion, "expires"> | undefined> {
+    const { newestVersion, newestRecord } = incarnation;
+    const checks = [checkOf(incarnation), { key, version: expected }];
+    const version = await this.#connection.use((engine) => engine.write({ ...write, checks }), undefined, "write");
+    if (version === undefined) {
+      if (++this.#refusals % REFUSALS_BEFORE_CHECK === 0) await this.#incarnations.confirm(incarnation, undefined);
+      return undefined;
+    }
+    this.#refusals = 0;
+    if (version > incarnation.newestRecord) incarnation.newestRecord = version;
+    // The database was set back: it would give versions twice.
+    if (version < newestVersion || version < newestRecord) await this.#incarnations.renew(incarnation);
+    return { incarnation: tagOf(incarnation), version };
+  }
+}
+
+function tagOf(incarnation: Incarnation): string {
+  return logIncarnationOf("", incarnation);
+}
+
+function toVersion({ incarnation, version, expires }: ExpectedVersion): string {
+  return expires === Infinity ? `${incarnation}-${version}` : `${incarnation}-${version}-${expires}`;
+}
+
+function parseVersion(text: string): ExpectedVersion | undefined {
+  const [, incarnation, version, expires] = VERSION.exec(text) ?? [];
+  if (incarnation === undefined || version === undefined) return undefined;
+  return { incarnation, version, expires: expires === undefined ? Infinity : Number(expires) };
+}

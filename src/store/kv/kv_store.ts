@@ -1,0 +1,131 @@
+/** Topics in Deno KV: a file of this machine, or a database that any number of nodes share. */
+import type { RecordStore } from "../record_store.ts";
+import type {
+  AppendOptions,
+  AppendResult,
+  Cursor,
+  LogBounds,
+  LogPage,
+  LogPosition,
+  LogRef,
+  NewMessage,
+  ReadLimits,
+  StoreCapabilities,
+  TopicStore,
+} from "../topic_store.ts";
+import { KV_CAPABILITIES } from "../capabilities.ts";
+import { Appender } from "./appender.ts";
+import { ChangeNotifier } from "./change_notifier.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import { Incarnations } from "./incarnation.ts";
+import { KvRecords } from "./kv_records.ts";
+import { KvLogReader, toLog } from "./log_reader.ts";
+import type { ProcessLock } from "./process_lock.ts";
+import { RetentionWorker } from "./retention_worker.ts";
+
+/**
+ * How often logs are trimmed, in milliseconds. A lease that is not given back is free within 30 s.
+ */
+const TRIM_INTERVAL = 5_000;
+
+/** How a store is made. */
+export interface KvStoreOptions extends ConnectionOptions {
+  /** Opens a second connection for the watch, if the database notifies across processes. */
+  readonly openWatching?: ConnectionOptions["open"];
+  /** How often the database is polled for writes of others, in milliseconds. */
+  readonly interval: number;
+  /** The time in milliseconds since 1970, in place of that of the database. */
+  readonly now?: () => number;
+  /** The locks of the processes that share a file. */
+  readonly processLock?: ProcessLock;
+}
+
+/** Keeps logs in a database. */
+export class KvStore implements TopicStore {
+  readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
+  /** The time of the database: the clocks of nodes differ. */
+  readonly now: () => number;
+  readonly #connection: Connection;
+  readonly #watching: Connection | undefined;
+  readonly #reader: KvLogReader;
+  /** Reads for those who wait at the end of a log. */
+  readonly #endReader: KvLogReader;
+  readonly #appender: Appender;
+  readonly #notifier: ChangeNotifier;
+  readonly #retention: RetentionWorker;
+  readonly #records: KvRecords;
+  readonly #processLock: ProcessLock | undefined;
+
+  /** Opens nothing yet. */
+  constructor({ openWatching, interval, now, processLock, ...options }: KvStoreOptions) {
+    const connection = this.#connection = new Connection(options);
+    const watching = this.#watching = openWatching &&
+      new Connection({ ...options, open: openWatching, isLogged: false });
+    const time = this.now = now ?? (() => connection.now());
+    const incarnations = new Incarnations(connection, () => this.#notifier.reset());
+    const newReader = () => new KvLogReader(connection, incarnations, time);
+    this.#reader = newReader();
+    this.#endReader = newReader();
+    this.#appender = new Appender(connection, incarnations, time);
+    this.#notifier = new ChangeNotifier(connection, watching, incarnations, interval);
+    this.#retention = new RetentionWorker(connection, incarnations, newReader(), TRIM_INTERVAL, time);
+    this.#records = new KvRecords(connection, incarnations, time);
+    this.#processLock = processLock;
+  }
+
+  open(): Promise<void> {
+    return this.#connection.open();
+  }
+
+  bounds(log: LogRef): Promise<LogBounds> {
+    return this.#reader.bounds(log);
+  }
+
+  async append(log: LogRef, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult> {
+    const result = await this.#appender.append(log, messages, options);
+    this.#retention.start();
+    this.#notifier.notify(log.name, result);
+    return result;
+  }
+
+  read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    return (limits.isLive ? this.#endReader : this.#reader).read(log, after, limits);
+  }
+
+  seek(log: LogRef, time: Date): Promise<LogPosition> {
+    return this.#reader.seek(log, time);
+  }
+
+  watch({ name }: LogRef, onChange: () => void): () => void {
+    // The publishers may have ended, and nobody else may trim.
+    this.#retention.start();
+    return this.#notifier.watch(name, onChange);
+  }
+
+  trim(log: LogRef): Promise<LogBounds> {
+    return this.#retention.trim(log);
+  }
+
+  async list(): Promise<readonly LogRef[]> {
+    return (await Array.fromAsync(this.#reader.policies())).flat().map(toLog);
+  }
+
+  async openRecords(): Promise<RecordStore> {
+    return this.#records;
+  }
+
+  async processName(): Promise<string | undefined> {
+    return await this.#processLock?.name();
+  }
+
+  async hasEnded(processName: string): Promise<boolean | undefined> {
+    return await this.#processLock?.hasEnded(processName);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#notifier.close(), this.#retention.close(), this.#processLock?.close()]);
+    // The lease is given back in one attempt: if the database is away, others wait for it.
+    await Promise.all([this.#retention.release(), this.#connection.close(), this.#watching?.close()]);
+    await this.#notifier.ended();
+  }
+}

@@ -1,0 +1,330 @@
+/** Reads logs: their records, and where they begin and end. */
+import {
+  type Cursor,
+  LOG_START,
+  type LogBounds,
+  type LogPage,
+  type LogPosition,
+  type LogRef,
+  type ReadLimits,
+  type StoredMessage,
+} from "../topic_store.ts";
+import type { Connection } from "./connection.ts";
+import type { KvEntry, KvKey } from "./engine.ts";
+import { type Incarnations, logIncarnationOf } from "./incarnation.ts";
+import {
+  decodePolicy,
+  decodeRecord,
+  endOf,
+  headKey,
+  logEnd,
+  type LogRecord,
+  lowWatermarkKey,
+  measureRecord,
+  POLICIES_END,
+  POLICIES_START,
+  recordKeyAfter,
+  recordsPrefix,
+  toCursor,
+  VERSION_LENGTH,
+} from "./keys.ts";
+
+/** The most records of a page. */
+const MAX_RECORDS = 128;
+/** The most bytes of a page, if its later records are no larger than its first ones. */
+const MAX_BYTES = 1024 * 1024;
+/** The head, the newest write with ids and the low watermark follow the records of a log. */
+const ENTRIES_AFTER_RECORDS = 3;
+/** How many entries are read first, to find out how large records are. */
+const FIRST_ENTRIES = 2 + ENTRIES_AFTER_RECORDS;
+/**
+ * How many pages are read at once. It bounds the memory, and the load on a slow line, to about 8
+ * MiB.
+ */
+const MAX_PAGES = 8;
+/** For how long pages are small after one did not come in time, in milliseconds. */
+const SLOW_TIME = 10_000;
+/** For a search, which looks at single records. */
+const ONE_MESSAGE: ReadLimits = { maxMessages: 1, maxBytes: 1 };
+/** How many policies are read at once. */
+const MAX_POLICIES = 100;
+
+/**
+ * Records in order, without a hole, and the bounds of the log at that moment or later, in the same
+ * incarnation.
+ */
+export interface RecordPage extends LogBounds {
+  readonly records: readonly KvEntry[];
+  /** Whether the log had no more. */
+  readonly isEnd: boolean;
+}
+
+/** Entries of a log. */
+interface Listing {
+  readonly entries: readonly KvEntry[];
+  /** Whether there were no more. */
+  readonly isAll: boolean;
+}
+
+/**
+ * Reads logs. Each instance bounds its own reads, so that one kind of reader never waits for
+ * another.
+ */
+export class KvLogReader {
+  readonly #connection: Connection;
+  readonly #incarnations: Incarnations;
+  readonly #now: () => number;
+  readonly #pages = new Semaphore(MAX_PAGES);
+  /** Until when pages are small, in milliseconds of `performance.now()`. */
+  #slowUntil = -Infinity;
+
+  constructor(connection: Connection, incarnations: Incarnations, now: () => number) {
+    this.#connection = connection;
+    this.#incarnations = incarnations;
+    this.#now = now;
+  }
+
+  /** The policies of all logs that were ever appended to, some at a time. */
+  async *policies(signal?: AbortSignal): AsyncGenerator<readonly KvEntry[]> {
+    for (let from = POLICIES_START;;) {
+      const entries = await this.#connection.use((engine) => engine.list(from, POLICIES_END, MAX_POLICIES), signal);
+      yield entries;
+      if (entries.length < MAX_POLICIES) return;
+      from = keyAfter(entries.at(-1)!.key);
+    }
+  }
+
+  /** Where a log begins and ends. */
+  async bounds({ name }: Pick<LogRef, "name">, signal?: AbortSignal): Promise<LogBounds> {
+    const keys = [headKey(name), lowWatermarkKey(name)];
+    const { incarnation, entries: [head, low] } = await this.#incarnations.get(keys, signal);
+    return { incarnation: logIncarnationOf(name, incarnation), ...toWatermarks(head, low) };
+  }
+
+  /**
+   * Messages after a cursor. It passes over those that are too old, whether they were removed or
+   * not.
+   */
+  async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    let lowWatermark = LOG_START;
+    let incarnation: string | undefined;
+    for (let from = after;;) {
+      const page = await this.records(log.name, from, limits);
+      // A new incarnation has begun after the pages before.
+      if (page.incarnation !== (incarnation ??= page.incarnation)) return await this.read(log, after, limits);
+      if (page.lowWatermark > lowWatermark) lowWatermark = page.lowWatermark;
+      const messages: StoredMessage[] = [];
+      for (const { key, value } of page.records) {
+        const version = key.at(-1)!;
+        const record = decodeRecord(value);
+        if (messages.length === 0 && this.#isTooOld(record.time, log)) {
+          if (endOf(version) > lowWatermark) lowWatermark = endOf(version);
+        } else if (!addMessages(messages, version, record, after, limits)) break;
+      }
+      if (messages.length > 0 || page.isEnd) {
+        const highWatermark = page.highWatermark > lowWatermark ? page.highWatermark : lowWatermark;
+        return { incarnation, lowWatermark, highWatermark, messages };
+      }
+      from = lowWatermark;
+    }
+  }
+
+  /**
+   * The position before the first message of a time, or of any that is not too old: a binary search
+   * by version.
+   */
+  async seek(log: LogRef, time: Date): Promise<LogPosition> {
+    const { incarnation, lowWatermark, highWatermark } = await this.bounds(log);
+    const isWanted = ({ value }: KvEntry) => {
+      const record = measureRecord(value);
+      return record.time >= time.getTime() && !this.#isTooOld(record.time, log);
+    };
+    // Records up to `before` are not wanted, those after `last` are.
+    let [before, last] = [toVersion(lowWatermark), toVersion(highWatermark)];
+    let probe = before;
+    while (before < last) {
+      const { records: [record] } = await this.records(log.name, endOf(toText(probe)), ONE_MESSAGE);
+      const version = record && toVersion(record.key.at(-1)!);
+      if (version === undefined || version > last || isWanted(record!)) last = probe;
+      else before = version;
+      probe = (before + last) / 2n;
+    }
+    return { incarnation, cursor: before === 0n ? LOG_START : endOf(toText(before)) };
+  }
+
+  /**
+   * Reads a page of records after a cursor.
+   *
+   * At the end of the log, one read gives records, watermarks and incarnation as of the same
+   * moment. Elsewhere the bounds are read after the records: the low watermark then covers whatever
+   * was removed before. If a new incarnation has begun in between, the page is read again.
+   */
+  async records(name: string, after: Cursor, limits: ReadLimits, signal?: AbortSignal): Promise<RecordPage> {
+    const last = recordsPrefix(name).length;
+    for (;;) {
+      const incarnation = logIncarnationOf(name, await this.#incarnations.current(signal));
+      const { entries, isAll } = await this.#readPage(name, after, limits, signal);
+      const found = entries.filter(isRecord);
+      const find = (key: KvKey) => entries.find((entry) => entry.key[last] === key[last]);
+      const head = isAll ? find(headKey(name)) : undefined;
+      const bounds = head && new TextDecoder().decode(head.value) === incarnation
+        ? { incarnation, ...toWatermarks(head, find(lowWatermarkKey(name))) }
+        : await this.bounds({ name }, signal);
+      if (bounds.incarnation !== incarnation) continue;
+      const records = found.filter(({ key }) => endOf(key[last]!) > bounds.lowWatermark);
+      return { ...bounds, records, isEnd: isAll || found.length < entries.length };
+    }
+  }
+
+  async #readPage(
+    name: string,
+    after: Cursor,
+    limits: ReadLimits,
+    signal: AbortSignal | undefined,
+  ): Promise<Listing> {
+    const end = logEnd(name);
+    try {
+      return await this.#pages.use(async () => {
+        const first = await this.#list(
+          recordKeyAfter(name, after),
+          end,
+          Math.min(FIRST_ENTRIES, limits.maxMessages),
+          signal,
+        );
+        const isSlow = performance.now() < this.#slowUntil;
+        const rest = first.isAll || isSlow ? 0 : countMore(first.entries, limits);
+        if (rest === 0) return first;
+        const more = await this.#list(keyAfter(first.entries.at(-1)!.key), end, rest, signal);
+        return { entries: [...first.entries, ...more.entries], isAll: more.isAll };
+      });
+    } catch (error) {
+      // The database is away: those who wait would fail, too, one after the other.
+      if (!signal?.aborted) this.#pages.failWaiters(error, this.#connection.retryTimeout);
+      throw error;
+    }
+  }
+
+  /** Lists entries. A failed attempt may have asked for more than a slow line carries in time. */
+  #list(from: KvKey, end: KvKey, limit: number, signal: AbortSignal | undefined): Promise<Listing> {
+    let isFirst = true;
+    return this.#connection.use(async (engine) => {
+      if (!isFirst) this.#slowUntil = performance.now() + SLOW_TIME;
+      const asked = isFirst ? limit : 1;
+      isFirst = false;
+      const entries = await engine.list(from, end, asked);
+      return { entries, isAll: entries.length < asked };
+    }, signal);
+  }
+
+  #isTooOld(time: number, { policy: { age } }: LogRef): boolean {
+    return time < this.#now() - age;
+  }
+}
+
+/** A log by its policy's entry. */
+export function toLog({ key, value }: KvEntry): LogRef {
+  return { name: key.at(-1)!, policy: decodePolicy(value) };
+}
+
+/** The first key after another one. */
+function keyAfter(key: KvKey): KvKey {
+  return [...key.slice(0, -1), `${key.at(-1)}\0`];
+}
+
+function isRecord({ key }: KvEntry): boolean {
+  return /^[0-9a-f]{20}$/.test(key.at(-1)!);
+}
+
+/**
+ * How many entries are to be read after the first ones of a page, if all records are about as
+ * large.
+ */
+function countMore(first: readonly KvEntry[], { maxMessages, maxBytes }: ReadLimits): number {
+  // The read has come to the end of the records.
+  if (!first.every(isRecord)) return 0;
+  let [bytes, messages] = [0, 0];
+  for (const { value } of first) {
+    bytes += value.length;
+    messages += measureRecord(value).count;
+  }
+  const pages = Math.min(MAX_BYTES / bytes, maxBytes / bytes, maxMessages / messages);
+  const wanted = Math.min(Math.ceil(first.length * pages), MAX_RECORDS) - first.length;
+  return wanted <= 0 ? 0 : wanted + ENTRIES_AFTER_RECORDS;
+}
+
+/**
+ * Adds the messages of a record that come after a cursor. Returns false if the limits do not allow
+ * all of them.
+ */
+function addMessages(
+  messages: StoredMessage[],
+  version: string,
+  { time, messages: found }: LogRecord,
+  after: Cursor,
+  { maxMessages, maxBytes }: ReadLimits,
+): boolean {
+  let room = messages.reduce((room, { bytes }) => room - bytes, maxBytes);
+  for (const [index, { type, data, bytes, trace }] of found.entries()) {
+    const cursor = toCursor(version, index, found.length);
+    if (cursor <= after) continue;
+    room -= bytes;
+    if (messages.length > 0 && (messages.length >= maxMessages || room < 0)) return false;
+    messages.push({ cursor, type, data, bytes, time, ...(trace !== undefined && { trace }) });
+  }
+  return true;
+}
+
+function toWatermarks(head: KvEntry | undefined, low: KvEntry | undefined): Omit<LogBounds, "incarnation"> {
+  const lowest = low ? new TextDecoder().decode(low.value) : LOG_START;
+  const highest = head ? endOf(head.version) : LOG_START;
+  return { lowWatermark: lowest, highWatermark: highest > lowest ? highest : lowest };
+}
+
+/** The version of a cursor's record, as a number. */
+function toVersion(cursor: Cursor): bigint {
+  return BigInt(`0x${cursor.slice(0, VERSION_LENGTH)}`);
+}
+
+function toText(version: bigint): string {
+  return version.toString(16).padStart(VERSION_LENGTH, "0");
+}
+
+/** Lets so many actions run at once. The others wait in their order. */
+class Semaphore {
+  #free: number;
+  /** When they came, by `performance.now()`. */
+  readonly #waiters = new Map<PromiseWithResolvers<void>, number>();
+
+  constructor(size: number) {
+    this.#free = size;
+  }
+
+  /** Runs an action when there is room for it. */
+  async use<Result>(action: () => Promise<Result>): Promise<Result> {
+    if (this.#free > 0) this.#free--;
+    else {
+      const waiter = Promise.withResolvers<void>();
+      this.#waiters.set(waiter, performance.now());
+      await waiter.promise;
+    }
+    try {
+      return await action();
+    } finally {
+      const [next] = this.#waiters.keys();
+      if (next) {
+        this.#waiters.delete(next);
+        next.resolve();
+      } else this.#free++;
+    }
+  }
+
+  /** Fails all that have waited for so many milliseconds. */
+  failWaiters(error: unknown, ms: number): void {
+    const latest = performance.now() - ms;
+    for (const [waiter, since] of this.#waiters) {
+      if (since > latest) return;
+      this.#waiters.delete(waiter);
+      waiter.reject(error);
+    }
+  }
+}

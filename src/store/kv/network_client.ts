@@ -1,0 +1,287 @@
+/**
+ * A connection to a database of Deno KV on the network, by `npm:@deno/kv`. The package knows the
+ * protocol. This module sends its requests, and words the errors, which hold no token and no body.
+ * Source: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md
+ */
+import type { CannotOpenError } from "../store_errors.ts";
+import { cannotOpen } from "../cannot_open.ts";
+import { CLOCK_PRECISION, DatabaseClock } from "./database_clock.ts";
+import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
+import { INCARNATION_KEY } from "./keys.ts";
+import { type NetworkReply, openNpmNetwork, toNpmEngine } from "./npm_client.ts";
+
+/** The versions of the protocol that are used. */
+const VERSIONS: readonly number[] = [2, 3];
+/**
+ * The longest lifetime of an access, in milliseconds. The package knows no dates after the year
+ * 9999.
+ */
+const MAX_LIFETIME = 24 * 3_600_000;
+
+/** Statuses by which a database refuses a token. */
+const REFUSALS: readonly number[] = [400, 401, 403];
+/** Statuses by which another server says that it has nothing at the address. */
+const ABSENCES: readonly number[] = [404, 405, 410, 501];
+
+/** What the package takes for the id of a database. */
+const DATABASE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const ABSENCE = "there is no KV Connect at this address, give that of a denokv";
+const NO_TLS = "the server does not speak TLS, give its address with http://";
+const ONLY_TLS = "the server does not speak HTTP without TLS, give its address with https://";
+const TOKEN_CURE = "give the one that it was started with";
+
+/** A database's description of itself, as far as it is used. */
+interface Metadata {
+  readonly version: number;
+  readonly databaseId: string;
+  readonly endpoints: readonly { readonly url: string; readonly consistency: string }[];
+  readonly token: string;
+  readonly expiresAt: string;
+}
+
+/** A connection to a database. A request that fails is not repeated. */
+export class NetworkClient implements KvEngine {
+  readonly #url: URL;
+  readonly #token: string;
+  readonly #closing = new AbortController();
+  readonly #http: { readonly client?: Deno.HttpClient } = openHttp();
+  readonly #clock = new DatabaseClock();
+  #engine: Promise<KvEngine> | undefined;
+  /** Whether the database has described itself. */
+  #isKnown = false;
+
+  private constructor(url: URL, token: string) {
+    this.#url = url;
+    this.#token = token;
+  }
+
+  /**
+   * Connects to a database.
+   *
+   * @param url Its address.
+   * @param token Its access token.
+   * @param signal Closes the connection, also before the first answer.
+   * @throws {CannotOpenError} When the database refuses the token, or there is none at the address.
+   * @throws {ClientMissingError} When the package cannot be loaded.
+   */
+  static async open(url: URL, token: string, signal?: AbortSignal): Promise<NetworkClient> {
+    signal?.throwIfAborted();
+    const client = new NetworkClient(url, token);
+    signal?.addEventListener("abort", () => client.close(), { once: true });
+    try {
+      await client.#use(() => undefined);
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+    return client;
+  }
+
+  /** The database's time in milliseconds since 1970, by the dates of its replies. */
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** Asks for the time if that has become uncertain: messages and ids expire by it. */
+  refreshClock(): Promise<unknown> | undefined {
+    return this.#clock.isUncertain ? this.get([INCARNATION_KEY]) : undefined;
+  }
+
+  /** Reads entries at one moment. */
+  get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]> {
+    return this.#use((engine) => engine.get(keys));
+  }
+
+  /** Reads a range at one moment. */
+  list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]> {
+    return this.#use((engine) => engine.list(from, to, limit));
+  }
+
+  /** Writes. */
+  write(write: KvWrite): Promise<string | undefined> {
+    return this.#use((engine) => engine.write(write));
+  }
+
+  /** Yields the entries now and on each change. */
+  async *watch(keys: readonly KvKey[]): AsyncGenerator<(KvEntry | undefined)[]> {
+    yield* await this.#use((engine) => engine.watch(keys));
+  }
+
+  /**
+   * Abandons all requests. The package's `close()` is not called: it closes nothing else, and
+   * causes an unhandled rejection for each watch that has failed.
+   */
+  close(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort(new Error("The connection was closed"));
+    this.#http.client?.close();
+  }
+
+  async #use<Result>(action: (engine: KvEngine) => Result | Promise<Result>): Promise<Result> {
+    const opening = this.#engine ??= this.#open();
+    try {
+      return await action(await opening);
+    } catch (error) {
+      // The access may have ended, or the database have moved: the next request exchanges the
+      // token.
+      if (this.#engine === opening) this.#engine = undefined;
+      throw error;
+    }
+  }
+
+  async #open(): Promise<KvEngine> {
+    const { href } = this.#url;
+    const kv = await openNpmNetwork(href, {
+      accessToken: this.#token,
+      supportedVersions: VERSIONS,
+      maxRetries: 0,
+      fetcher: (address, init) => address === href ? this.#exchange(init) : this.#send(address, init),
+    });
+    return toNpmEngine(kv, () => this.now() + CLOCK_PRECISION);
+  }
+
+  /** Exchanges the token for an access. The package asks at its start and before an access ends. */
+  async #exchange(init: RequestInit): Promise<NetworkReply> {
+    try {
+      new Headers(init.headers);
+    } catch {
+      throw this.#cannotOpen(`the token cannot be sent, ${TOKEN_CURE}`);
+    }
+    const begin = performance.now();
+    const response = await this.#fetch(this.#url.href, init);
+    this.#clock.note(response.headers.get("date"), begin);
+    if (REFUSALS.includes(response.status)) throw this.#cannotOpen(`it refuses the token, ${TOKEN_CURE}`);
+    if (ABSENCES.includes(response.status)) throw this.#cannotOpen(ABSENCE);
+    if (!response.ok) throw statusError(response);
+    const text = await response.text();
+    try {
+      const metadata = this.#toMetadata(JSON.parse(text), response.url);
+      this.#isKnown = true;
+      return toReply("application/json", { url: response.url, json: () => Promise.resolve(metadata) });
+    } catch {
+      // The error may hold an address or a token. The reply of a database that was open before may
+      // be the page of a proxy.
+      throw this.#isKnown
+        ? new Error("The database does not describe itself in a way that can be used")
+        : this.#cannotOpen(ABSENCE);
+    }
+  }
+
+  /**
+   * Checks a description: the package would repeat a wrong one, with its token, in an error.
+   *
+   * @param metadata The description.
+   * @param base Where it came from: a redirect may have led to another address.
+   */
+  #toMetadata({ version, databaseId, endpoints, token, expiresAt }: Metadata, base: string): Metadata {
+    const endpoint = endpoints.find(({ consistency }) => consistency === "strong")!;
+    const { origin, pathname } = new URL(endpoint.url, base);
+    const url = origin + pathname.replace(/\/+$/, "");
+    new Headers({ authorization: `Bearer ${token}` });
+    const hasToken = typeof token === "string" && token !== "";
+    if (!hasToken || !VERSIONS.includes(version) || !DATABASE_ID.test(databaseId) || !/^https?:/.test(url)) {
+      throw new TypeError("The description is wrong");
+    }
+    // The package renews the access 5 minutes before its end by this machine's clock, which may be
+    // wrong.
+    const lifetime = Math.min(Date.parse(expiresAt) - this.now(), MAX_LIFETIME);
+    return {
+      version,
+      databaseId,
+      endpoints: [{ url, consistency: "strong" }],
+      token,
+      expiresAt: new Date(Date.now() + lifetime).toISOString(),
+    };
+  }
+
+  /** Sends a request for entries. */
+  async #send(address: string, init: RequestInit): Promise<NetworkReply> {
+    const begin = performance.now();
+    const response = await this.#fetch(address, init);
+    if (this.#clock.isDue) this.#clock.note(response.headers.get("date"), begin);
+    // The package would put the body into the message of an error.
+    if (!response.ok) throw statusError(response);
+    if (!address.endsWith("/watch")) {
+      return toReply("application/x-protobuf", { arrayBuffer: () => response.arrayBuffer() });
+    }
+    // Aborting a request does not surely end the body of its response.
+    const { signal } = this.#closing;
+    return toReply("application/octet-stream", { body: response.body!.pipeThrough(failingAtEnd(), { signal }) });
+  }
+
+  /** Sends a request. The response has a body only if its status is that of a success. */
+  async #fetch(address: string, init: RequestInit): Promise<Response> {
+    try {
+      const response = await fetch(address, { ...init, ...this.#http, signal: this.#closing.signal });
+      if (!response.ok) await response.body?.cancel();
+      return response;
+    } catch (error) {
+      if (!isFetchFailure(error)) throw error;
+      const { message } = error.cause;
+      // This is the error of TLS for an answer in plain text.
+      if (message.includes("InvalidContentType")) throw this.#cannotOpen(NO_TLS);
+      // This is the error of HTTP for the alert by which TLS refuses plain text.
+      if (message.endsWith("invalid HTTP version parsed")) throw this.#cannotOpen(ONLY_TLS);
+      throw new Error(withoutAddress(message));
+    }
+  }
+
+  #cannotOpen(reason: string): CannotOpenError {
+    const { origin, pathname } = this.#url;
+    return cannotOpen(origin + pathname, reason);
+  }
+}
+
+/**
+ * Makes a client for `fetch` that shares no connection with others: a dead connection goes with it.
+ *
+ * It speaks HTTP/1.1. Over TLS, Deno's `fetch` prefers HTTP/2, where a body above about 1 KB waits
+ * 40 ms for a delayed acknowledgement of its headers.
+ */
+function openHttp(): { client?: Deno.HttpClient } {
+  try {
+    return { client: Deno.createHttpClient({ http2: false }) };
+  } catch {
+    // Some platforms have one client for all.
+    return {};
+  }
+}
+
+/**
+ * Makes a reply that the package accepts. It refuses other content types, such as those with a
+ * charset.
+ */
+function toReply(contentType: string, parts: Partial<NetworkReply>): NetworkReply {
+  return { status: 200, url: "", headers: { get: () => contentType }, ...parts };
+}
+
+/**
+ * Fails at the end of a stream. At a plain end the package would wait for up to a minute, and watch
+ * again.
+ */
+function failingAtEnd(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  return new TransformStream({
+    flush: () => {
+      throw new Error("The database has ended the watch");
+    },
+  });
+}
+
+function statusError({ status }: Response): Error {
+  return new Error(`The database answered with the status ${status}`);
+}
+
+/** Whether `fetch` had no response. The cause says why: no such name, nobody listens, no trust. */
+function isFetchFailure(error: unknown): error is TypeError & { readonly cause: Error } {
+  return error instanceof TypeError && error.cause instanceof Error;
+}
+
+/**
+ * Takes the address out of a message, since its query may be a secret. The address has no spaces,
+ * so it ends before the first "): ".
+ */
+function withoutAddress(message: string): string {
+  const end = message.indexOf("): ");
+  return end < 0 ? "error sending request" : `error sending request: ${message.slice(end + 3)}`;
+}

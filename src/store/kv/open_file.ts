@@ -1,0 +1,150 @@
+/** Opens files by Deno's client, or by npm's where Deno has none. */
+import { nodePath } from "../../base/runtime.ts";
+import type { FileLocation } from "../location.ts";
+import { StoreMissingError } from "../store_errors.ts";
+import {
+  cannotOpen,
+  clientMissing,
+  isBusyFile,
+  isGranted,
+  missingPermissions,
+  type NeededPermission,
+  permissionsReason,
+  reasonOf,
+  toFlag,
+} from "../cannot_open.ts";
+import { type KvEngine, toEngine } from "./engine.ts";
+import { INCARNATION_KEY } from "./keys.ts";
+import { ClientMissingError, openNpmFile, toNpmEngine } from "./npm_client.ts";
+
+/** The command line sets this global for a program that only reads stores. It makes no file. */
+const READ_ONLY: unique symbol = Symbol.for("webfw.onlyLooks");
+
+const UNSEEN = "topics in memory cannot be seen from another process";
+
+/** The permissions for a file. */
+const ACCESS = ["read", "write"] as const;
+
+/** The path of a database in memory, which belongs to one connection. */
+export const IN_MEMORY = ":memory:";
+
+/** The absolute path of a file, or `:memory:`. */
+export function pathOf({ path, folder }: FileLocation): string {
+  return path === IN_MEMORY || isPlainPath(path) ? path : nodePath().resolve(folder, path);
+}
+
+function folderOf(path: string): string {
+  return isPlainPath(path) ? path.slice(0, Math.max(1, path.lastIndexOf("/"))) : nodePath().dirname(path);
+}
+
+/** Whether a path needs no `node:path`, which takes longer to load than the client of files. */
+function isPlainPath(path: string): boolean {
+  return Deno.build.os !== "windows" && path.startsWith("/") && !path.endsWith("/");
+}
+
+/**
+ * Checks that a file can be opened, by opening and closing it. An application that starts need not
+ * load the store for that.
+ *
+ * @throws {CannotOpenError} When the file cannot be opened.
+ */
+export async function checkFile(location: FileLocation): Promise<void> {
+  try {
+    (await openFile(location)).close();
+  } catch (error) {
+    // A file that another process is using can be opened.
+    if (!isBusyFile(error)) throw error;
+  }
+}
+
+/**
+ * Opens a file, or makes it.
+ *
+ * @throws {CannotOpenError} When that will never work.
+ */
+export async function openFile(location: FileLocation): Promise<KvEngine> {
+  const path = pathOf(location);
+  const isFile = path !== IN_MEMORY;
+  const readOnly = Reflect.get(globalThis, READ_ONLY) === true;
+  if (readOnly && !isFile) throw cannotOpen(path, `${UNSEEN}, name a file`);
+  if (readOnly && await isMissing(path)) {
+    const cure = "start the application with its durable topics once, or name another file in WEBFW_TOPICS";
+    throw new StoreMissingError(cannotOpen(path, `there is no such file, ${cure}; ${UNSEEN}`).message);
+  }
+  const hasClient = hasOwnClient();
+  // The addon of npm's client asks nobody for permissions.
+  if (isFile && hasClient) await checkPermissions(path, location);
+  try {
+    if (isFile && !readOnly) await makeFolder(path);
+    return await firstRead(hasClient ? toEngine(await Deno.openKv(path)) : toNpmEngine(await openNpmFile(path)));
+  } catch (cause) {
+    if (cause instanceof ClientMissingError) {
+      const needed = isFile ? await neededPermissions(path) : [];
+      throw clientMissing(path, cause, (await missingPermissions(needed)).map(toFlag));
+    }
+    // A busy file is free again after a few milliseconds. Other faults are permanent.
+    throw isBusyFile(cause) ? cause : cannotOpen(path, reasonOfFile(cause));
+  }
+}
+
+/** Whether Deno has a client, which needs a flag. */
+export function hasOwnClient(): boolean {
+  return typeof Deno.openKv === "function";
+}
+
+async function checkPermissions(path: string, { unread }: FileLocation): Promise<void> {
+  const missing = await missingPermissions(await neededPermissions(path));
+  if (missing.length === 0) return;
+  const hint = unread === undefined ? "" : `, and with --allow-env=${unread} where that names another place`;
+  throw cannotOpen(path, permissionsReason(missing) + hint);
+}
+
+/** The permissions for a file, or for its folder where that has to be made, or nobody knows. */
+async function neededPermissions(path: string): Promise<readonly NeededPermission[]> {
+  const folder = folderOf(path);
+  const isVisible = await isGranted({ name: "read", path: folder });
+  const [ofFile, ofFolder] = [path, folder].map((path) => ACCESS.map((name) => ({ name, path })));
+  if (isVisible) return await isMissing(folder) ? ofFolder! : ofFile!;
+  return (await Promise.all(ofFile!.map(isGranted))).every(Boolean) ? ofFile! : ofFolder!;
+}
+
+/** Reads an entry: npm's client reports what is wrong with a file only then. */
+async function firstRead(engine: KvEngine): Promise<KvEngine> {
+  try {
+    await engine.get([INCARNATION_KEY]);
+    return engine;
+  } catch (error) {
+    engine.close();
+    throw error;
+  }
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return false;
+  } catch (error) {
+    // Opening the file reports any other fault.
+    return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(folderOf(path), { recursive: true });
+  } catch (error) {
+    // Where the folder exists, the permission for the file alone is enough.
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+  }
+}
+
+function reasonOfFile(error: unknown): string {
+  const reason = reasonOf(error);
+  if (reason.includes("is not a database")) return "it is no database, name another file";
+  if (reason.includes("readonly database")) return "this user may not write it, change its owner or name another file";
+  if (error instanceof Deno.errors.PermissionDenied) {
+    return `${reason}; name a file in a folder that this user may write`;
+  }
+  if (!reason.startsWith("unable to open database file")) return reason;
+  return "it cannot be read and written, name a file in a folder that can";
+}

@@ -1,0 +1,106 @@
+/**
+ * Tells processes that share a file whether one of them has ended: each keeps a file of its own
+ * locked, and the system releases the lock when the process ends, also by `kill -9`.
+ */
+import { nodePath } from "../../base/runtime.ts";
+import { isGranted } from "../cannot_open.ts";
+
+/** What the folder of the locks is called after the file of the store. */
+const SUFFIX = ".processes";
+/** What a lock file is called until it is locked. */
+const NEW = ".new";
+/** The name of a process. */
+const NAME = /^[0-9a-f]{8}$/;
+/** Files of processes that have ended are kept for so long, in milliseconds, for others to ask. */
+const KEPT = 3_600_000;
+/** What the file of a process says once another one has seen that it has ended. */
+const ENDED = "ended";
+
+/** The lock of this process, and those of the others. */
+export class ProcessLock {
+  readonly #folder: string;
+  #lock: Promise<Lock | undefined> | undefined;
+
+  /** @param path The absolute path of the store's file. */
+  constructor(path: string) {
+    this.#folder = path + SUFFIX;
+  }
+
+  /**
+   * Locks a name for this process at the first call, and gives it. Undefined where that is not
+   * possible: without the permission for the folder, or on a file system without locks.
+   */
+  async name(): Promise<string | undefined> {
+    return (await (this.#lock ??= this.#take().catch(() => undefined)))?.name;
+  }
+
+  /** Whether a process has ended; undefined if that is not certain. */
+  async hasEnded(name: string): Promise<boolean | undefined> {
+    if (!NAME.test(name)) return undefined;
+    if (name === (await this.#lock)?.name) return false;
+    if (!await this.#isAllowed()) return undefined;
+    // Where the file is not there, the process may have another view of the folder.
+    return await isFree(this.#pathOf(name)).catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    const lock = await this.#lock;
+    if (!lock) return;
+    await Deno.remove(this.#pathOf(lock.name)).catch(() => {});
+    lock.file.close();
+  }
+
+  async #take(): Promise<Lock | undefined> {
+    if (!await this.#isAllowed()) return undefined;
+    await Deno.mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await this.#sweep();
+    const name = crypto.randomUUID().slice(0, 8);
+    const path = this.#pathOf(name);
+    const file = await Deno.open(path + NEW, { write: true, createNew: true, mode: 0o600 });
+    try {
+      if (!await file.tryLock(true)) throw new Error("The file system has no locks");
+      // Nobody else sees it before it is locked.
+      await Deno.rename(path + NEW, path);
+      return { name, file };
+    } catch (error) {
+      file.close();
+      await Deno.remove(path + NEW).catch(() => {});
+      throw error;
+    }
+  }
+
+  /**
+   * Removes the files of processes that ended long ago. Their files have the time of their start,
+   * so the time counts anew from when the first one sees that they have ended.
+   */
+  async #sweep(): Promise<void> {
+    for await (const { name } of Deno.readDir(this.#folder)) {
+      const path = this.#pathOf(name);
+      const { mtime, size } = await Deno.stat(path).catch(() => ({ mtime: null, size: 0 }));
+      if (mtime === null || Date.now() - mtime.getTime() < KEPT) continue;
+      if (!await isFree(path).catch(() => false)) continue;
+      const isNoted = size > 0 || !NAME.test(name);
+      await (isNoted ? Deno.remove(path) : Deno.writeTextFile(path, ENDED, { create: false })).catch(() => {});
+    }
+  }
+
+  #pathOf(name: string): string {
+    return nodePath().join(this.#folder, name);
+  }
+
+  async #isAllowed(): Promise<boolean> {
+    const path = this.#folder;
+    return await isGranted({ name: "read", path }) && await isGranted({ name: "write", path });
+  }
+}
+
+interface Lock {
+  readonly name: string;
+  readonly file: Deno.FsFile;
+}
+
+/** Whether nobody locks a file. */
+async function isFree(path: string): Promise<boolean> {
+  using file = await Deno.open(path, { read: true, write: true });
+  return await file.tryLock(true);
+}

@@ -1,0 +1,330 @@
+/** Removes what logs do not keep. One process does it for all: the one that holds the lease. */
+import { detached } from "../../log/log.ts";
+import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../topic_store.ts";
+import type { Connection } from "./connection.ts";
+import { KEYS_PER_READ, type KvCheck, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
+import { checkOf, type Incarnation, type Incarnations } from "./incarnation.ts";
+import { endOf, headKey, LEASE_KEY, lowWatermarkKey, measureRecord, type RecordSize } from "./keys.ts";
+import { type KvLogReader, type RecordPage, toLog } from "./log_reader.ts";
+
+/** A lease that is not renewed is taken after so many rounds. */
+const LEASE_ROUNDS = 3;
+/**
+ * How often a removal may be refused, because somebody else removes, too. The next round goes on
+ * with it.
+ */
+const MAX_REFUSALS = 10;
+/** The most bytes of keys of one write, of which Deno KV takes 80 KiB. */
+const MAX_KEY_BYTES = 64 * 1024;
+/** An upper bound of what the key of a record has besides the name. */
+const KEY_OVERHEAD = 64;
+
+const NO_LIMITS = { maxMessages: Infinity, maxBytes: Infinity };
+
+/** Keeps the lease. Returns whether it is still held. */
+type KeepLease = () => Promise<boolean>;
+
+/** Trims logs. */
+export class RetentionWorker {
+  readonly #connection: Connection;
+  readonly #incarnations: Incarnations;
+  readonly #reader: KvLogReader;
+  readonly #interval: number;
+  readonly #now: () => number;
+  readonly #id = new TextEncoder().encode(crypto.randomUUID());
+  readonly #closing = new AbortController();
+  /** By the names of the logs. */
+  readonly #indexes = new Map<string, RetentionIndex>();
+  #isRunning = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #round: Promise<void> = Promise.resolve();
+  /** The lease as it was seen last, and how often in a row; 0 if it is held here. */
+  #lease: { readonly version: string | null; readonly sightings: number } | undefined;
+  /** When it was taken or renewed last, in milliseconds of `performance.now()`. */
+  #renewedAt = 0;
+
+  /** Trims nothing yet; later each log every `interval` milliseconds. */
+  constructor(
+    connection: Connection,
+    incarnations: Incarnations,
+    reader: KvLogReader,
+    interval: number,
+    now: () => number,
+  ) {
+    this.#connection = connection;
+    this.#incarnations = incarnations;
+    this.#reader = reader;
+    this.#interval = interval;
+    this.#now = now;
+  }
+
+  /** Begins to trim all logs of the database regularly. */
+  start(): void {
+    if (this.#isRunning || this.#closing.signal.aborted) return;
+    this.#isRunning = true;
+    void detached(() => this.#schedule());
+  }
+
+  #schedule(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      // The connection has logged an error, and the next round tries again.
+      this.#round = this.#trimAll().catch(() => {}).finally(() => this.#schedule());
+    }, this.#interval);
+    // Trimming must not keep a program alive.
+    Deno.unrefTimer(this.#timer);
+  }
+
+  /** Ends it. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    await this.#round;
+  }
+
+  /** Gives the lease back, if it is held here. */
+  async release(): Promise<void> {
+    if (this.#lease?.sightings !== 0) return;
+    const write = { checks: [{ key: LEASE_KEY, version: this.#lease.version }], deletes: [LEASE_KEY] };
+    await this.#connection.use((engine) => engine.write(write), undefined, "write").catch(() => {});
+  }
+
+  /** Removes what a log does not keep. */
+  async trim(log: LogRef): Promise<LogBounds> {
+    const { incarnation, entries: [head] } = await this.#incarnations.get([headKey(log.name)], this.#closing.signal);
+    await this.#trimLog(log, incarnation, toEnd(head), () => Promise.resolve(true));
+    return await this.#reader.bounds(log);
+  }
+
+  async #trimAll(): Promise<void> {
+    const { signal } = this.#closing;
+    const { incarnation, entries: [lease] } = await this.#incarnations.get([LEASE_KEY], signal);
+    if (!await this.#takeLease(lease)) return this.#indexes.clear();
+    for await (const policies of this.#reader.policies(signal)) {
+      const heads = await this.#headsOf(policies.map(({ key }) => key.at(-1)!));
+      for (const [index, policy] of policies.entries()) {
+        if (signal.aborted || !await this.#keepLease()) return;
+        try {
+          await this.#trimLog(toLog(policy), incarnation, heads[index]!, this.#keepLease);
+        } catch {
+          // Whoever reads the log gets the error. The other logs are trimmed nevertheless.
+        }
+      }
+    }
+  }
+
+  /**
+   * Takes or renews the lease. It has no time in it, since clocks differ: a lease is free if it has
+   * not changed for some rounds. Two holders do no harm, since each removal checks the low
+   * watermark.
+   */
+  async #takeLease(entry: KvEntry | undefined): Promise<boolean> {
+    const version = entry?.version ?? null;
+    const isOwn = this.#lease?.sightings === 0 && this.#lease.version === version;
+    if (!isOwn && entry) {
+      const sightings = this.#lease?.version === version ? this.#lease.sightings + 1 : 1;
+      this.#lease = { version, sightings };
+      if (sightings <= LEASE_ROUNDS) return false;
+    }
+    const renewed = await this.#write([{ key: LEASE_KEY, version }], [{ key: LEASE_KEY, value: this.#id }]);
+    this.#lease = renewed === undefined ? undefined : { version: renewed, sightings: 0 };
+    this.#renewedAt = performance.now();
+    return renewed !== undefined;
+  }
+
+  /**
+   * Renews the lease in a long round. Otherwise another process would take it, and measure all logs
+   * anew.
+   */
+  readonly #keepLease: KeepLease = async () => {
+    if (performance.now() - this.#renewedAt < this.#interval) return true;
+    const [lease] = await this.#connection.use((engine) => engine.get([LEASE_KEY]), this.#closing.signal);
+    return lease?.version === this.#lease?.version && await this.#takeLease(lease);
+  };
+
+  async #headsOf(names: readonly string[]): Promise<readonly Cursor[]> {
+    const parts: Promise<(KvEntry | undefined)[]>[] = [];
+    for (let start = 0; start < names.length; start += KEYS_PER_READ) {
+      const keys = names.slice(start, start + KEYS_PER_READ).map(headKey);
+      parts.push(this.#connection.use((engine) => engine.get(keys), this.#closing.signal));
+    }
+    return (await Promise.all(parts)).flat().map(toEnd);
+  }
+
+  /**
+   * Reads what is new in a log, and removes what is in excess after each page: what is in excess of
+   * a part of the log is in excess of all of it, too. It ends at the head of the log when the
+   * trimming began, since the log may grow faster than it is read.
+   */
+  async #trimLog(log: LogRef, incarnation: Incarnation, head: Cursor, keepLease: KeepLease): Promise<void> {
+    const { name, policy } = log;
+    const id = incarnation.id + JSON.stringify(policy);
+    const time = this.#now();
+    let index = this.#indexes.get(name);
+    if (index?.id === id && index.end === head && index.endOfExcess(time) === undefined) return;
+    for (;;) {
+      if (index?.id !== id) this.#indexes.set(name, index = new RetentionIndex(id, policy));
+      const page = await this.#records(name, index.end);
+      if (page.highWatermark < index.end) {
+        // The database was set back.
+        index = undefined;
+        continue;
+      }
+      index.dropUpTo(page.lowWatermark);
+      for (const { key, value } of page.records) {
+        const end = cursorOf(key);
+        // Another trimming of the same log may have come further.
+        if (end > index.end) index.add(end, measureRecord(value));
+      }
+      const excess = index.endOfExcess(time);
+      if (excess !== undefined && await this.#remove(name, incarnation, excess, keepLease)) index.dropUpTo(excess);
+      if (page.isEnd || index.end >= head || !await keepLease()) return;
+    }
+  }
+
+  /**
+   * Removes records up to a cursor. Each write moves the low watermark, which tells readers of the
+   * hole. Returns whether none is left.
+   */
+  async #remove(name: string, incarnation: Incarnation, end: Cursor, keepLease: KeepLease): Promise<boolean> {
+    const lowKey = lowWatermarkKey(name);
+    const most = Math.floor(MAX_KEY_BYTES / (3 * name.length + KEY_OVERHEAD));
+    for (let refusals = 0; refusals < MAX_REFUSALS && await keepLease();) {
+      const snapshot = await this.#incarnations.get([lowKey], this.#closing.signal);
+      if (snapshot.incarnation !== incarnation) return false;
+      const [low] = snapshot.entries;
+      const after = low ? new TextDecoder().decode(low.value) : LOG_START;
+      const page = await this.#records(name, after);
+      const keys = page.records.map(({ key }) => key).filter((key) => cursorOf(key) <= end).slice(0, most);
+      const last = keys.at(-1);
+      if (!last) {
+        if (page.lowWatermark <= after) return true;
+        // Somebody else has removed what was found.
+        refusals++;
+        continue;
+      }
+      const checks = [checkOf(incarnation), { key: lowKey, version: low?.version ?? null }];
+      const sets = [{ key: lowKey, value: new TextEncoder().encode(cursorOf(last)) }];
+      if (await this.#write(checks, sets, keys) === undefined) refusals++;
+      else if (cursorOf(last) >= end) return true;
+    }
+    return false;
+  }
+
+  #records(name: string, after: Cursor): Promise<RecordPage> {
+    return this.#reader.records(name, after, NO_LIMITS, this.#closing.signal);
+  }
+
+  #write(checks: readonly KvCheck[], sets: readonly KvSet[], deletes: readonly KvKey[] = []) {
+    return this.#connection.use((engine) => engine.write({ checks, sets, deletes }), this.#closing.signal, "write");
+  }
+}
+
+function toEnd(head: KvEntry | undefined): Cursor {
+  return endOf(head?.version ?? "");
+}
+
+/** The cursor of the last message of a record. */
+function cursorOf(key: KvKey): Cursor {
+  return endOf(key.at(-1)!);
+}
+
+/** Neighbouring records, which are kept or removed together. */
+interface Segment {
+  end: Cursor;
+  count: number;
+  bytes: number;
+  /** The time of its first record. */
+  readonly begin: number;
+  /** The newest time of its records. */
+  newest: number;
+}
+
+/**
+ * A segment of several records is at most so large a part of each bound: that is the precision of
+ * trimming.
+ */
+const PRECISION = 1 / 64;
+
+/**
+ * The sizes and the times of a log's records, so that each is read once to find out what is in
+ * excess.
+ */
+export class RetentionIndex {
+  /** The incarnation and the policy that it is for. */
+  readonly id: string;
+  readonly #policy: LogPolicy;
+  #segments: Segment[] = [];
+  #end: Cursor = LOG_START;
+
+  /** Makes an empty index. */
+  constructor(id: string, policy: LogPolicy) {
+    this.id = id;
+    this.#policy = policy;
+  }
+
+  /** How many segments it has. */
+  get size(): number {
+    return this.#segments.length;
+  }
+
+  /** The cursor up to which records were added. */
+  get end(): Cursor {
+    return this.#end;
+  }
+
+  /** Adds the next record of the log, by its cursor. */
+  add(end: Cursor, { count, bytes, time }: RecordSize): void {
+    this.#end = end;
+    const last = this.#segments.at(-1);
+    if (last && this.#fits(last, count, bytes, time)) {
+      last.end = end;
+      last.count += count;
+      last.bytes += bytes;
+      last.newest = Math.max(last.newest, time);
+    } else this.#segments.push({ end, count, bytes, begin: time, newest: time });
+  }
+
+  /** Forgets what was removed up to a cursor. */
+  dropUpTo(low: Cursor): void {
+    this.#segments = this.#segments.filter(({ end }) => end > low);
+    if (low > this.#end) this.#end = low;
+  }
+
+  /**
+   * The cursor up to which the log is to be removed, if at all. It keeps rather more messages than
+   * too few, and rather fewer bytes than too many; the newest segment goes by its age only.
+   */
+  endOfExcess(now: number): Cursor | undefined {
+    const { age, count, bytes } = this.#policy;
+    let [restCount, restBytes] = [0, 0];
+    for (const segment of this.#segments) {
+      restCount += segment.count;
+      restBytes += segment.bytes;
+    }
+    let excess: Cursor | undefined;
+    for (const [index, segment] of this.#segments.entries()) {
+      const isNewest = index === this.#segments.length - 1;
+      const isTooMuch = !isNewest && (restCount - segment.count >= count || restBytes > bytes);
+      if (!isTooMuch && this.#timeOf(index, now) >= now - age) break;
+      excess = segment.end;
+      restCount -= segment.count;
+      restBytes -= segment.bytes;
+    }
+    return excess;
+  }
+
+  #fits(last: Segment, count: number, bytes: number, time: number): boolean {
+    const policy = this.#policy;
+    return last.count + count <= policy.count * PRECISION && last.bytes + bytes <= policy.bytes * PRECISION &&
+      Math.abs(time - last.begin) <= policy.age * PRECISION;
+  }
+
+  /**
+   * The time of a segment. If its clock was ahead of the one here, it is as old as what was written
+   * after it.
+   */
+  #timeOf(index: number, now: number): number {
+    return this.#segments.slice(index).find(({ newest }) => newest <= now)?.newest ?? now;
+  }
+}

@@ -1,0 +1,248 @@
+/** Where durable topics are kept, as the application or the environment says. */
+import { mayRead, nodeUrl, readVariable } from "../base/runtime.ts";
+import { checkOptions, type OptionNames } from "../base/options.ts";
+import type { TopicStore } from "./topic_store.ts";
+
+/**
+ * A database of Deno KV on the network: a self-hosted denokv, or that of Deno Deploy.
+ *
+ * @category Topics
+ */
+export interface TopicsDatabase {
+  /** Its address, `https://…`. */
+  url: string | URL;
+  /** Its access token; `DENO_KV_ACCESS_TOKEN` unless given. */
+  token?: string;
+}
+
+/**
+ * Servers of NATS with JetStream, 2.11 or later. With three servers, each message survives the loss
+ * of one of them.
+ *
+ * @category Topics
+ */
+export interface TopicsServers {
+  /** Their addresses, separated by commas: `nats://a:4222,nats://b:4222`, or `tls://…`. */
+  url: string;
+  /** A token that the servers ask for. */
+  token?: string;
+  /** A user that the servers know. */
+  user?: string;
+  /** The password of the user. */
+  password?: string;
+  /** The text of a credentials file. */
+  credentials?: string;
+  /** For servers with TLS: the certificate of their authority in PEM, if Deno does not trust it. */
+  tls?: { ca?: string };
+  /**
+   * How many servers keep each message, 1 to 5.
+   *
+   * @default {1} 3 if three servers or more are named
+   */
+  replicas?: number;
+  /**
+   * What the names of streams, buckets and subjects begin with: letters, digits, `_` and `-`.
+   *
+   * @default {"webfw"}
+   */
+  prefix?: string;
+}
+
+/**
+ * Where durable topics are kept: the path of a file, the address of a denokv (`https://…`) or of
+ * NATS servers (`nats://…`), also with their credentials, or your own store.
+ *
+ * @category Topics
+ */
+export type TopicsLocation = string | URL | TopicsDatabase | TopicsServers | TopicStore;
+
+/** A file of this machine. */
+export interface FileLocation {
+  readonly path: string;
+  /** The folder of a relative path: the current one when the path was given. */
+  readonly folder: string;
+  /** The environment variable that could name another file, if the program may not read it. */
+  readonly unread?: string;
+}
+
+/** A database on the network. */
+export interface DatabaseLocation {
+  readonly url: URL;
+  readonly token: string | undefined;
+}
+
+/** The database that Deno Deploy has attached to the application. */
+interface AttachedLocation {
+  readonly isAttached: true;
+}
+
+/** Where a store in Deno KV is. */
+export type KvLocation = FileLocation | DatabaseLocation | AttachedLocation;
+
+/** Where a store in NATS JetStream is. */
+export interface JetStreamLocation extends Omit<TopicsServers, "url"> {
+  readonly servers: readonly URL[];
+  readonly replicas: number;
+  readonly prefix: string;
+}
+
+/** Where a store of the framework is. */
+export type StoreLocation = KvLocation | JetStreamLocation;
+
+const SERVERS_OPTIONS: OptionNames<TopicsServers> = {
+  url: true,
+  token: true,
+  user: true,
+  password: true,
+  credentials: true,
+  tls: true,
+  replicas: true,
+  prefix: true,
+};
+
+const TLS_OPTIONS: OptionNames<NonNullable<TopicsServers["tls"]>> = { ca: true };
+
+const DATABASE_OPTIONS: OptionNames<TopicsDatabase> = { url: true, token: true };
+
+/** JetStream takes no more. */
+const MAX_REPLICAS = 5;
+/** The port of NATS. */
+const DEFAULT_PORT = "4222";
+
+/** The environment variable that names the location. */
+const VARIABLE = "WEBFW_TOPICS";
+/** Relative to the program. */
+const DEFAULT_FILE = ".webfw/topics.sqlite";
+
+/**
+ * The command line sets the program's module here: under it, `Deno.mainModule` is a `data:` URL.
+ */
+const MAIN: unique symbol = Symbol.for("webfw.main");
+
+/**
+ * Reads the option `topics`.
+ *
+ * @throws {TypeError} If it is no location, or its URL has a user or a password.
+ * @throws {RangeError} If the number of replicas cannot be.
+ */
+export function toLocation(option: TopicsLocation): StoreLocation | TopicStore {
+  if (typeof option === "string") return fromText(option, "topics");
+  if (option instanceof URL) return fromUrl(option, undefined);
+  if (typeof option === "object" && option !== null) {
+    if ("append" in option && typeof option.append === "function") return option;
+    if ("url" in option) {
+      if (typeof option.url === "string" && isNats(option.url)) return fromServers(option as TopicsServers);
+      checkOptions(option, DATABASE_OPTIONS, "keep topics");
+      const { url, token } = option as TopicsDatabase;
+      const address = URL.parse(url);
+      if (address && (token === undefined || typeof token === "string")) return fromUrl(address, token);
+    }
+  }
+  throw new TypeError(
+    "Cannot keep topics: topics must be the path of a file, a URL, an object with url, or a TopicStore",
+  );
+}
+
+/**
+ * The location if the application names none: that of `WEBFW_TOPICS`, or a file beside the program.
+ *
+ * @throws {TypeError} If the variable is no location, or its URL has a user or a password.
+ */
+export function defaultLocation(): StoreLocation {
+  const given = readVariable(VARIABLE);
+  if (given) return fromText(given, VARIABLE);
+  if (readVariable("DENO_DEPLOYMENT_ID")) return { isAttached: true };
+  const program = URL.parse(String(Reflect.get(globalThis, MAIN) ?? Deno.mainModule));
+  const isFile = program?.protocol === "file:";
+  const beside = inFolder(isFile ? toPath(new URL(DEFAULT_FILE, program)) : DEFAULT_FILE);
+  return mayRead(VARIABLE) ? beside : { ...beside, unread: VARIABLE };
+}
+
+/** Whether the environment says where durable topics are. */
+export function isLocationSet(): boolean {
+  return Boolean(readVariable(VARIABLE) || readVariable("DENO_DEPLOYMENT_ID"));
+}
+
+/** The path of a file's URL. */
+function toPath(url: URL): string {
+  const { pathname } = url;
+  // Most paths do not need `node:url`, which takes longer to load than many applications take to
+  // start.
+  return Deno.build.os !== "windows" && !pathname.includes("%") ? pathname : nodeUrl().fileURLToPath(url);
+}
+
+function fromText(text: string, source: string): StoreLocation {
+  if (isNats(text)) return fromServers({ url: text });
+  if (/^[a-z]+:\/\//i.test(text)) {
+    const url = URL.parse(text);
+    if (url) return fromUrl(url, undefined);
+  }
+  const rule = `Cannot keep topics: ${source} must be the path of a file or a URL`;
+  if (text === "") throw new TypeError(`${rule}, got nothing`);
+  // The text may contain a password.
+  if (text.includes("://")) throw new TypeError(`${rule}, got a URL that cannot be read`);
+  return inFolder(text);
+}
+
+function isNats(url: string): boolean {
+  return /^(?:nats|tls):/i.test(url);
+}
+
+function fromServers(option: TopicsServers): JetStreamLocation {
+  checkOptions(option, SERVERS_OPTIONS, "keep topics");
+  const { url, prefix = "webfw", ...rest } = option;
+  for (const name of ["token", "user", "password", "credentials"] as const) {
+    const value: unknown = rest[name];
+    if (value !== undefined && typeof value !== "string") {
+      throw new TypeError(`Cannot keep topics: ${name} must be a text`);
+    }
+  }
+  if (rest.tls !== undefined) checkOptions(rest.tls, TLS_OPTIONS, "keep topics", "tls.");
+  const servers = url.split(",").map((address) => toServer(address.trim()));
+  const { replicas = servers.length >= 3 ? 3 : 1, user, password } = rest;
+  if (!Number.isInteger(replicas) || replicas < 1 || replicas > MAX_REPLICAS) {
+    throw new RangeError(`Cannot keep topics: replicas must be a number of 1 to ${MAX_REPLICAS}`);
+  }
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(prefix)) {
+    throw new TypeError("Cannot keep topics: prefix must be 1 to 32 letters, digits, _ or -");
+  }
+  if ((user === undefined) !== (password === undefined)) {
+    throw new TypeError("Cannot keep topics: user and password belong together, give both");
+  }
+  return { ...rest, servers, replicas, prefix };
+}
+
+function toServer(address: string): URL {
+  const url = URL.parse(address);
+  if (!url || !isNats(address) || url.hostname === "") {
+    // The text may contain a password.
+    throw new TypeError("Cannot keep topics: each address of a NATS server must be like nats://host:4222");
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError(
+      "Cannot keep topics: their URL must have no user and no password, give topics as { url, user, password } or { url, token }",
+    );
+  }
+  if (url.port === "") url.port = DEFAULT_PORT;
+  return url;
+}
+
+/** The path is joined where the file is opened, since `node:path` takes long to load. */
+function inFolder(path: string): FileLocation {
+  return { path, folder: Deno.cwd() };
+}
+
+function fromUrl(url: URL, token: string | undefined): StoreLocation {
+  if (isNats(url.protocol)) return fromServers({ url: url.href, ...(token !== undefined && { token }) });
+  if (url.protocol === "file:" && token === undefined) return inFolder(nodeUrl().fileURLToPath(url));
+  if (url.protocol === "http:" || url.protocol === "https:") {
+    // They would replace the token in requests.
+    if (url.username === "" && url.password === "") return { url, token };
+    throw new TypeError(
+      "Cannot keep topics: their URL must have no user and no password, give the token by DENO_KV_ACCESS_TOKEN or topics as { url, token }",
+    );
+  }
+  throw new TypeError(
+    `Cannot keep topics: their URL must be one of https, http, nats, tls or file, got "${url.protocol}"`,
+  );
+}

@@ -1,0 +1,235 @@
+/** Topics in memory for several workers of a process: one keeps the store, the others call it. */
+import type { RecordStore } from "../record_store.ts";
+import { MEMORY_CAPABILITIES, MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
+import {
+  type AppendOptions,
+  type AppendResult,
+  type Cursor,
+  type LogBounds,
+  type LogPage,
+  type LogPosition,
+  type LogRef,
+  type NewMessage,
+  orAborted,
+  type ReadLimits,
+  type StoreCapabilities,
+  type TopicStore,
+} from "../topic_store.ts";
+import { callRecords, type RecordCall, RemoteRecords } from "./worker_records.ts";
+
+/** Connects the workers of a process to the store that the first of them keeps. */
+export type WorkerPorts =
+  | {
+    /** In the first worker: one for each of the others. */
+    readonly guests: readonly MessagePort[];
+  }
+  | {
+    /** In the others: the one to the first. */
+    readonly host: MessagePort;
+  };
+
+export function openWorkerStore(ports: WorkerPorts): TopicStore {
+  return "host" in ports ? new RemoteStore(ports.host) : new HostStore(ports.guests);
+}
+
+/** A method call without its number. */
+type StoreCall =
+  | { readonly call: "bounds"; readonly log: LogRef }
+  | {
+    readonly call: "append";
+    readonly log: LogRef;
+    readonly messages: readonly NewMessage[];
+    /** Whether the caller may give up before it has the answer. */
+    readonly isAbortable: boolean;
+  }
+  | { readonly call: "read"; readonly log: LogRef; readonly after: Cursor; readonly limits: ReadLimits }
+  | { readonly call: "seek"; readonly log: LogRef; readonly time: Date }
+  | RecordCall;
+
+/** What a guest sends to the host. */
+type GuestMessage =
+  | StoreCall & { readonly number: number }
+  | { readonly call: "watch" | "unwatch"; readonly log: LogRef }
+  | { readonly call: "join" | "leave" };
+
+/** What the host sends to a guest. */
+type HostMessage =
+  | { readonly number: number; readonly value: unknown }
+  | { readonly number: number; readonly failure: string }
+  | { readonly changed: string };
+
+/** A store in memory that other workers call, too. */
+export class HostStore extends MemoryStore {
+  readonly #guests: readonly Guest[];
+
+  /**
+   * Answers the other workers from now on.
+   *
+   * @param ports One for each of the other workers.
+   * @param options The options of the store.
+   */
+  constructor(ports: readonly MessagePort[], options?: MemoryStoreOptions) {
+    super(options);
+    this.#guests = ports.map((port) => serveGuest(this, port));
+  }
+
+  /** Waits for workers that have joined to leave, and drops all logs. */
+  override async close(): Promise<void> {
+    await Promise.all(this.#guests.map((guest) => guest.hasJoined ? guest.left : guest.port.close()));
+    await super.close();
+  }
+}
+
+interface Guest {
+  readonly port: MessagePort;
+  hasJoined: boolean;
+  /** Resolves when the worker has left. */
+  readonly left: Promise<void>;
+}
+
+/** Answers a worker until it leaves. */
+function serveGuest(store: HostStore, port: MessagePort): Guest {
+  const left = Promise.withResolvers<void>();
+  const guest: Guest = { port, hasJoined: false, left: left.promise };
+  const watched = new Map<string, () => void>();
+  const send = (message: HostMessage): void => port.postMessage(message);
+  port.onmessage = async ({ data }: MessageEvent<GuestMessage>) => {
+    // Others count requests over the same port.
+    if (!("call" in data)) return;
+    switch (data.call) {
+      case "join":
+        guest.hasJoined = true;
+        return;
+      case "watch":
+        watched.set(data.log.name, store.watch(data.log, () => send({ changed: data.log.name })));
+        // Another worker may have appended while this message was on its way.
+        return send({ changed: data.log.name });
+      case "unwatch":
+        watched.get(data.log.name)?.();
+        return void watched.delete(data.log.name);
+      case "leave":
+        for (const unwatch of watched.values()) unwatch();
+        port.close();
+        return left.resolve();
+    }
+    const { number } = data;
+    try {
+      send({ number, value: await callStore(store, data) });
+    } catch (error) {
+      send({ number, failure: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  return guest;
+}
+
+/** Never aborts. It tells the store that the publisher may not learn the outcome. */
+const GUEST_SIGNAL: AbortSignal = new AbortController().signal;
+
+async function callStore(store: HostStore, call: StoreCall): Promise<unknown> {
+  switch (call.call) {
+    case "append": {
+      const { log, messages, isAbortable } = call;
+      return store.append(log, messages, { signal: isAbortable ? GUEST_SIGNAL : undefined });
+    }
+    case "read":
+      return store.read(call.log, call.after, call.limits);
+    case "seek":
+      return store.seek(call.log, call.time);
+    case "record":
+      return await callRecords(await store.openRecords(), call);
+    case "bounds":
+      return store.bounds(call.log);
+  }
+}
+
+/** The store of another worker. */
+export class RemoteStore implements TopicStore {
+  readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
+  readonly #port: MessagePort;
+  readonly #answers = new Map<number, PromiseWithResolvers<unknown>>();
+  /** By the name of the log. */
+  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #records = new RemoteRecords((call) => this.#call(call));
+  #lastNumber = 0;
+  #isClosed = false;
+
+  /**
+   * Joins the store at the other end of a port.
+   *
+   * @param port The port. It is closed with the store.
+   */
+  constructor(port: MessagePort) {
+    this.#port = port;
+    port.onmessage = ({ data }: MessageEvent<HostMessage>) => this.#receive(data);
+    this.#send({ call: "join" });
+  }
+
+  bounds(log: LogRef): Promise<LogBounds> {
+    return this.#call({ call: "bounds", log });
+  }
+
+  append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
+    const isAbortable = signal !== undefined;
+    const appended = this.#call<AppendResult>({ call: "append", log, messages, isAbortable });
+    return signal === undefined ? appended : orAborted(appended, signal);
+  }
+
+  read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+    return this.#call({ call: "read", log, after, limits });
+  }
+
+  seek(log: LogRef, time: Date): Promise<LogPosition> {
+    return this.#call({ call: "seek", log, time });
+  }
+
+  watch(log: LogRef, onChange: () => void): () => void {
+    const watchers = this.#watchers.get(log.name) ?? new Set();
+    if (watchers.size === 0) this.#send({ call: "watch", log });
+    this.#watchers.set(log.name, watchers.add(onChange));
+    return () => {
+      if (!watchers.delete(onChange) || watchers.size > 0) return;
+      this.#watchers.delete(log.name);
+      if (!this.#isClosed) this.#send({ call: "unwatch", log });
+    };
+  }
+
+  async openRecords(): Promise<RecordStore> {
+    return this.#records;
+  }
+
+  /** Leaves the store to the other workers. Calls without an answer reject. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#watchers.clear();
+    this.#send({ call: "leave" });
+    this.#port.close();
+    for (const { reject } of this.#answers.values()) reject(new Error("Cannot wait for the store: it was closed"));
+    this.#answers.clear();
+  }
+
+  async #call<Value>(call: StoreCall): Promise<Value> {
+    if (this.#isClosed) {
+      const what = call.call === "record" ? "the records" : `the topic "${call.log.name}"`;
+      throw new Error(`Cannot use ${what}: the store is closed`);
+    }
+    const number = ++this.#lastNumber;
+    const answer = Promise.withResolvers<unknown>();
+    this.#answers.set(number, answer);
+    this.#send({ ...call, number });
+    return await answer.promise as Value;
+  }
+
+  #send(message: GuestMessage): void {
+    this.#port.postMessage(message);
+  }
+
+  #receive(message: HostMessage): void {
+    if ("counted" in message) return;
+    if ("changed" in message) return this.#watchers.get(message.changed)?.forEach((onChange) => onChange());
+    const answer = this.#answers.get(message.number);
+    this.#answers.delete(message.number);
+    if ("failure" in message) answer?.reject(new Error(message.failure));
+    else answer?.resolve(message.value);
+  }
+}

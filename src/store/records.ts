@@ -1,0 +1,360 @@
+/** Records as applications use them. */
+import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { countBytes, encodeData } from "../base/json_data.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
+import { type OpenWatches, RecordWatch } from "./record_watch.ts";
+import type { ProcessStore, RecordKey, RecordStore, StoredRecord } from "./record_store.ts";
+
+/**
+ * A record: a value, and what identifies this state of it.
+ *
+ * @category Records
+ */
+export interface RecordEntry<Value = unknown> {
+  /** What was set. */
+  readonly value: Value;
+  /** Changes with each write. Pass it as `expect`, to write only if nobody else has written. */
+  readonly version: string;
+}
+
+/**
+ * A record of a list.
+ *
+ * @category Records
+ */
+export interface ListedRecordEntry<Value = unknown> extends RecordEntry<Value> {
+  /** Its key. */
+  readonly key: readonly string[];
+}
+
+/**
+ * How a record is set.
+ *
+ * @category Records
+ */
+export interface SetRecordOptions {
+  /**
+   * The version that the record must have, or null if it must be absent. By default it is set in
+   * any case.
+   */
+  expect?: string | null;
+  /** How long the record is kept, ten years at most. By default it is kept until it is deleted. */
+  expiresIn?: Duration;
+}
+
+/** How a record is deleted. */
+export interface DeleteRecordOptions {
+  /** The version that the record must have. By default it is deleted in any case. */
+  expect?: string;
+}
+
+/** How a record is watched. */
+export interface WatchRecordOptions {
+  /** Ends the watch when it is aborted. */
+  signal?: AbortSignal;
+}
+
+const SET_OPTIONS: OptionNames<SetRecordOptions> = { expect: true, expiresIn: true };
+const DELETE_OPTIONS: OptionNames<DeleteRecordOptions> = { expect: true };
+const WATCH_OPTIONS: OptionNames<WatchRecordOptions> = { signal: true };
+
+/** The most bytes of a value: with what a store adds, it fits the 64 KiB of Deno KV. */
+const MAX_VALUE_BYTES = 60 * 1024;
+const MAX_PARTS = 16;
+/** The most bytes of a key. Stores limit keys, and some write them longer. */
+const MAX_KEY_BYTES = 960;
+/** In milliseconds: ten years. */
+const MAX_EXPIRY = 10 * 365 * 24 * 60 * 60 * 1000;
+
+/** What the records of an application share. */
+export interface RecordsContext {
+  /** Opens the store. After a stop of the application it is another one. */
+  readonly open: () => Promise<RecordStore>;
+  readonly watches: OpenWatches;
+  /** What the store knows of processes. */
+  readonly processes?: () => ProcessStore;
+}
+
+let withinSpace: (records: Records, space: string) => Records;
+let watchHints: (records: Records, key: readonly string[], onChange: () => void) => Promise<() => void>;
+let processStoreOf: (records: Records) => ProcessStore;
+
+/**
+ * Values by key, which all who serve the application share: a small thing beside topics, for state
+ * that is not a history. Get it by `app.records` or `request.app.records`.
+ *
+ * A key is a list of 1 to 16 texts, none of them empty, with at most 960 bytes in UTF-8 together. A
+ * value is anything that JSON can carry, up to 60 KiB of JSON.
+ *
+ * Records are where the durable topics of the application are, if it has any, or if the option
+ * `topics`, the variable `WEBFW_TOPICS` or Deno Deploy says where. Then all nodes share them, and
+ * they survive a crash. Otherwise they are in the memory of the process, which its workers share:
+ * 128 MiB at most, beyond which those with `expiresIn` are given up, first those that expire first.
+ *
+ * To change a value of which others may change a part, read it, and set it with `expect`. If that
+ * gives null, somebody else was quicker: read and set again. While the connection to a database is
+ * bad, null can also come after your own write.
+ *
+ * @example A counter that several nodes share
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * app.post("/visits", async (request) => {
+ *   const { records } = request.app;
+ *   for (;;) {
+ *     const entry = await records.get<number>(["visits"]);
+ *     const visits = (entry?.value ?? 0) + 1;
+ *     if (await records.set(["visits"], visits, { expect: entry?.version ?? null })) return { visits };
+ *   }
+ * });
+ *
+ * const visit = () => app.fetch(new Request("http://localhost/visits", { method: "POST" }));
+ * const replies = await Promise.all([visit(), visit(), visit()]);
+ * const bodies = await Promise.all(replies.map((reply) => reply.json()));
+ * assertEquals(bodies.map(({ visits }) => visits).sort(), [1, 2, 3]);
+ * await app.stop();
+ * ```
+ *
+ * @category Records
+ */
+export class Records {
+  readonly #context: RecordsContext;
+  /** The first part of all keys in the store: the records of the framework are in others. */
+  readonly #space: string;
+
+  static {
+    withinSpace = (records, space) => new Records(records.#context, space);
+    processStoreOf = (records) => records.#context.processes?.() ?? {};
+    watchHints = async (records, key, onChange) => {
+      const store = await records.#context.open();
+      return store.watch?.([records.#space, ...key], onChange) ?? (() => {});
+    };
+  }
+
+  /**
+   * Use `app.records`.
+   *
+   * @ignore
+   */
+  constructor(context: RecordsContext, space: string) {
+    this.#context = context;
+    this.#space = space;
+  }
+
+  /**
+   * Reads a record.
+   *
+   * @param key The key.
+   * @returns The record; null if there is none, or it has expired. The type of the value is what
+   * you say: nothing checks it.
+   * @throws {TypeError} If the key is malformed.
+   * @throws {RangeError} If the key is too long.
+   * @throws {Error} If the store cannot be opened, or does not answer for about 30 seconds.
+   */
+  async get<Value = unknown>(key: readonly string[]): Promise<RecordEntry<Value> | null> {
+    const full = this.#toKey(key, "get the record");
+    const record = await (await this.#context.open()).get(full);
+    return record && toEntry(record);
+  }
+
+  /**
+   * Sets a record. When the promise resolves, the record is stored.
+   *
+   * @param key The key.
+   * @param value The value.
+   * @param options The version that it must have, and how long it is kept.
+   * @returns The new version; null if the record did not have the version of `expect`. A store
+   * writes again when the connection breaks before its answer: then null can also mean that the
+   * first of these writes was stored. `get` shows it, if the value says whose it is.
+   * @throws {TypeError} If the key is malformed, JSON would drop or change a part of the value, or
+   * an option is unknown or wrong.
+   * @throws {RangeError} If the key or the value is too large, `expiresIn` is out of range, or the
+   * memory is full of records without `expiresIn`.
+   * @throws {Error} If the store cannot be opened, or does not answer for about 30 seconds. Then
+   * the record may be stored or not.
+   *
+   * @example Only one gets the job
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const { records } = new App();
+   * const claim = (name: string) => records.set(["job", "7"], name, { expect: null, expiresIn: "5m" });
+   * const [first, second] = [await claim("Ada"), await claim("Grace")];
+   * assertEquals([first !== null, second], [true, null]);
+   * ```
+   */
+  async set(key: readonly string[], value: unknown, options: SetRecordOptions = {}): Promise<string | null> {
+    const action = "set the record";
+    const full = this.#toKey(key, action);
+    checkOptions(options, SET_OPTIONS, action);
+    const { expect, expiresIn } = options;
+    checkVersion(expect, action, "the version of a record, or null");
+    const write = { expect, expiresIn: expiresIn === undefined ? undefined : toExpiry(expiresIn) };
+    const json = encodeData(value, action);
+    const bytes = countBytes(json);
+    if (bytes > MAX_VALUE_BYTES) {
+      throw new RangeError(
+        `Cannot ${action}: the value has ${bytes} bytes of JSON, and at most ${MAX_VALUE_BYTES} are kept, keep what is large elsewhere and its address here`,
+      );
+    }
+    return await (await this.#context.open()).set(full, json, write);
+  }
+
+  /**
+   * Deletes a record. It may be absent.
+   *
+   * @param key The key.
+   * @param options The version that it must have.
+   * @returns Whether the record is absent now; false if it did not have the version of `expect`.
+   * @throws {TypeError} If the key is malformed, or an option is unknown or wrong.
+   * @throws {RangeError} If the key is too long.
+   * @throws {Error} If the store cannot be opened, or does not answer for about 30 seconds. Then
+   * the record may be deleted or not.
+   */
+  async delete(key: readonly string[], options: DeleteRecordOptions = {}): Promise<boolean> {
+    const action = "delete the record";
+    const full = this.#toKey(key, action);
+    checkOptions(options, DELETE_OPTIONS, action);
+    const { expect } = options;
+    if (expect === null) throw new TypeError(`Cannot ${action}: expect must be the version of a record, got null`);
+    checkVersion(expect, action, "the version of a record");
+    return await (await this.#context.open()).delete(full, { expect });
+  }
+
+  /**
+   * Lists records, in any order. One that is set or deleted meanwhile may be in the list or not. In
+   * memory the cost grows with the number of all records, elsewhere with that of the listed ones.
+   *
+   * @param prefix The first parts of the keys; `[]` for all records.
+   * @throws {TypeError} If the prefix is malformed.
+   * @throws {RangeError} If it is too long.
+   * @throws {Error} If the store cannot be opened, or does not answer for about 30 seconds.
+   *
+   * @example The items of a cart
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const { records } = new App();
+   * await records.set(["cart", "7", "tea"], 2);
+   * await records.set(["cart", "8", "coffee"], 1);
+   * const items = await Array.fromAsync(records.list<number>(["cart", "7"]));
+   * assertEquals(items.map(({ key, value }) => [key, value]), [[["cart", "7", "tea"], 2]]);
+   * ```
+   */
+  list<Value = unknown>(prefix: readonly string[]): AsyncGenerator<ListedRecordEntry<Value>, void, void> {
+    return this.#list(this.#toKey(prefix, "list the records", 0));
+  }
+
+  /**
+   * Watches a record: yields what it is now, and after each change what it has become, null while
+   * it is absent. A change that others make, and an expiry, is seen within about a second. Values
+   * that are soon replaced may be skipped. The watch ends with the loop over it, by the signal, and
+   * when the application stops.
+   *
+   * @param key The key.
+   * @param options What ends the watch.
+   * @throws {TypeError} If the key is malformed, or an option is unknown or wrong.
+   * @throws {RangeError} If the key is too long.
+   *
+   * @example A setting that takes effect at once
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const { records } = new App();
+   * const seen: unknown[] = [];
+   * for await (const entry of records.watch<string>(["theme"])) {
+   *   seen.push(entry?.value);
+   *   if (entry?.value === "dark") break;
+   *   await records.set(["theme"], "dark");
+   * }
+   * assertEquals(seen, [undefined, "dark"]);
+   * ```
+   */
+  watch<Value = unknown>(
+    key: readonly string[],
+    options: WatchRecordOptions = {},
+  ): AsyncIterableIterator<RecordEntry<Value> | null, void, void> {
+    const full = this.#toKey(key, "watch the record");
+    checkOptions(options, WATCH_OPTIONS, "watch the record");
+    const { open, watches } = this.#context;
+    return new RecordWatch(full, { open, watches, signal: options.signal, convert: toEntry<Value> });
+  }
+
+  async *#list<Value>(prefix: RecordKey): AsyncGenerator<ListedRecordEntry<Value>, void, void> {
+    for await (const { key, ...record } of (await this.#context.open()).list(prefix)) {
+      yield { key: key.slice(1), ...toEntry<Value>(record) };
+    }
+  }
+
+  #toKey(key: readonly string[], action: string, least = 1): RecordKey {
+    const isList = Array.isArray(key) && key.every((part) => typeof part === "string");
+    if (!isList || !key.every((part) => part !== "" && part.isWellFormed())) {
+      throw new TypeError(
+        `Cannot ${action}: the key must be a list of texts, none of them empty or malformed, such as ["user", "7"]`,
+      );
+    }
+    const bytes = key.reduce((sum, part) => sum + countBytes(part), 0);
+    if (key.length >= least && key.length <= MAX_PARTS && bytes <= MAX_KEY_BYTES) return [this.#space, ...key];
+    throw new RangeError(
+      `Cannot ${action}: the key must have ${least} to ${MAX_PARTS} parts of at most ${MAX_KEY_BYTES} bytes together, got ${key.length} of ${bytes}`,
+    );
+  }
+}
+
+/** The records of a part of the framework, which programs do not see among their own. */
+export function recordsOf(records: Records, space: string): Records {
+  return withinSpace(records, space);
+}
+
+/**
+ * Calls back when a record may have changed, where the store can say that. A call may be missing.
+ *
+ * @returns Ends the calls.
+ */
+export function hintsOf(records: Records, key: readonly string[], onChange: () => void): Promise<() => void> {
+  return watchHints(records, key, onChange);
+}
+
+/**
+ * The name of this process, of which others that share the records can ask whether it has ended.
+ * Undefined if they cannot.
+ */
+export async function processNameOf(records: Records): Promise<string | undefined> {
+  try {
+    return await processStoreOf(records).processName?.();
+  } catch {
+    // A lease says when it has ended.
+    return undefined;
+  }
+}
+
+/** Whether the process with a name has ended. Undefined if that is not known. */
+export async function hasProcessEnded(records: Records, name: string): Promise<boolean | undefined> {
+  try {
+    return await processStoreOf(records).hasEnded?.(name);
+  } catch {
+    return undefined;
+  }
+}
+
+function toEntry<Value>({ value, version }: StoredRecord): RecordEntry<Value> {
+  return { value: JSON.parse(value), version };
+}
+
+function checkVersion(expect: unknown, action: string, what: string): void {
+  if (expect === undefined || expect === null || typeof expect === "string") return;
+  throw new TypeError(`Cannot ${action}: expect must be ${what}, got ${quote(expect)}`);
+}
+
+function toExpiry(expiresIn: Duration): number {
+  const ms = toMilliseconds(expiresIn, "the expiresIn of the record");
+  if (ms <= MAX_EXPIRY) return ms;
+  throw new RangeError(
+    `Cannot set the expiresIn of the record: it is ten years at most, got ${quote(expiresIn)}`,
+  );
+}

@@ -1,0 +1,290 @@
+/** A connection to a store, which abandons requests that hang, and repeats those that fail. */
+import { detached, log } from "../log/log.ts";
+import { cannotOpen, innermostReason, reasonOf } from "./cannot_open.ts";
+import { CannotOpenError, UnsuitableStoreError } from "./store_errors.ts";
+
+/** What a connection keeps open. */
+export interface StoreEngine {
+  /** The store's time in milliseconds since 1970. Without it, it is that of this machine. */
+  now?(): number;
+  /** Asks for the time where it has become uncertain. */
+  refreshClock?(): Promise<unknown> | undefined;
+  close(): void;
+}
+
+/** How a connection is kept up. */
+export interface StoreConnectionOptions<Engine> {
+  /** The name of the store in messages, without secrets. */
+  readonly name: string;
+  /** Opens the store; the signal abandons that. A {@linkcode CannotOpenError} is final. */
+  readonly open: (signal: AbortSignal) => Promise<Engine>;
+  /** Sends a request that only shows whether the store answers. */
+  readonly probe: (engine: Engine) => Promise<unknown>;
+  /** Whether an error means that the store is in use by somebody else, for some milliseconds. */
+  readonly isBusy?: (error: unknown) => boolean;
+  /**
+   * How long a request may take before it is abandoned and the store opened again, in
+   * milliseconds. 3 s by default.
+   */
+  readonly requestTimeout?: number;
+  /** How long a request is repeated, in milliseconds. 30 s by default. */
+  readonly retryTimeout?: number;
+  /** Whether outages are logged, true by default. One of several connections logs. */
+  readonly isLogged?: boolean;
+}
+
+/** A full disk still serves reads, so outages of the two kinds are noticed apart. */
+export type Kind = "read" | "write";
+
+/** A request without an answer yet. */
+interface PendingRequest {
+  readonly answer: Promise<unknown>;
+  readonly abandon: (reason: unknown) => void;
+}
+
+const REQUEST_TIMEOUT = 3_000;
+const RETRY_TIMEOUT = 30_000;
+/** How long a start waits for a store that does not answer, in milliseconds. */
+const OPEN_TIMEOUT = 10_000;
+const MAX_PAUSE = 500;
+/** An outage of one kind is forgotten after so many milliseconds without another attempt. */
+const OUTAGE_MEMORY = 60_000;
+/** Another process holds the lock of a file for a few milliseconds. */
+const MAX_BUSY_PAUSE = 20;
+
+/** A connection to a store. */
+export class StoreConnection<Engine extends StoreEngine> {
+  /** How long a request is repeated, in milliseconds. */
+  readonly retryTimeout: number;
+  readonly #name: string;
+  readonly #open: (signal: AbortSignal) => Promise<Engine>;
+  readonly #probe: (engine: Engine) => Promise<unknown>;
+  readonly #isBusy: (error: unknown) => boolean;
+  readonly #requestTimeout: number;
+  readonly #isLogged: boolean;
+  readonly #closing = new AbortController();
+  /** Abandoned requests stay here until they end. */
+  readonly #pending = new Set<PendingRequest>();
+  #engine: Promise<Engine> | undefined;
+  /** The engine that was opened last, also where it is being replaced. */
+  #latest: Engine | undefined;
+  #opening = new AbortController();
+  /** The kinds of requests that fail now, and the last failure of each by `performance.now()`. */
+  readonly #outages = new Map<Kind, number>();
+
+  /** Opens nothing yet. */
+  constructor(
+    {
+      name,
+      open,
+      probe,
+      isBusy = () => false,
+      requestTimeout = REQUEST_TIMEOUT,
+      retryTimeout = RETRY_TIMEOUT,
+      isLogged = true,
+    }: StoreConnectionOptions<Engine>,
+  ) {
+    this.retryTimeout = retryTimeout;
+    this.#name = name;
+    this.#open = open;
+    this.#probe = probe;
+    this.#isBusy = isBusy;
+    this.#requestTimeout = requestTimeout;
+    this.#isLogged = isLogged;
+  }
+
+  /** The store's time in milliseconds since 1970, or this machine's before it is open. */
+  now(): number {
+    return this.#latest?.now?.() ?? Date.now();
+  }
+
+  /**
+   * Sends a request, and repeats it when it fails or has no answer. It must be safe to repeat: the
+   * store may carry out an abandoned request at any later time.
+   *
+   * @param action The request.
+   * @param signal Abandons it.
+   * @param kind Whether it writes.
+   * @throws {CannotOpenError} When the store cannot be opened, and never was.
+   * @throws {UnsuitableStoreError} When the request can never be carried out.
+   */
+  async use<Result>(
+    action: (engine: Engine) => Promise<Result>,
+    signal?: AbortSignal,
+    kind: Kind = "read",
+  ): Promise<Result> {
+    const begin = performance.now();
+    for (let attempt = 1;; attempt++) {
+      this.#throwIfClosed();
+      signal?.throwIfAborted();
+      try {
+        const result = await this.#attempt(action, signal);
+        if (this.#outages.size > 0) this.#noteSuccess(kind);
+        return result;
+      } catch (error) {
+        this.#throwIfClosed();
+        signal?.throwIfAborted();
+        if (error instanceof UnsuitableStoreError) throw error;
+        // A store that was open before may be restarting behind a proxy. An earlier attempt may
+        // have written.
+        if (error instanceof CannotOpenError && !this.#latest) throw error;
+        const isBusy = this.#isBusy(error);
+        const time = performance.now() - begin;
+        if (isBusy ? time > this.#requestTimeout : attempt > 1) this.#noteFailure(kind, error);
+        if (time > this.retryTimeout) throw this.#noAnswer(error);
+        const longest = isBusy ? MAX_BUSY_PAUSE : Math.min(MAX_PAUSE, 10 * 2 ** attempt);
+        const end = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
+        await pause(Math.random() * longest, end);
+      }
+    }
+  }
+
+  /**
+   * Opens the store and sends one request. It is repeated for 10 seconds: a store may start at the
+   * same time, and a wrong address must not look like an outage.
+   *
+   * @throws {CannotOpenError} When the store can never be opened, or nothing has answered.
+   */
+  async open(): Promise<void> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), OPEN_TIMEOUT);
+    const end = AbortSignal.any([late.signal, this.#closing.signal]);
+    let reason = "no answer";
+    try {
+      while (!end.aborted) {
+        try {
+          await this.#attempt(this.#probe, end);
+          if (this.#outages.size > 0) this.#noteSuccess("read");
+          return;
+        } catch (error) {
+          if (error instanceof CannotOpenError) throw error;
+          if (end.aborted) break;
+          reason = innermostReason(error);
+          this.#noteFailure("read", error);
+          await pause(MAX_PAUSE, end);
+        }
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+    this.#throwIfClosed();
+    const cure = "check the address, or start the store before";
+    throw cannotOpen(this.#name, `nothing has answered there for ${OPEN_TIMEOUT / 1_000} s (${reason}), ${cure}`);
+  }
+
+  /** Closes the store. The next request opens it again. */
+  reopen(): void {
+    const engine = this.#engine;
+    this.#engine = undefined;
+    // It may never finish opening.
+    this.#opening.abort();
+    engine?.then((engine) => closeQuietly(engine), () => {});
+  }
+
+  /** Closes the connection when all requests have ended, or after the timeout of a request. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    const drained = new AbortController();
+    const answers = Promise.allSettled(Array.from(this.#pending, ({ answer }) => answer));
+    await Promise.race([answers, pause(this.#requestTimeout, drained.signal)]);
+    drained.abort();
+    this.#closing.abort();
+    for (const { abandon } of this.#pending) abandon(this.#closing.signal.reason);
+    this.reopen();
+  }
+
+  /** Sends a request once, and abandons it after the timeout. */
+  #attempt<Result>(action: (engine: Engine) => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+    const opening = this.#opened();
+    const answer = opening.then((engine) => {
+      const refreshing = engine.refreshClock?.();
+      return refreshing ? refreshing.then(() => action(engine)) : action(engine);
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const release = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    const abandon = (reason: unknown): void => {
+      release();
+      reject(reason);
+    };
+    const onAbort = (): void => abandon(signal!.reason);
+    const timer = setTimeout(() => {
+      abandon(new Error(`No answer within ${this.#requestTimeout} ms`));
+      if (this.#engine === opening) this.reopen();
+    }, this.#requestTimeout);
+    // The request itself keeps the process alive.
+    Deno.unrefTimer(timer);
+    signal?.addEventListener("abort", onAbort);
+    const request: PendingRequest = { answer, abandon };
+    this.#pending.add(request);
+    answer.then(resolve, reject).finally(() => {
+      this.#pending.delete(request);
+      release();
+    });
+    return promise;
+  }
+
+  #opened(): Promise<Engine> {
+    if (this.#engine) return this.#engine;
+    this.#opening = new AbortController();
+    const { signal } = this.#opening;
+    const opening = this.#engine = detached(() => this.#open(signal));
+    opening.then((engine) => this.#latest = engine, () => {
+      if (this.#engine === opening) this.#engine = undefined;
+    });
+    return opening;
+  }
+
+  #throwIfClosed(): void {
+    if (this.#closing.signal.aborted) throw new Error(`Cannot use the store of topics "${this.#name}": it is closed`);
+  }
+
+  #noAnswer(cause: unknown): Error {
+    const seconds = Math.round(this.retryTimeout / 1000);
+    const message = `Cannot use the store of topics "${this.#name}": it did not answer for ${seconds} s, ${
+      reasonOf(cause)
+    }`;
+    return new Error(message, { cause });
+  }
+
+  #noteFailure(kind: Kind, error: unknown): void {
+    const isKnown = this.#outages.size > 0;
+    this.#outages.set(kind, performance.now());
+    if (isKnown || !this.#isLogged) return;
+    const fields = { store: this.#name, reason: reasonOf(error) };
+    log("warn", "The store of topics does not answer, it is tried again", fields);
+  }
+
+  #noteSuccess(kind: Kind): void {
+    for (const [failing, time] of this.#outages) {
+      // Nobody may ever repeat a request of the other kind.
+      if (failing === kind || performance.now() - time > OUTAGE_MEMORY) this.#outages.delete(failing);
+    }
+    if (this.#outages.size > 0 || !this.#isLogged) return;
+    log("info", "The store of topics answers again", { store: this.#name });
+  }
+}
+
+function closeQuietly(engine: StoreEngine): void {
+  try {
+    engine.close();
+  } catch {
+    // It has been closed already.
+  }
+}
+
+/** Waits for a time, or until the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = () => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+    resolve();
+  };
+  const timer = setTimeout(end, ms);
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end);
+  return promise;
+}

@@ -1,0 +1,285 @@
+/**
+ * What topics need of a store: one append-only log for each topic. Several processes may share a
+ * store. None of them tells the others what it does, so a topic knows of its log only what it has
+ * read there.
+ */
+import type { ProcessStore, RecordStore } from "./record_store.ts";
+
+/**
+ * A position in a log: directly after one of its messages. It is 22 lower-case hexadecimal digits,
+ * so cursors sort as texts.
+ */
+export type Cursor = string;
+
+/** The position before the first message of any log. */
+export const LOG_START: Cursor = "0".repeat(22);
+
+/** A log: its name, and what it keeps. */
+export interface LogRef {
+  /** The name of the topic. */
+  readonly name: string;
+  /** What is kept. */
+  readonly policy: LogPolicy;
+}
+
+/** What a log keeps. Each bound holds by itself. The oldest messages are removed first. */
+export interface LogPolicy {
+  /** The greatest age of a message in milliseconds; `Infinity` for no bound. */
+  readonly age: number;
+  /** The most messages; `Infinity` for no bound. */
+  readonly count: number;
+  /**
+   * The most bytes. It bounds what the store counts: the data alone, or also types, ids and its own
+   * overhead. A store may keep more where the bound is small, and never removes the newest message.
+   */
+  readonly bytes: number;
+  /**
+   * How long the ids of messages are remembered, in milliseconds, as far as the store can: see
+   * {@linkcode StoreCapabilities.ids}.
+   */
+  readonly dedupe: number;
+}
+
+/** Where a log begins and ends. */
+export interface LogBounds {
+  /**
+   * Identifies this incarnation of the log: 8 lower-case hexadecimal digits, chosen at random. A
+   * log that is lost and made anew, or set back by a backup, gets another one. Cursors of another
+   * incarnation have no meaning.
+   */
+  readonly incarnation: string;
+  /** The position of the newest message that was removed; {@linkcode LOG_START} when none was. */
+  readonly lowWatermark: Cursor;
+  /** The position of the newest message; equal to `lowWatermark` when the log is empty. */
+  readonly highWatermark: Cursor;
+}
+
+/** A position in one incarnation of a log. */
+export interface LogPosition {
+  /** The incarnation of the log. */
+  readonly incarnation: string;
+  /** The position. */
+  readonly cursor: Cursor;
+}
+
+/** A message to append. */
+export interface NewMessage {
+  /** Its id, of its publisher or generated. Appending the same id again stores nothing. */
+  readonly id: string;
+  /**
+   * Whether the framework made the id, with {@linkcode toGeneratedId}. Such an id cannot be in the
+   * log yet: a message that is published again by its generated id comes without this mark.
+   *
+   * A store may use that the generated ids of a batch are of one producer session, and that the
+   * sequence number of a message is that of the first one and its index in the batch. A session is
+   * a run of batches of one publisher whose outcomes are all known: the publisher begins another
+   * one after an unknown outcome, and after a minute without a batch. So only the last batch of a
+   * session can be published again.
+   */
+  readonly isGenerated: boolean;
+  /** The kind of message. */
+  readonly type: string | undefined;
+  /** The data as JSON. */
+  readonly data: string;
+  /** The size of `data` in UTF-8. */
+  readonly bytes: number;
+  /**
+   * The span of OpenTelemetry that published it, as a `traceparent` of 55 characters (W3C Trace
+   * Context), for those who read it to link to; undefined where OpenTelemetry is off. A store that
+   * leaves it out loses these links.
+   */
+  readonly trace?: string | undefined;
+}
+
+/** A message of a log. */
+export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes" | "trace"> {
+  /** Its position. */
+  readonly cursor: Cursor;
+  /** When it was stored, in milliseconds since 1970. */
+  readonly time: number;
+}
+
+/** How a batch is appended. */
+export interface AppendOptions {
+  /**
+   * Abandons the append: it rejects at once. Rejected messages may be stored or not. Without a
+   * signal, a store whose appends never fail after they have stored need not remember generated
+   * ids.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The outcome of an append. */
+export interface AppendResult {
+  /** The incarnation of the log. */
+  readonly incarnation: string;
+  /** The outcome of each message, in the order in which they were given. */
+  readonly outcomes: readonly AppendOutcome[];
+}
+
+/** The outcome for one message. */
+export interface AppendOutcome {
+  /** Its position; for a duplicate, that of the first message with its id. */
+  readonly cursor: Cursor;
+  /** Whether its id was in the log, or earlier in the batch. Then it was not stored again. */
+  readonly duplicate: boolean;
+}
+
+/** How much one read may return. A single message may be larger than `maxBytes`. */
+export interface ReadLimits {
+  /** The most messages. */
+  readonly maxMessages: number;
+  /** The most bytes of data. */
+  readonly maxBytes: number;
+  /**
+   * Whether this read serves all subscribers at the end of the log. It should not queue behind
+   * reads of older messages.
+   *
+   * @default {false}
+   */
+  readonly isLive?: boolean;
+}
+
+/** A part of a log, and the bounds of the log at the same moment. */
+export interface LogPage extends LogBounds {
+  /** Messages in order, without a hole. */
+  readonly messages: readonly StoredMessage[];
+}
+
+/** How long a store remembers the ids of messages, at most. */
+export interface IdMemory {
+  /** The longest `dedupe` in milliseconds that the store keeps; `Infinity` for any. */
+  readonly longest: number;
+  /** The most ids of a log; `Infinity` for no bound. Beyond it the oldest are forgotten. */
+  readonly count: number;
+  /** Whether an id is remembered when its message is not kept any more. */
+  readonly outlivesMessage: boolean;
+}
+
+/** What a store can do. */
+export interface StoreCapabilities {
+  /** What a resolved append survives: nothing, a crash of the machine, the loss of a machine. */
+  readonly durability: "memory" | "disk" | "quorum";
+  /** The most bytes of data of a message. */
+  readonly maxMessageBytes: number;
+  /** The most messages of a batch. */
+  readonly maxBatchMessages: number;
+  /** The most bytes of data and types of a batch of more than one message. */
+  readonly maxBatchBytes: number;
+  /** How long it remembers the ids of messages, and beyond what. */
+  readonly ids: IdMemory;
+}
+
+/**
+ * Keeps the logs of topics. A log exists from its first use. `tests/contract/topic_store.ts` tests
+ * what every store must do.
+ *
+ * A store retries by itself after temporary failures such as a lost connection. A method that
+ * rejects has stopped trying.
+ */
+export interface TopicStore extends ProcessStore {
+  /** What the store can do. */
+  readonly capabilities: StoreCapabilities;
+
+  /**
+   * Checks at the start of an application with durable topics that the store can work as it is
+   * configured. A store that is unreachable may be waited for, for some seconds.
+   *
+   * @throws {Error} If it cannot work. The application does not start, and the message says why.
+   */
+  open?(): Promise<void>;
+
+  /** Where a log begins and ends. */
+  bounds(log: LogRef): Promise<LogBounds>;
+
+  /**
+   * Appends messages in their order, in one part or several: after a rejection, the first of them
+   * may be stored and the others not. Readers see them after all earlier appends. Each process
+   * makes one append to a log at a time.
+   *
+   * @param log The log.
+   * @param messages The messages, within the capabilities.
+   * @param options A signal to abandon the append.
+   */
+  append(log: LogRef, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult>;
+
+  /**
+   * Reads what follows a position; if messages there were removed, from the oldest that is kept. It
+   * sees every append that had resolved before, in whichever process.
+   *
+   * @param log The log.
+   * @param after The position. Beyond the high watermark there is nothing to read.
+   * @param limits How much is read at most. If there is a message, at least one is read.
+   */
+  read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage>;
+
+  /** The position before the first message of `time` or later; else the high watermark. */
+  seek(log: LogRef, time: Date): Promise<LogPosition>;
+
+  /**
+   * Calls back when the log may have grown, whichever process appended. The call is a hint: it may
+   * come late or without a reason, but one follows each append within about a second.
+   *
+   * @returns Ends the calls.
+   */
+  watch(log: LogRef, onChange: () => void): () => void;
+
+  /**
+   * Removes now what the policy does not keep. A store does so by itself within 30 seconds. One
+   * that does it with each call needs no such method.
+   */
+  trim?(log: LogRef): Promise<LogBounds>;
+
+  /**
+   * The time in milliseconds since 1970 on the clock that dates the messages. Without this method
+   * it is the clock of this machine.
+   */
+  now?(): number;
+
+  /** All logs that were ever appended to, for operators. Without it, topics cannot be listed. */
+  list?(): Promise<readonly LogRef[]>;
+
+  /**
+   * The records that are kept beside the logs, the same at each call. Without it, applications with
+   * this store have none.
+   */
+  openRecords?(): Promise<RecordStore>;
+
+  /** Ends everything in progress. No method may be called afterwards. */
+  close(): Promise<void>;
+}
+
+const GENERATED_ID = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(0|[1-9][0-9]{0,11})$/;
+
+/** What the id of a message without an id of its publisher consists of. */
+export interface GeneratedId {
+  /** The producer session. */
+  readonly session: string;
+  /** The sequence number of the message in it. */
+  readonly sequence: number;
+}
+
+/** Makes the id of a message that has none, such as `b9c3a9f0-5f0e-4b0e-9b1c-8a1d3c1e7f42.3`. */
+export function toGeneratedId(session: string, sequence: number): string {
+  return `${session}.${sequence}`;
+}
+
+/** Reads a generated id; undefined for any other id. */
+export function parseGeneratedId(id: string): GeneratedId | undefined {
+  const [, session, sequence] = GENERATED_ID.exec(id) ?? [];
+  return session === undefined ? undefined : { session, sequence: Number(sequence) };
+}
+
+/** Settles like a promise, or rejects when a signal is aborted before. */
+export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort);
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    promise.catch(() => {});
+  }
+}

@@ -1,0 +1,471 @@
+/**
+ * Sends requests to an application in tests, without a socket.
+ *
+ * @example A test of one route
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { TestClient } from "@webfw/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * app.get("/hello/{name}", async (_request, { name }) => ({ hello: name }));
+ *
+ * await using client = new TestClient(app);
+ * assertEquals(await client.get("/hello/Ada").json(), { hello: "Ada" });
+ * const missing = await client.get("/nothing").problem();
+ * assertEquals(missing.status, 404);
+ * ```
+ *
+ * @module
+ */
+import { load } from "../base/async_context.ts";
+import type { AnyDependency } from "../binding/dependency.ts";
+import { makeClient } from "../client/client.ts";
+import type { Client } from "../client/verbs.ts";
+import { type OptionNames, quote, readOptions } from "../base/options.ts";
+import { type Overridable, override } from "../app/override.ts";
+import { connectionFrom, type TestConnection } from "./connection.ts";
+import { CookieJar } from "./cookie_jar.ts";
+import { TestEvents, type TestEventsInit } from "./events.ts";
+import { TestHandshake } from "./handshake.ts";
+import { openSocket } from "./opening.ts";
+import type { Overrides } from "./override.ts";
+import { mediaType, TestReply } from "./reply.ts";
+import { addCookies, type RequestDefaults, requestOf, type TestRequestInit } from "./request.ts";
+import type { TestSocket, TestSocketInit } from "./websocket.ts";
+
+export type { TestConnection } from "./connection.ts";
+export type { Overrides, Replacement } from "./override.ts";
+export { type TestEvent, TestEvents, type TestEventsInit } from "./events.ts";
+export { TestHandshake } from "./handshake.ts";
+export { type InvalidInput, TestReply } from "./reply.ts";
+export type { QueryPart, TestRequestInit } from "./request.ts";
+export type { TestSocket, TestSocketInit } from "./websocket.ts";
+
+/** How an `App` runs a cron. */
+const WEBFW_CRON: unique symbol = Symbol.for("webfw.cron");
+
+/** How an `App` serves with other dependencies. */
+const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
+
+/** An application, or anything else that answers requests. */
+export interface Testable {
+  /** Answers a request. The connection is given if the client has an address. */
+  readonly fetch: (request: Request, info?: TestConnection) => Response | Promise<Response>;
+  /** Starts it before the first request. */
+  start?(): Promise<void>;
+  /** Stops it. */
+  stop?(): Promise<void>;
+}
+
+/** The options of a test client. */
+export interface TestClientOptions<Given extends readonly AnyDependency[] = readonly AnyDependency[]> {
+  /**
+   * The origin of the requests, to which paths are appended. A URL below it may also be given in
+   * place of a path, such as that of a `location`; a URL of another place is an error.
+   *
+   * @default {"http://localhost"}
+   */
+  base?: string;
+  /**
+   * The IP address that requests come from: that of `request.remoteAddress`, unless a trusted proxy
+   * names another one. Without it, the client has no address, so limits by the address do not
+   * count.
+   */
+  address?: string;
+  /** Headers of all requests. Those of a request replace them. */
+  headers?: HeadersInit;
+  /**
+   * Whether the client keeps the cookies of replies and sends them, as a browser does. `Secure`
+   * cookies go to `https:` and to `localhost`. The `cookies` of a request come before them, and a
+   * header `cookie` is sent as it is.
+   *
+   * @default {false}
+   */
+  cookies?: boolean;
+  /**
+   * Dependencies that do not run: pairs of a dependency and what makes its value in its place, an
+   * async function or another dependency. What only a replaced dependency needs does not run
+   * either, and its inputs are not validated. Guards stay guards, and the document stays as it is.
+   *
+   * A replacement that has what it replaces among its own `deps` gets the original.
+   */
+  override?: Overrides<Given>;
+}
+
+const OPTIONS: OptionNames<TestClientOptions> = {
+  base: true,
+  address: true,
+  headers: true,
+  cookies: true,
+  override: true,
+};
+
+/**
+ * Sends requests to an application. Its lifespans start with the first request and end with the
+ * client: use `await using`, or call `close()`.
+ *
+ * The client waits for the whole body of a reply: read endless streams by `events`, or end the
+ * request by its `signal`.
+ *
+ * Clients of one application can replace different dependencies at the same time. A client that
+ * replaces some counts the requests of rate limits by itself.
+ *
+ * @example A route without its database
+ * ```ts
+ * import { App, dependency } from "@webfw/core";
+ * import { bearer } from "@webfw/core/auth";
+ * import { TestClient } from "@webfw/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const openDatabase = async (): Promise<{ titleOf(id: string): string }> => {
+ *   throw new Error("There is no database here");
+ * };
+ * const database = dependency(async () => await openDatabase());
+ * const user = bearer(async (token) => token === "f2a9" && { name: "Ada" });
+ *
+ * const app = new App();
+ * app.get("/books/{id}", { deps: { database, user } }, async (_request, { id, database, user }) => {
+ *   return `${database.titleOf(id)}, read by ${user.name}`;
+ * });
+ *
+ * await using client = new TestClient(app, {
+ *   override: [
+ *     [database, async () => ({ titleOf: () => "Emma" })],
+ *     [user, async () => ({ name: "a test" })],
+ *   ],
+ * });
+ * assertEquals(await client.get("/books/7").json(), "Emma, read by a test");
+ * ```
+ *
+ * @example A session, in a cookie that the client keeps
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { session } from "@webfw/core/auth";
+ * import { TestClient } from "@webfw/core/testing";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const visit = session(v.object({ name: v.string() }), { secret: "0b72d3c1".repeat(4) });
+ * const app = new App();
+ * app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ name: "Ada" }));
+ * app.get("/me", { deps: { visit: visit.required() } }, async (_request, { visit }) => visit.data.name);
+ *
+ * await using client = new TestClient(app, { cookies: true, headers: { "accept-language": "en" } });
+ * assertEquals((await client.get("/me")).status, 401);
+ * await client.post("/login");
+ * assertEquals(await client.get("/me").json(), "Ada");
+ * ```
+ */
+export class TestClient<Api = unknown, const Given extends readonly AnyDependency[] = readonly AnyDependency[]>
+  implements AsyncDisposable {
+  readonly #app: Testable;
+  /** The application with the replaced dependencies. */
+  readonly #served: Pick<Testable, "fetch" | "start">;
+  readonly #defaults: RequestDefaults;
+  readonly #jar: CookieJar | undefined;
+  readonly #connection: TestConnection | undefined;
+  /** What the client has opened. */
+  readonly #open = new Set<Pick<TestSocket | TestEvents, "close">>();
+  #api: { readonly client: unknown; readonly end: AbortController } | undefined;
+
+  /**
+   * Makes a client.
+   *
+   * @param app The application.
+   * @param options Headers, cookies and dependencies; or the origin of the requests alone.
+   * @throws {TypeError} If an option is unknown or wrong.
+   */
+  constructor(app: Testable, options: TestClientOptions<Given> | string = {}) {
+    const given = typeof options === "string" ? { base: options } : options;
+    const { base = "http://localhost", address, headers = {}, cookies, override } = readOptions<
+      TestClientOptions<Given>
+    >(
+      given,
+      OPTIONS,
+      "make a test client",
+    );
+    if (cookies !== undefined && typeof cookies !== "boolean") {
+      throw new TypeError(`Cannot make a test client: "cookies" must be true or false, got ${quote(cookies)}`);
+    }
+    if (!/^https?:\/\//.test(base) || !URL.canParse(base)) {
+      throw new TypeError(
+        `Cannot make a test client: "base" must be an address such as "http://localhost", got ${quote(base)}`,
+      );
+    }
+    this.#connection = address === undefined ? undefined : connectionFrom(address);
+    this.#app = app;
+    this.#served = override === undefined ? app : overridden(app, override);
+    this.#jar = cookies ? new CookieJar() : undefined;
+    this.#defaults = { base, headers, cookiesFor: (url) => this.#jar?.cookiesFor(url) ?? {} };
+  }
+
+  /**
+   * The typed client of `@webfw/core/client` for the routes that a module exports, without a
+   * connection. Name the module: `new TestClient<typeof api>(app)`. It sends the headers and cookies
+   * of this client, and ends with it.
+   *
+   * @example Calls of typed routes
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * // books.ts; a test has: import * as api from "./books.ts"
+   * const app = new App();
+   * const Book = v.object({ id: v.number(), title: v.string() });
+   * const getBook = app.get("/books/{id}", { params: { id: v.number() }, response: Book }, async (_request, { id }) => {
+   *   return { id, title: "Emma" };
+   * });
+   *
+   * await using client = new TestClient<{ getBook: typeof getBook }>(app);
+   * const { title } = await client.api.get("/books/{id}", { id: 7 });
+   * assertEquals(title.toUpperCase(), "EMMA");
+   * ```
+   */
+  get api(): [unknown] extends [Api] ? unknown : Client<Api> {
+    this.#api ??= this.#makeApi();
+    return this.#api.client as [unknown] extends [Api] ? unknown : Client<Api>;
+  }
+
+  /** Sends a GET request. */
+  get(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("GET", path, init);
+  }
+
+  /** Sends a HEAD request. */
+  head(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("HEAD", path, init);
+  }
+
+  /** Sends a POST request. */
+  post(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("POST", path, init);
+  }
+
+  /** Sends a PUT request. */
+  put(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("PUT", path, init);
+  }
+
+  /** Sends a PATCH request. */
+  patch(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("PATCH", path, init);
+  }
+
+  /** Sends a DELETE request. */
+  delete(path: string, init: TestRequestInit = {}): TestReply {
+    return this.request("DELETE", path, init);
+  }
+
+  /**
+   * Sends a request of any method.
+   *
+   * @param method The method.
+   * @param path The path, with or without a query.
+   * @param init The query, headers and body.
+   * @throws {TypeError} If an option is unknown.
+   */
+  request(method: string, path: string, init: TestRequestInit = {}): TestReply {
+    return new TestReply(this.#send(requestOf(method, path, init, this.#defaults)));
+  }
+
+  /**
+   * Listens to a stream of events. The request is sent at once, and only once: a client that comes
+   * back sends `last-event-id` in `headers`.
+   *
+   * @param path The path, with or without a query.
+   * @param init The query, headers and method.
+   * @throws {TypeError} If an option is unknown.
+   *
+   * @example The messages of a topic
+   * ```ts
+   * import { App, SSE } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * const orders = app.topic<{ item: string }>("orders");
+   * app.get("/orders", async () => SSE(orders.subscribe()));
+   *
+   * await using client = new TestClient(app);
+   * await using events = client.events<{ item: string }>("/orders");
+   * await events.opened();
+   * await orders.publish({ item: "Tea" });
+   * await orders.publish({ item: "Milk" });
+   * const [first, second] = await events.take(2);
+   * assertEquals([first?.data, second?.data], [{ item: "Tea" }, { item: "Milk" }]);
+   *
+   * assertEquals((await client.events("/nothing").problem()).status, 404);
+   * ```
+   */
+  events<Data = unknown>(path: string, init: TestEventsInit = {}): TestEvents<Data> {
+    const { method = "GET", raw = false, ...rest } = init;
+    const request = requestOf(method, path, rest, this.#defaults);
+    if (!request.headers.has("accept")) request.headers.set("accept", "text/event-stream");
+    const reply = this.#fetch(request).then(async (response) => {
+      return response.ok && mediaType(response) === "text/event-stream" ? response : await whole(response);
+    });
+    const events = new TestEvents<Data>(reply, request.signal, raw);
+    this.#open.add(events);
+    events.ended.then(() => this.#open.delete(events));
+    return events;
+  }
+
+  /**
+   * Opens a WebSocket, without a connection. A message takes a turn of the event loop.
+   *
+   * @param path The path, with or without a query.
+   * @param init The query and headers, and the schemas of the client's view: `receive` is what comes
+   * from the server.
+   * @throws {TypeError} If an option is unknown or wrong.
+   *
+   * @example A conversation
+   * ```ts
+   * import { App, WebSocketClosedError } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals, assertRejects } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const Said = v.object({ text: v.string() });
+   * const Heard = v.object({ text: v.string(), room: v.string() });
+   *
+   * const app = new App();
+   * app.websocket("/rooms/{room}", { receive: Said, send: Heard }, async (socket, { room }) => {
+   *   for await (const { text } of socket) {
+   *     if (text === "Bye") return;
+   *     await socket.send({ text, room });
+   *   }
+   * });
+   *
+   * await using client = new TestClient(app);
+   * await using socket = await client.websocket("/rooms/a", { receive: Heard, send: Said });
+   * await socket.send({ text: "Hello" });
+   * assertEquals(await socket.receive(), { text: "Hello", room: "a" });
+   * await socket.send({ text: "Bye" });
+   * assertEquals((await socket.ended).code, 1000);
+   * await assertRejects(() => socket.receive(), WebSocketClosedError);
+   *
+   * assertEquals((await client.websocket("/nothing").problem()).status, 404);
+   * ```
+   */
+  websocket<Receive = string | Uint8Array<ArrayBuffer>, Send = string | Uint8Array>(
+    path: string,
+    init: TestSocketInit<Receive, Send> = {},
+  ): TestHandshake<Receive, Send> {
+    const { receive, send, protocols, ...rest } = init;
+    const request = requestOf("GET", path, rest, this.#defaults);
+    if (protocols) request.headers.set("sec-websocket-protocol", protocols.join(", "));
+    return new TestHandshake(this.#openSocket(request, { receive, send }));
+  }
+
+  #makeApi(): { readonly client: unknown; readonly end: AbortController } {
+    const { base, headers, cookiesFor } = this.#defaults;
+    const end = new AbortController();
+    const send = async (request: Request) => {
+      addCookies(request.headers, cookiesFor(new URL(request.url)));
+      return await this.#fetch(request);
+    };
+    const client = makeClient({
+      base,
+      options: { headers: Object.fromEntries(new Headers(headers)), fetch: send, signal: end.signal },
+      openSocket(address, headers) {
+        const opening = openSocket(new Request(address.replace(/^ws/, "http"), { headers }), send);
+        // The socket tells its client that it has failed, and no more.
+        opening.response.catch(() => {});
+        return opening.socket;
+      },
+    });
+    return { client, end };
+  }
+
+  async #openSocket<Receive, Send>(
+    request: Request,
+    schemas: { readonly receive: unknown; readonly send: unknown },
+  ): Promise<TestSocket<Receive, Send> | Response> {
+    const { codecOf, TestSocket } = await load(() => import("./websocket.ts"));
+    const codec = codecOf(new URL(request.url).pathname, schemas);
+    const { socket: end, response } = openSocket(request, (request) => this.#send(request));
+    const reply = await response;
+    if (reply.status !== 101) return reply;
+    const socket = new TestSocket<Receive, Send>(end, codec);
+    this.#open.add(socket);
+    const close = () => void socket.close();
+    request.signal.addEventListener("abort", close);
+    socket.ended.then(() => {
+      this.#open.delete(socket);
+      request.signal.removeEventListener("abort", close);
+    });
+    return socket;
+  }
+
+  /**
+   * Runs a cron now, whatever its times are, and waits for its end. The time that is due is now. It
+   * fails as the handler does.
+   *
+   * @param name The name of the cron.
+   * @throws {TypeError} If there is no cron of this name, or what is tested is no `App`.
+   *
+   * @example A cron that removes drafts
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const drafts = new Set(["a", "b"]);
+   * const app = new App();
+   * app.cron("clean up", "0 3 * * *", async () => drafts.clear());
+   *
+   * await using client = new TestClient(app);
+   * await client.runCron("clean up");
+   * assertEquals(drafts.size, 0);
+   * ```
+   */
+  async runCron(name: string): Promise<void> {
+    const run = (this.#app as { readonly [WEBFW_CRON]?: (name: string) => Promise<void> })[WEBFW_CRON];
+    if (!run) throw new TypeError("Cannot run a cron: what is tested must be an App, and not only have fetch");
+    await this.#served.start?.();
+    await run(name);
+  }
+
+  /** Closes what is open, and stops the application, which ends its lifespans. */
+  async close(): Promise<void> {
+    this.#api?.end.abort(new DOMException("The test client is closed", "AbortError"));
+    this.#api = undefined;
+    await Promise.all(Array.from(this.#open, (open) => open.close()));
+    await this.#app.stop?.();
+  }
+
+  /** Closes what is open, and stops the application, which ends its lifespans. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #fetch(request: Request): Promise<Response> {
+    await this.#served.start?.();
+    const response = await this.#served.fetch(request, this.#connection);
+    this.#jar?.keep(new URL(request.url), response);
+    return response;
+  }
+
+  /** Reads the whole body, so that the application's tasks after the reply are done, too. */
+  async #send(request: Request): Promise<Response> {
+    const response = await this.#fetch(request);
+    if (response.body === null || response.status === 101) return response;
+    const { signal } = request;
+    return await whole(new Response(response.body.pipeThrough(new TransformStream(), { signal }), response));
+  }
+}
+
+/** A reply whose body has been read. */
+async function whole(response: Response): Promise<Response> {
+  return response.body === null ? response : new Response(await response.bytes(), response);
+}
+
+/** @throws {TypeError} If it is no `App`, or the pairs are none. */
+function overridden(app: Testable, pairs: unknown): Pick<Testable, "fetch" | "start"> {
+  const partsOf = (app as { readonly [WEBFW_OVERRIDE]?: () => Overridable })[WEBFW_OVERRIDE];
+  if (partsOf) return override(pairs, partsOf());
+  throw new TypeError("Cannot override dependencies: what is tested must be an App, and not only have fetch");
+}

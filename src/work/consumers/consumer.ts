@@ -1,0 +1,667 @@
+/** One consumer in this process: a node of those that share it. */
+import { errorText } from "../../log/error_text.ts";
+import { describeError, log } from "../../log/log.ts";
+import { OrderedMap } from "../../base/ordered_map.ts";
+import type { RecordStore } from "../../store/record_store.ts";
+import type { ConsumerTry, ResolvedConsumeOptions } from "../../topics/consume_options.ts";
+import { toId, type TopicMessage } from "../../topics/message.ts";
+import type { Cursor, LogBounds, LogRef, TopicStore } from "../../store/topic_store.ts";
+import type { StoredCheck } from "../../topics/stored_check.ts";
+import { type Clock, momentOf } from "./clock.ts";
+import { type DeadLetterTopic, Failures } from "./failures.ts";
+import { Hand, type Held } from "./hand.ts";
+import { LatePages } from "./late_pages.ts";
+import { NodeLease } from "./lease.ts";
+import { countGaps, LogWindow, OtherIncarnation } from "./log_window.ts";
+import {
+  consumerKey,
+  type ConsumerName,
+  type ConsumerState,
+  decodeState,
+  encodeState,
+  type Late,
+  type LatePage,
+} from "./record.ts";
+import { newNodeName, Peers } from "./peers.ts";
+import { claimable, isElsewhere, isFull, isRisk, MAX_TAIL, spaceIn, Step, type Tail } from "./step.ts";
+
+/** What a consumer needs. */
+export interface ConsumerSetup {
+  readonly name: string;
+  readonly log: LogRef;
+  readonly store: TopicStore;
+  readonly records: RecordStore;
+  readonly options: ResolvedConsumeOptions;
+  /** Checks what is stored, if the schema of the topic may be newer. */
+  readonly check?: StoredCheck | undefined;
+  readonly handle: (
+    message: TopicMessage,
+    context: ConsumerTry,
+    /** The trace of the publisher. */
+    trace: string | undefined,
+  ) => unknown;
+  readonly deadLetter: DeadLetterTopic | undefined;
+  readonly clock: Clock;
+}
+
+/** How long results wait to be written, so that one write says many, in milliseconds. */
+const ACK_DELAY = 50;
+/** For how long messages are claimed ahead, if the handlers are as quick as before. */
+const AHEAD_MS = 20;
+/** Nothing is claimed ahead while so many bytes of data are in hand. */
+const MAX_AHEAD_BYTES = 8 * 1024 * 1024;
+/** The longest pause between two claims, and the part of a handler's time that it is otherwise. */
+const MAX_PACE = 10;
+const PACE_PART = 1 / 8;
+/** How long to wait before the record is read again, while another node has the end of the log. */
+const FIRST_LOOK = 20;
+/** The least time between two steps of which the first one had nothing to do. */
+const IDLE_REST = 5;
+/** The pauses after an error of the store, in milliseconds. */
+const FIRST_PAUSE = 100;
+const MAX_PAUSE = 5_000;
+/** How long handlers have after their signals are aborted, and the last write of a stop. */
+const LAST_MS = 1_000;
+/** Why signals are aborted when the lease cannot be renewed. */
+const AWAY = "The store does not answer, and another process may get the message";
+const MAX_LAST_ERROR_BYTES = 200;
+/** From how many tries on a node takes messages before it writes that down: see `hasTails`. */
+const MIN_TRIES = 3;
+/** How many messages are remembered whose handlers have resolved late. */
+const MAX_LATE_DONE = 1_000;
+/** How many former incarnations of a log are known. */
+const MAX_FORMER = 16;
+/** Waiting less than this is not worth a timer. */
+const SOON = 0.5;
+/** How many rounds of the loop may pass before others in this process have a turn. */
+const ROUNDS_OF_TURN = 100;
+
+/** Claims messages, has them handled, and says so. */
+export class Consumer {
+  readonly #setup: ConsumerSetup;
+  readonly #consumer: ConsumerName;
+  readonly #clock: Clock;
+  readonly #hand: Hand;
+  readonly #window: LogWindow;
+  readonly #failures: Failures;
+  readonly #peers: Peers;
+  readonly #lease: NodeLease;
+  readonly #pages: LatePages;
+  readonly #opened = Promise.withResolvers<void>();
+  #loop: Promise<void> | undefined;
+  #unwatch: (() => void) | undefined;
+  #cancelClose: (() => void) | undefined;
+  #wake: () => void = () => {};
+
+  /** The name of this node, another one for each start. */
+  #node = "";
+  #state: ConsumerState | undefined;
+  #version: string | null = null;
+  /**
+   * The version that this node has written, until a write has no answer. What is read may be older:
+   * a store of several servers may be asked at one that has been replaced.
+   */
+  #written: string | undefined;
+  /** Whether the record may have changed since it was read. */
+  #isStale = true;
+  /** When the record was read or written last. */
+  #seenAt = -Infinity;
+  /** How often the record was looked at since the log has grown. */
+  #looks = 0;
+  #tail: Tail | undefined;
+  #beat = 0;
+  #claimedAt = -Infinity;
+  #ackAt = Infinity;
+  #restUntil = -Infinity;
+  #errors = 0;
+  #lastError: string | undefined;
+  #incarnation = "";
+  /** Whether messages with keys may wait for what is in hand. */
+  #hasParked = false;
+  /** Messages whose handlers have resolved late, until the record has them as done. */
+  readonly #lateDone = new OrderedMap<Cursor, true>();
+  #isStopping = false;
+  #isGone = false;
+
+  constructor(setup: ConsumerSetup) {
+    const { name, log, store, records, options, check, deadLetter, clock } = setup;
+    this.#setup = setup;
+    this.#clock = clock;
+    this.#consumer = { topic: log.name, name };
+    this.#window = new LogWindow({ store, log, keyOf: options.key, check });
+    this.#peers = new Peers(store, options.lease);
+    this.#lease = new NodeLease(options.lease, clock);
+    this.#pages = new LatePages(records, this.#consumer);
+    this.#failures = new Failures({ consumer: this.#consumer, records, deadLetter, attempts: options.attempts });
+    this.#hand = new Hand({
+      ...options,
+      clock,
+      time: () => this.#time(),
+      isHeld: () => this.#lease.isHeld,
+      handle: ({ message, trace }, attempt, signal) => setup.handle(message, { attempt, signal }, trace),
+      giveUp: (held, error) => this.#giveUp(held, error),
+      noteFailure: (held, error) => this.#noteFailure(held, error),
+      onLate: ({ at }) => this.#noteLate(at),
+      onOutcome: () => this.#noteOutcome(),
+    });
+  }
+
+  /** Begins to work. It resolves when the record is there, which says where the consumer begins. */
+  start(): Promise<void> {
+    const { store, log } = this.#setup;
+    this.#unwatch = store.watch(log, () => {
+      this.#window.expectMore();
+      this.#looks = 0;
+      this.#wake();
+    });
+    // Without a lease another node may get the messages.
+    this.#lease.watch(() => this.#hand.cut(AWAY));
+    this.#loop ??= this.#run();
+    return this.#opened.promise;
+  }
+
+  /** Takes no new messages, and gives back those that have not begun. */
+  quiet(): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.#hand.quiet();
+    this.#ackAt = this.#clock.now();
+    this.#wake();
+  }
+
+  /** Aborts the signals of handlers. They have another second. */
+  abort(): void {
+    this.quiet();
+    const handlers = this.#hand.running;
+    if (handlers > 0 && !this.#cancelClose) {
+      const { topic, name } = this.#consumer;
+      const message = "Handlers of a consumer did not end in the grace period: their signals are aborted";
+      log("warn", message, { topic, consumer: name, handlers });
+    }
+    this.#hand.cut("The application stops");
+    this.#cancelClose ??= this.#clock.after(LAST_MS, () => this.#hand.close());
+  }
+
+  /** Waits until all handlers have ended, and all is given back. */
+  async stop(): Promise<void> {
+    this.quiet();
+    await Promise.race([this.#loop, this.#hand.whenFinished()]);
+    let cancel = () => {};
+    const late = new Promise<void>((resolve) => cancel = this.#clock.after(LAST_MS, resolve));
+    // A store that is away must not hold up the stop.
+    await Promise.race([this.#loop, late]);
+    cancel();
+    this.#isGone = true;
+    this.#unwatch?.();
+    this.#lease.unwatch();
+    this.#cancelClose?.();
+    this.#hand.close();
+    this.#wake();
+    this.#opened.resolve();
+    await this.#failures.settled();
+  }
+
+  /** How many messages more this node can have in hand. */
+  get #room(): number {
+    return this.#isStopping ? 0 : this.#capacity - this.#unfinished;
+  }
+
+  get #capacity(): number {
+    return this.#setup.options.concurrency + this.#ahead;
+  }
+
+  get #unfinished(): number {
+    return this.#hand.size - this.#hand.finished;
+  }
+
+  get #hasKeys(): boolean {
+    return this.#setup.options.key !== undefined;
+  }
+
+  get #isOpenHere(): boolean {
+    return this.#state?.open === this.#node;
+  }
+
+  /**
+   * Whether nodes take what is open to them before they write that down. Where one dies then, all
+   * that it may have had counts as if it had been tried, so few tries are counted exactly.
+   */
+  get #hasTails(): boolean {
+    return this.#setup.options.attempts >= MIN_TRIES;
+  }
+
+  /** How many messages are claimed before a handler is free for them. */
+  get #ahead(): number {
+    const { concurrency, attempts } = this.#setup.options;
+    const { meanTime, bytes } = this.#hand;
+    // What waits here when the process ends counts as if it had been tried.
+    if (meanTime === undefined || bytes > MAX_AHEAD_BYTES || attempts < MIN_TRIES) return 0;
+    return Math.min(concurrency, Math.floor(concurrency * AHEAD_MS / Math.max(meanTime, 0.1)));
+  }
+
+  #time(): number {
+    return this.#setup.store.now?.() ?? this.#clock.wall();
+  }
+
+  async #run(): Promise<void> {
+    this.#node = await newNodeName(this.#setup.store);
+    for (let rounds = 1; !this.#isGone && !this.#isOver; rounds++) {
+      // With a topic in memory nothing else ends a turn where handlers publish what they consume.
+      if (rounds % ROUNDS_OF_TURN === 0) await new Promise<void>((resolve) => void this.#clock.after(0, resolve));
+      const wait = this.#isStale ? 0 : this.#whenNext() - this.#clock.now();
+      if (wait > SOON) {
+        await this.#sleep(wait);
+        continue;
+      }
+      try {
+        await this.#step();
+        this.#errors = 0;
+      } catch (error) {
+        await this.#recover(error);
+      }
+      this.#hand.pump();
+    }
+  }
+
+  /** Whether there is nothing left to give back. */
+  get #isOver(): boolean {
+    return this.#isStopping && this.#hand.size === 0 && !this.#isOpenHere && !this.#isStale;
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(Math.ceil(ms), resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#wake = () => {};
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    this.#isStale = true;
+    if (this.#isGone) return;
+    try {
+      if (error instanceof OtherIncarnation) return await this.#begin(error.bounds);
+    } catch {
+      // The next step finds the same again.
+    }
+    if (this.#errors++ === 0) {
+      const { topic, name } = this.#consumer;
+      log("warn", "A consumer cannot go on, and tries again", { topic, consumer: name, error: describeError(error) });
+    }
+    const longest = Math.min(MAX_PAUSE, this.#lease.readInterval);
+    await this.#sleep(Math.min(FIRST_PAUSE * 2 ** Math.min(this.#errors, 10), longest));
+  }
+
+  /** When the next step is due. */
+  #whenNext(): number {
+    const state = this.#state!;
+    const times = [this.#ackAt, this.#seenAt + this.#lease.readInterval];
+    if (this.#hand.size > 0 || this.#isOpenHere) times.push(this.#lease.nextRenewal);
+    times.push(this.#peers.nextEnd, this.#peers.nextAsk, this.#whenToClaim(state));
+    return Math.max(this.#restUntil, Math.min(...times));
+  }
+
+  /** When it is worth to claim more, or to leave it to others. */
+  #whenToClaim(state: ConsumerState): number {
+    if (this.#isStopping) return Infinity;
+    const { meanTime = 0, running, waiting } = this.#hand;
+    const room = this.#room;
+    const earliest = this.#claimedAt + (running === 0 ? 0 : Math.min(MAX_PACE, meanTime * PACE_PART));
+    const hasMore = this.#window.messages.length > 0 || this.#window.mayHaveMore;
+    if (room <= 0) return hasMore && this.#isOpenHere ? earliest : Infinity;
+    const times: number[] = [];
+    const isWorth = waiting === 0 || room >= this.#capacity / 4;
+    // The other one closes the end as soon as it has its hands full.
+    if (isElsewhere(state, this.#node)) {
+      if (hasMore) times.push(this.#seenAt + FIRST_LOOK * 2 ** Math.min(this.#looks, 20));
+    } else if (hasMore && isWorth && !isFull(state, this.#hasKeys)) times.push(earliest);
+    const due = this.#whenDue(state);
+    if (due < Infinity) times.push(Math.max(earliest, this.#clock.now() + due - this.#time()));
+    return Math.min(...times);
+  }
+
+  /** When the first late message is due, on the clock of the store. */
+  #whenDue(state: ConsumerState): number {
+    let due = Infinity;
+    for (const page of state.pages) due = Math.min(due, page.due);
+    let risks: readonly number[] | undefined;
+    for (const late of claimable(state)) {
+      if (late.due >= due) continue;
+      if (late.deaths > 0) {
+        risks ??= [...this.#hand.all].filter(({ outcome }) => !outcome).map(({ deaths }) => deaths);
+        if (risks.some((deaths) => isRisk(deaths, late.deaths))) continue;
+      }
+      due = late.due;
+    }
+    return due;
+  }
+
+  async #step(): Promise<void> {
+    if (!this.#lease.isHeld) this.#hand.cut(AWAY);
+    const now = this.#clock.now();
+    if (this.#isLookDue(now) || this.#peers.nextEnd <= now) await this.#refresh();
+    await this.#peers.ask(now);
+    await this.#window.settled();
+    this.#alignWindow();
+    const isWanted = this.#room > this.#window.messages.length && !isElsewhere(this.#state!, this.#node);
+    if (isWanted && this.#window.mayHaveMore) await this.#window.fill();
+    if (this.#takeOpen() && this.#whenNext() > this.#clock.now() + SOON) return;
+
+    const step = new Step(this.#state!, {
+      node: this.#node,
+      hasKeys: this.#hasKeys,
+      time: this.#time(),
+      inHand: [...this.#hand.all],
+      tail: this.#tail,
+      hasTails: this.#hasTails,
+    });
+    step.acknowledge();
+    const said = await step.finishLate([...this.#lateDone].map(([at]) => at), this.#window);
+    const others = {
+      hasEnded: (node: string) => this.#peers.hasEnded(node, now),
+      hasDied: (node: string) => this.#peers.hasDied(node),
+    };
+    await step.takeOver(others, this.#window);
+    if (step.state.next > (this.#tail?.to ?? this.#state!.next)) this.#window.beginAt(step.state.next);
+    const takenPage = await this.#movePages(step);
+    this.#claim(step);
+    if (this.#lastError !== undefined) step.state.lastError = this.#lastError;
+    if (step.finish(++this.#beat, this.#lease.isRenewalDue)) {
+      if (await this.#write(step, takenPage)) await this.#forgetLate(said);
+    } else {
+      await this.#forgetLate(said);
+      this.#ackAt = Infinity;
+      this.#restUntil = this.#clock.now() + IDLE_REST;
+    }
+  }
+
+  /** Forgets messages that the record says to be done. */
+  async #forgetLate(said: readonly Cursor[]): Promise<void> {
+    for (const at of said) {
+      this.#lateDone.delete(at);
+      const held = this.#hand.get(at);
+      if (held) this.#hand.drop(held);
+      // A message that was given up meanwhile needs no further try.
+      await this.#failures.forget(toId(this.#incarnation, at)).catch(() => {});
+    }
+  }
+
+  /**
+   * Whether the record must be read: it may have changed, or another node may have closed the end.
+   */
+  #isLookDue(now: number): boolean {
+    if (this.#isStale || this.#state === undefined) return true;
+    this.#looks++;
+    const isNews = this.#window.mayHaveMore && isElsewhere(this.#state, this.#node);
+    return isNews || now - this.#seenAt >= this.#lease.readInterval;
+  }
+
+  #alignWindow(): void {
+    this.#window.beginAt(this.#tail?.to ?? this.#state!.next);
+  }
+
+  /**
+   * Takes what comes next without a write, if the end is open to this node: a part of what it can
+   * have in hand, so that others get theirs. Gives whether it took all there is.
+   */
+  #takeOpen(): boolean {
+    const state = this.#state!;
+    if (!this.#hasTails || !this.#isOpenHere || !this.#lease.isHeld || this.#isStopping) return false;
+    // Only a write shows that this is not an old record.
+    if (this.#version !== this.#written) return false;
+    if (this.#hasKeys && !this.#isInOrder(state)) return false;
+    const window = this.#window;
+    const tail = this.#tail ?? { from: state.next, to: state.next, count: 0 };
+    if (isSkipped(tail.to, window)) return false;
+    const quarter = Math.ceil(this.#setup.options.concurrency / 4) - this.#unfinished;
+    const messages = window.messages.slice(
+      0,
+      Math.max(0, Math.min(quarter, Math.min(MAX_TAIL, spaceIn(state)) - tail.count)),
+    );
+    // A write counts what is missing.
+    if (countGaps(tail.to, messages) > 0) return false;
+    if (messages.length > 0) {
+      this.#hand.take(messages.map((message) => ({
+        ...{ at: message.cursor, message, key: message.key, range: tail.from, index: tail.count++ },
+        ...{ attempt: 1, deaths: 0, outcome: undefined },
+      })));
+      tail.to = messages.at(-1)!.cursor;
+      this.#tail = tail;
+      this.#alignWindow();
+      this.#hand.pump();
+    }
+    return window.messages.length === 0;
+  }
+
+  /** Whether no message of any key holds up those that come next. */
+  #isInOrder({ late, ranges }: ConsumerState): boolean {
+    if (late.length > 0 || ranges.some(({ node }) => node !== this.#node)) return false;
+    for (const { outcome } of this.#hand.all) if (outcome?.isDone === false) return false;
+    return true;
+  }
+
+  /** Puts late messages on a page where there are too many, and takes one back that is due. */
+  async #movePages(step: Step): Promise<LatePage | undefined> {
+    const { excess } = step;
+    if (excess.length > 0) step.putAway(await this.#pages.write(excess, this.#version), excess);
+    const page = this.#room > 0 ? step.duePage : undefined;
+    if (page) step.takeBack(page, await this.#pages.read(page.id));
+    return page;
+  }
+
+  #claim(step: Step): void {
+    const window = this.#window;
+    // Nobody calls for what lies in the part that was open to a node that has ended.
+    if (step.state.open === "" && isElsewhere(this.#state!, this.#node)) window.expectMore();
+    const room = this.#room;
+    const isLogFree = !isElsewhere(step.state, this.#node) && !isFull(step.state, this.#hasKeys);
+    const hasNext = isLogFree && window.messages.length > 0;
+    if (room > 0) step.claimLate(hasNext ? Math.ceil(room / 2) : room, (at) => window.keeps(at));
+    const left = room - step.claimedLate.length;
+    let taken = 0;
+    if (left > 0 && isLogFree) {
+      const messages = window.messages.slice(0, Math.min(left, spaceIn(step.state)));
+      if (isSkipped(step.state.next, window)) step.skipTo(window.low);
+      step.claimNext(messages);
+      taken = messages.length;
+    }
+    const isEnd = taken === window.messages.length && !window.mayHaveMore && !this.#isStopping;
+    step.open(left > taken, isEnd);
+  }
+
+  /** Writes the record. False if another node has changed it. */
+  async #write(step: Step, takenPage: LatePage | undefined): Promise<boolean> {
+    const { records } = this.#setup;
+    const window = this.#window;
+    const sent = momentOf(this.#clock);
+    // The next page is read while the record is written. If it fails, it is read again. One that is
+    // not needed soon stays in the log: handlers may be slow, and the log long.
+    const isLow = window.messages.length - step.claimed.length < this.#capacity;
+    const mayRead = isLow && window.mayHaveMore && !this.#isStopping && !isElsewhere(step.state, this.#node);
+    if (mayRead) window.fill().catch(() => {});
+    this.#isStale = true;
+    this.#written = undefined;
+    const version = await records.set(consumerKey(this.#consumer), encodeState(step.state), { expect: this.#version });
+    if (version === null) return false;
+    this.#written = version;
+    this.#isStale = false;
+    this.#noteLost(step.state.lost - this.#state!.lost);
+    this.#lease.renew(sent);
+    this.#tail = undefined;
+    for (const held of step.acknowledged) {
+      this.#hand.forget(held);
+      if (held.outcome?.isDone === false) window.keep(held.message!);
+    }
+    for (const held of step.dissolved) held.range = undefined;
+    this.#see(step.state, version);
+    const now = this.#clock.now();
+    if (step.claimed.length + step.claimedLate.length > 0) this.#claimedAt = now;
+    this.#ackAt = this.#hand.finished > 0 ? now + ACK_DELAY : Infinity;
+    this.#hand.take(step.claimed);
+    this.#hand.pump();
+    if (takenPage) await this.#pages.delete(takenPage.id);
+    if (step.claimedLate.length > 0) await this.#takeLate(step.claimedLate);
+    return true;
+  }
+
+  async #takeLate(claimed: readonly Late[]): Promise<void> {
+    const messages = await this.#window.load(claimed);
+    this.#hand.take(claimed.map(({ at, attempt, deaths, key }, index) => ({
+      ...{ at, attempt, deaths, key, message: messages[index], range: undefined, index: 0, outcome: undefined },
+    })));
+  }
+
+  /** Reads the record, and makes it if it is not there. */
+  async #refresh(): Promise<void> {
+    const { records, store, log: ref, options } = this.#setup;
+    const key = consumerKey(this.#consumer);
+    for (;;) {
+      const record = await records.get(key);
+      if (record) {
+        this.#accept(decodeState(record.value), record.version);
+        break;
+      }
+      const bounds = await store.bounds(ref);
+      const next = options.from === "now" ? bounds.highWatermark : bounds.lowWatermark;
+      const state = newState(bounds.incarnation, next);
+      const version = await records.set(key, encodeState(state), { expect: null });
+      if (version === null) continue;
+      this.#accept(state, version);
+      break;
+    }
+    await this.#pages.deleteOrphans(this.#state!.pages, this.#version);
+    this.#opened.resolve();
+  }
+
+  /** Goes on with what the record says. Lets go of what other nodes may have. */
+  #accept(state: ConsumerState, version: string): void {
+    const isOther = this.#incarnation !== state.incarnation;
+    if (isOther) {
+      this.#window.reset(state.incarnation);
+      this.#lateDone.clear();
+    }
+    this.#incarnation = state.incarnation;
+    this.#tail = isOther ? undefined : this.#tailAfter(state);
+    const ranges = new Map<Cursor | undefined, number>();
+    for (const { node, from, count } of state.ranges) if (node === this.#node) ranges.set(from, count);
+    const late = new Set(state.late.filter(({ node }) => node === this.#node).map(({ at }) => at));
+    if (this.#tail) ranges.set(this.#tail.from, this.#tail.count);
+    for (const held of [...this.#hand.all]) {
+      if (!isOther && held.index < (ranges.get(held.range) ?? 0)) continue;
+      // A write whose answer was lost may have taken it out of its range.
+      if (!isOther && late.has(held.at)) held.range = undefined;
+      else this.#hand.drop(held);
+    }
+    this.#isStale = false;
+    this.#see(state, version);
+  }
+
+  /**
+   * What the record does not say yet of what this node has taken. A write without an answer may
+   * have said the beginning of it.
+   */
+  #tailAfter(state: ConsumerState): Tail | undefined {
+    const tail = this.#tail;
+    if (tail === undefined || state.open !== this.#node) return undefined;
+    const { from, to, count } = tail;
+    if (state.next === from) return tail;
+    const said = state.ranges.find((range) => range.node === this.#node && range.from === from);
+    if (said?.to !== state.next || said.count >= count) return undefined;
+    for (const held of this.#hand.all) {
+      if (held.range !== from || held.index < said.count) continue;
+      held.range = said.to;
+      held.index -= said.count;
+    }
+    return { from: said.to, to, count: count - said.count };
+  }
+
+  /** Takes note of the record, and of who lives. */
+  #see(state: ConsumerState, version: string): void {
+    this.#state = state;
+    this.#version = version;
+    const now = this.#clock.now();
+    const others = Object.entries(state.nodes).filter(([node]) => node !== this.#node);
+    this.#peers.see(new Map(others), now, this.#seenAt);
+    this.#seenAt = now;
+    this.#hasParked = this.#hasKeys && state.late.some(({ node, due }) => node === "" && due === 0);
+    this.#alignWindow();
+  }
+
+  /** Begins with another incarnation of the log. */
+  async #begin(bounds: LogBounds): Promise<void> {
+    await this.#refresh();
+    const state = this.#state!;
+    const { incarnation, lowWatermark, highWatermark } = bounds;
+    if (state.incarnation === incarnation) return;
+    // Where the log survives its process, the record is set back with it.
+    const isKept = this.#setup.store.capabilities.durability !== "memory" && state.next <= highWatermark;
+    const { lost, lastError } = state;
+    const former = [...(state.former ?? []), state.incarnation].slice(-MAX_FORMER);
+    const next: ConsumerState = isKept
+      ? { ...state, incarnation, former, open: "" }
+      : { ...newState(incarnation, lowWatermark), lost: lost + 1, lastError };
+    this.#isStale = true;
+    const version = await this.#setup.records.set(consumerKey(this.#consumer), encodeState(next), {
+      expect: this.#version,
+    });
+    if (version === null) return;
+    this.#noteLost(next.lost - lost);
+    this.#accept(next, version);
+    if (!isKept) { for (const { id } of state.pages) await this.#pages.delete(id); }
+  }
+
+  #giveUp(held: Held, error: unknown): Promise<boolean> {
+    if (error !== undefined) this.#noteError(error);
+    return this.#failures.giveUp(held, this.#incarnation, error, this.#state?.lastError);
+  }
+
+  #noteFailure({ at, attempt }: Held, error: unknown): void {
+    this.#noteError(error);
+    const { topic, name } = this.#consumer;
+    const fields = {
+      topic,
+      consumer: name,
+      message_id: toId(this.#incarnation, at),
+      attempt,
+      error: describeError(error),
+    };
+    log("warn", "A consumer failed to handle a message, and tries again", fields);
+  }
+
+  #noteError(error: unknown): void {
+    this.#lastError = errorText(error, MAX_LAST_ERROR_BYTES);
+  }
+
+  #noteLost(lost: number): void {
+    if (lost <= 0) return;
+    const { topic, name } = this.#consumer;
+    log("warn", "A consumer lost messages, which its topic no longer keeps", { topic, consumer: name, lost });
+  }
+
+  #noteLate(at: Cursor): void {
+    if (this.#isGone) return;
+    this.#lateDone.set(at, true);
+    this.#lateDone.shrink(MAX_LATE_DONE);
+    this.#ackAt = Math.min(this.#ackAt, this.#clock.now() + ACK_DELAY);
+    this.#wake();
+  }
+
+  #noteOutcome(): void {
+    // Others of its key may wait for it.
+    const isAwaited = this.#hasParked || (this.#isStopping && this.#unfinished === 0);
+    this.#ackAt = Math.min(this.#ackAt, this.#clock.now() + (isAwaited ? 0 : ACK_DELAY));
+    this.#wake();
+  }
+}
+
+/** Whether all messages that were after a position were removed. */
+function isSkipped(place: Cursor, { low, messages }: LogWindow): boolean {
+  return low > place && messages.length === 0;
+}
+
+function newState(incarnation: string, next: Cursor): ConsumerState {
+  return { incarnation, next, open: "", nodes: {}, ranges: [], late: [], pages: [], lost: 0 };
+}

@@ -1,0 +1,161 @@
+/** What operators do with consumers: redeliver what was given up, and forget a consumer. */
+import { nearest, quote } from "../../base/options.ts";
+import type { RecordKey, RecordStore } from "../../store/record_store.ts";
+import { cursorBefore, toPosition } from "../../topics/message.ts";
+import type { Cursor, LogRef, TopicStore } from "../../store/topic_store.ts";
+import type { Failure } from "./failures.ts";
+import {
+  consumerKey,
+  type ConsumerName,
+  CONSUMERS,
+  type ConsumerState,
+  decodeState,
+  encodePage,
+  encodeState,
+  failureKey,
+  type Late,
+  type LatePage,
+  pageKey,
+} from "./record.ts";
+import { PAGE_SIZE } from "./step.ts";
+
+/** What became of the failures of a consumer. */
+export interface Redelivery {
+  /** How many are delivered again. */
+  readonly redelivered: number;
+  /** The ids of messages that are no longer kept. */
+  readonly gone: readonly string[];
+}
+
+/** How often a record is changed that others change, too, before that is given up. */
+const MAX_ATTEMPTS = 200;
+/** The longest pause in between, in milliseconds. */
+const MAX_PAUSE = 100;
+const MAX_BYTES = 1024 * 1024;
+/** How many messages are looked for by one read. */
+const READ_AT_ONCE = 256;
+
+/**
+ * Delivers the messages again that a consumer has given up and that are kept.
+ *
+ * @param store The store of its topic.
+ * @param path The names of the topic and the consumer, with a slash between them.
+ * @throws {TypeError} If there is no such consumer, of which the message names the nearest one; or
+ * if the store cannot list its topics.
+ */
+export async function retryFailures(store: TopicStore, path: string): Promise<Redelivery> {
+  const records = await openRecords(store);
+  const consumer = await findConsumer(records, path, "redeliver failures of");
+  if (!store.list) {
+    throw new TypeError(
+      `Cannot redeliver failures of ${quote(path)}: the store cannot list its topics, give it list()`,
+    );
+  }
+  const failures: Failure[] = [];
+  const versions = new Map<string, string>();
+  for await (const { key, value, version } of records.list(failureKey(consumer))) {
+    failures.push(JSON.parse(value));
+    versions.set(key.at(-1)!, version);
+  }
+  const { incarnation, former = [] } = decodeState((await records.get(consumerKey(consumer)))!.value);
+  const late = new Map<Cursor, Late>();
+  const lost: string[] = [];
+  for (const { id, key } of failures) {
+    const { incarnation: own, cursor: at } = toPosition(id);
+    const place = { attempt: 1, due: 0, deaths: 0, node: "" };
+    if (own !== incarnation && !former.includes(own)) lost.push(id);
+    else late.set(at, { at, ...place, ...(key !== undefined && { key }) });
+  }
+  const log = (await store.list()).find(({ name }) => name === consumer.topic);
+  const present = log ? await findPresent(store, log, [...late.keys()]) : new Set<Cursor>();
+  const kept = [...late.values()].filter(({ at }) => present.has(at));
+  await addPages(records, consumer, kept);
+  // One that has failed again meanwhile has another version, and stays.
+  for (const [id, version] of versions) await records.delete(failureKey(consumer, id), { expect: version });
+  const removed = failures.map(({ id }) => id).filter((id) => !present.has(toPosition(id).cursor));
+  const gone = [...new Set([...lost, ...removed])].sort();
+  return { redelivered: kept.length, gone };
+}
+
+/**
+ * Forgets a consumer. Processes that have it begin anew.
+ *
+ * @param store The store of its topic.
+ * @param path The names of the topic and the consumer, with a slash between them.
+ * @throws {TypeError} If there is no such consumer. The message names the nearest one.
+ */
+export async function removeConsumer(store: TopicStore, path: string): Promise<void> {
+  const records = await openRecords(store);
+  const consumer = await findConsumer(records, path, "remove");
+  await records.delete(consumerKey(consumer), {});
+  for (const prefix of [pageKey(consumer), failureKey(consumer)]) {
+    const keys: RecordKey[] = [];
+    for await (const { key } of records.list(prefix)) keys.push(key);
+    for (const key of keys) await records.delete(key, {});
+  }
+}
+
+async function openRecords(store: TopicStore): Promise<RecordStore> {
+  if (store.openRecords) return await store.openRecords();
+  throw new TypeError("Cannot look for consumers: the store of topics has no records, give it openRecords()");
+}
+
+async function findConsumer(records: RecordStore, path: string, action: string): Promise<ConsumerName> {
+  const paths = new Map<string, ConsumerName>();
+  for await (const { key: [, topic, name] } of records.list([CONSUMERS])) {
+    paths.set(`${topic}/${name}`, { topic: topic!, name: name! });
+  }
+  const found = paths.get(path);
+  if (found) return found;
+  const cure = paths.size === 0 ? "there are none yet" : `the nearest is ${quote(nearest(path, [...paths.keys()]))}`;
+  throw new TypeError(`Cannot ${action} ${quote(path)}: the store has no such consumer, ${cure}`);
+}
+
+/** Which of some messages are in a log. */
+async function findPresent(store: TopicStore, log: LogRef, cursors: readonly Cursor[]): Promise<Set<Cursor>> {
+  const present = new Set<Cursor>();
+  let end = "";
+  for (const at of cursors.toSorted()) {
+    if (at <= end) continue;
+    const limits = { maxMessages: READ_AT_ONCE, maxBytes: MAX_BYTES };
+    const { messages } = await store.read(log, cursorBefore(at), limits);
+    for (const { cursor } of messages) present.add(cursor);
+    end = messages.at(-1)?.cursor ?? at;
+  }
+  return present;
+}
+
+/** Gives late messages to a consumer. The pages are written before the record refers to them. */
+async function addPages(records: RecordStore, consumer: ConsumerName, late: readonly Late[]): Promise<void> {
+  const pages: LatePage[] = [];
+  for (let index = 0; index < late.length; index += PAGE_SIZE) {
+    const part = late.slice(index, index + PAGE_SIZE);
+    const id = crypto.randomUUID().slice(0, 13);
+    await records.set(pageKey(consumer, id), encodePage(part), { expect: null });
+    pages.push({ id, count: part.length, due: 0 });
+  }
+  await changeState(records, consumer, (state) => {
+    const known = new Set(state.pages.map(({ id }) => id));
+    // It is refused after it was carried out, if its answer was lost.
+    if (pages.some(({ id }) => known.has(id))) return undefined;
+    return { ...state, pages: [...state.pages, ...pages] };
+  });
+}
+
+async function changeState(
+  records: RecordStore,
+  consumer: ConsumerName,
+  change: (state: ConsumerState) => ConsumerState | undefined,
+): Promise<void> {
+  const key = consumerKey(consumer);
+  const problem = `Cannot redeliver failures of "${consumer.topic}/${consumer.name}"`;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const record = await records.get(key);
+    if (record === null) throw new Error(`${problem}: it was removed meanwhile`);
+    const changed = change(decodeState(record.value));
+    if (changed === undefined) return;
+    if (await records.set(key, encodeState(changed), { expect: record.version }) !== null) return;
+    await new Promise<void>((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE));
+  }
+  throw new Error(`${problem}: others change it all the time, try again`);
+}

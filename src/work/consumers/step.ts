@@ -1,0 +1,412 @@
+/** One change of the record of a consumer: what a node says, takes over, claims and gives back. */
+import type { Cursor } from "../../store/topic_store.ts";
+import type { Held } from "./hand.ts";
+import { countGaps } from "./log_window.ts";
+import type { ReadMessage } from "./read_message.ts";
+import {
+  type ConsumerState,
+  copyState,
+  heldCount,
+  isOpenRange,
+  type Late,
+  type LatePage,
+  type Range,
+} from "./record.ts";
+
+/** More ranges of one node than that are dissolved: slow messages would make many. */
+const MAX_RANGES = 4;
+/** How many messages a consumer with keys leaves waiting before it reads no further. */
+const MAX_WAITING = 512;
+/** How many messages a page has. */
+export const PAGE_SIZE = 256;
+/**
+ * How many messages are held or wait in the record at most, before nothing more is claimed: with
+ * this many, each by itself, it has less than 60 KiB.
+ */
+const MAX_IN_RECORD = 900;
+/** How much space of the record a page takes, in messages. */
+const PAGE_COST = 2 / 3;
+/** How many messages one step claims at most that have to be read one by one. */
+const MAX_LOADED = 64;
+/** How many messages a node takes of what is open to it before it writes that down. */
+export const MAX_TAIL = 64;
+
+/** Messages that a node has taken of what is open to it, which the record does not say yet. */
+export interface Tail {
+  readonly from: Cursor;
+  to: Cursor;
+  count: number;
+}
+
+/** What a node knows beside the record. */
+export interface StepOptions {
+  readonly node: string;
+  readonly hasKeys: boolean;
+  /** The time of the store. */
+  readonly time: number;
+  readonly inHand: readonly Held[];
+  readonly tail: Tail | undefined;
+  /** Whether nodes take what is open to them before they write that down. */
+  readonly hasTails: boolean;
+}
+
+/** What a node knows of the others. */
+export interface Others {
+  /** Whether one has ended. */
+  readonly hasEnded: (node: string) => boolean;
+  /** Whether one that has ended has died, and what it had may have caused that. */
+  readonly hasDied: (node: string) => boolean;
+}
+
+/** What a step reads of the log. */
+export interface LogReading {
+  /** What a range still holds, and how many of these are not in the log any more. */
+  readonly readRange: (range: Range) => Promise<{ readonly messages: readonly ReadMessage[]; readonly lost: number }>;
+  /** The first messages after a position. */
+  readonly readAfter: (place: Cursor, count: number) => Promise<readonly ReadMessage[]>;
+  /** Which message of a range one is; undefined if it is not in the log any more. */
+  readonly indexIn: (range: Range, at: Cursor) => Promise<number | undefined>;
+}
+
+/** A change of the record. It is made on a copy, and counts when it is written. */
+export class Step {
+  readonly state: ConsumerState;
+  /** The messages in hand of which it says what became of them. */
+  readonly acknowledged: readonly Held[];
+  /** Messages in hand that the record has by themselves from now on. */
+  readonly dissolved: Held[] = [];
+  /** Messages of the log that it claims. */
+  readonly claimed: Held[] = [];
+  /** Entries of the record that it claims. */
+  readonly claimedLate: Late[] = [];
+  readonly #base: ConsumerState;
+  readonly #options: StepOptions;
+  /** Messages in hand that the record goes on to have for this node. */
+  readonly #kept: readonly Held[];
+  #isChanged = false;
+
+  constructor(base: ConsumerState, options: StepOptions) {
+    this.#base = base;
+    this.#options = options;
+    this.state = copyState(base);
+    this.acknowledged = options.inHand.filter(({ outcome }) => outcome);
+    this.#kept = options.inHand.filter(({ outcome }) => !outcome);
+  }
+
+  /**
+   * Says which messages this node has taken of what was open to it, and what became of messages.
+   */
+  acknowledge(): void {
+    const { state } = this;
+    const { node, tail } = this.#options;
+    if (tail) {
+      state.ranges.push({ node, ...tail, done: "" });
+      state.next = tail.to;
+    }
+    const ranges = new Map(this.#ownRanges().map((range) => [range.from, range]));
+    const late = new Map(state.late.filter((entry) => entry.node === node).map((entry) => [entry.at, entry]));
+    const bits = new Map<Range, string[]>();
+    for (const held of this.acknowledged) {
+      const outcome = held.outcome!;
+      const entry = late.get(held.at);
+      const range = held.range === undefined ? undefined : ranges.get(held.range);
+      if (range) {
+        const done = bits.get(range) ?? [...(range.done || "0".repeat(range.count))];
+        bits.set(range, done);
+        // A write whose answer was lost has said it before.
+        if (done[held.index] === "1") continue;
+        done[held.index] = "1";
+        if (!outcome.isDone) state.late.push(toLate(held, { ...outcome, node: "" }));
+      } else if (!entry) continue;
+      else if (outcome.isDone) late.delete(held.at);
+      else Object.assign(entry, { attempt: outcome.attempt, due: outcome.due, node: "" });
+      if (outcome.isDone && outcome.isLost) state.lost++;
+    }
+    for (const [range, done] of bits) range.done = done.join("");
+    state.late = state.late.filter((entry) => entry.node !== node || late.get(entry.at) === entry);
+    this.#dissolveRanges();
+  }
+
+  /**
+   * Says that messages are done whose handlers have resolved late: when others had them, or after
+   * the time of the handler was over.
+   *
+   * @returns Those of which nothing is left to say.
+   */
+  async finishLate(late: Iterable<Cursor>, log: LogReading): Promise<Cursor[]> {
+    const { state } = this;
+    const said: Cursor[] = [];
+    for (const at of late) {
+      const waiting = state.late.length;
+      state.late = state.late.filter((entry) => entry.at !== at);
+      const range = state.ranges.find(({ from, to }) => from < at && at <= to);
+      if (state.late.length < waiting) this.#isChanged = true;
+      else if (range) {
+        const index = await log.indexIn(range, at);
+        if (index !== undefined) this.#finishInRange(range, index);
+      } else if (at > state.next) continue; // The node to which the end is open may have it.
+      said.push(at);
+    }
+    return said;
+  }
+
+  #finishInRange(range: Range, index: number): void {
+    const done = [...(range.done || "0".repeat(range.count))];
+    if (done[index] === "1") return;
+    done[index] = "1";
+    range.done = done.join("");
+    this.#isChanged = true;
+  }
+
+  /** What is left of the oldest ranges is held one by one. */
+  #dissolveRanges(): void {
+    const { node } = this.#options;
+    const known = new Set(this.#kept.map(({ range }) => range));
+    const open = this.#ownRanges().filter((range) => isOpenRange(range) && known.has(range.from));
+    const oldest = open.slice(0, Math.max(0, open.length - MAX_RANGES));
+    const from = new Set<Cursor | undefined>(oldest.map((range) => range.from));
+    for (const held of this.#kept) {
+      if (held.range === undefined || !from.has(held.range)) continue;
+      this.dissolved.push(held);
+      this.state.late.push(toLate(held, { attempt: held.attempt, due: 0, node }));
+    }
+    if (oldest.length > 0) this.state.ranges = this.state.ranges.filter((range) => !oldest.includes(range));
+  }
+
+  /**
+   * Frees what others held that have ended, and what this node does not know of: a write whose
+   * answer was lost has claimed it.
+   */
+  async takeOver({ hasEnded, hasDied }: Others, log: LogReading): Promise<void> {
+    const { state } = this;
+    const { node: own } = this.#options;
+    const inHand = new Set(this.#kept.map(({ at }) => at));
+    const ranges = new Set([...this.#kept.map(({ range }) => range), ...this.acknowledged.map(({ range }) => range)]);
+    const isGone = (node: string) => node !== own && (!(node in state.nodes) || hasEnded(node));
+    for (const entry of state.late) {
+      if (entry.node === "" || (entry.node === own ? inHand.has(entry.at) : !isGone(entry.node))) continue;
+      if (entry.node !== own && hasDied(entry.node)) entry.deaths++;
+      entry.node = "";
+      this.#isChanged = true;
+    }
+    const freed = state.ranges.filter((range) => {
+      return isOpenRange(range) && (range.node === own ? !ranges.has(range.from) : isGone(range.node));
+    });
+    for (const range of freed) {
+      const { messages, lost } = await log.readRange(range);
+      state.lost += lost;
+      const deaths = range.node === own || range.node === "" || !hasDied(range.node) ? 0 : 1;
+      for (const { cursor: at, key } of messages) {
+        state.late.push({ at, attempt: 1, due: 0, deaths, node: "", ...(key !== undefined && { key }) });
+      }
+      this.#isChanged = true;
+    }
+    if (state.open !== "" && state.open !== own && isGone(state.open)) {
+      if (this.#options.hasTails && hasDied(state.open)) await this.#suspectNext(log);
+      state.open = "";
+    }
+    for (const node of Object.keys(state.nodes)) if (isGone(node)) delete state.nodes[node];
+    state.ranges = state.ranges.filter((range) => isOpenRange(range) && !freed.includes(range));
+    state.late.sort((one, other) => one.at < other.at ? -1 : 1);
+    if (this.#options.hasKeys) { for (const range of this.#ownRanges()) range.keys = this.#keysOf(range); }
+  }
+
+  /**
+   * Counts a death for the messages that a node may have taken of what was open to it: it may have
+   * died in the first moment of a handler, before it wrote down which message it has.
+   */
+  async #suspectNext(log: LogReading): Promise<void> {
+    const { state } = this;
+    const messages = (await log.readAfter(state.next, MAX_TAIL)).slice(0, Math.max(0, spaceIn(state)));
+    const last = messages.at(-1);
+    if (last === undefined) return;
+    state.lost += countGaps(state.next, messages);
+    for (const { cursor: at, key } of messages) {
+      state.late.push({ at, attempt: 1, due: 0, deaths: 1, node: "", ...(key !== undefined && { key }) });
+    }
+    state.next = last.cursor;
+  }
+
+  /** The page to take back before late messages are claimed, if there is room for one. */
+  get duePage(): LatePage | undefined {
+    const { late, pages } = this.state;
+    const due = pages.filter(({ due, count }) => due <= this.#options.time && late.length + count <= MAX_WAITING);
+    return due.sort((one, other) => one.due - other.due)[0];
+  }
+
+  takeBack(page: LatePage, late: readonly Late[]): void {
+    const { state } = this;
+    state.pages = state.pages.filter((other) => other !== page);
+    const known = new Set(state.late.map(({ at }) => at));
+    state.late.push(...late.filter(({ at }) => !known.has(at)));
+    state.late.sort((one, other) => one.at < other.at ? -1 : 1);
+    this.#isChanged = true;
+  }
+
+  /**
+   * Claims messages that are due.
+   *
+   * @param room How many at most.
+   * @param isLoaded Whether one of them is in memory.
+   */
+  claimLate(room: number, isLoaded: (at: Cursor) => boolean): void {
+    const { time, node } = this.#options;
+    let toLoad = MAX_LOADED;
+    const risks = this.#kept.filter(({ deaths }) => deaths > 0).map(({ deaths }) => deaths);
+    for (const late of claimable(this.state)) {
+      if (this.claimedLate.length >= room) return;
+      if (late.due > time || risks.some((deaths) => isRisk(deaths, late.deaths))) continue;
+      if (!isLoaded(late.at) && toLoad-- <= 0) continue;
+      late.node = node;
+      this.claimedLate.push(late);
+      if (late.deaths > 0) risks.push(late.deaths);
+    }
+  }
+
+  /**
+   * Claims what comes next in the log. Those whose key is held up are put aside.
+   *
+   * @param messages The messages that come next, as many as there is room for.
+   */
+  claimNext(messages: readonly ReadMessage[]): void {
+    const { state } = this;
+    const { node, hasKeys } = this.#options;
+    const last = messages.at(-1);
+    if (last === undefined) return;
+    const blocked = new Set(hasKeys ? this.#blockedKeys() : []);
+    // Nobody knows how many messages are missing in one place.
+    state.lost += countGaps(state.next, messages);
+    const range: Range = { node, from: state.next, to: last.cursor, count: messages.length, done: "" };
+    let done = "";
+    for (const [index, message] of messages.entries()) {
+      const { cursor: at, key } = message;
+      const isBlocked = key !== undefined && blocked.has(key);
+      done += isBlocked ? "1" : "0";
+      const held: Held = {
+        ...{ at, message, key, index, range: range.from },
+        ...{ attempt: 1, deaths: 0, outcome: undefined },
+      };
+      if (isBlocked) state.late.push(toLate(held, { attempt: 1, due: 0, node: "" }));
+      else this.claimed.push(held);
+    }
+    if (done.includes("1")) range.done = done;
+    if (hasKeys) range.keys = [...new Set(this.claimed.flatMap(({ key }) => key ?? []))];
+    if (this.claimed.length > 0) state.ranges.push(range);
+    state.next = range.to;
+  }
+
+  /** Skips what was removed before anybody had it. Nobody knows how many messages there were. */
+  skipTo(low: Cursor): void {
+    this.state.lost++;
+    this.state.next = low;
+  }
+
+  /** Opens the end of the log to this node if it has room, or closes it. */
+  open(hasRoom: boolean, isEnd: boolean): void {
+    const { state } = this;
+    const { node } = this.#options;
+    const isOpen = hasRoom && isEnd && !isFull(state, this.#options.hasKeys);
+    if (isOpen && state.open === "") state.open = node;
+    else if (!isOpen && state.open === node) state.open = "";
+  }
+
+  /**
+   * The late messages to put on a page, if there are too many, or a page that is due needs their
+   * place. With keys, all must stay in the record: they say what else has to wait.
+   */
+  get excess(): readonly Late[] {
+    const { late, pages } = this.state;
+    const { hasKeys, time } = this.#options;
+    const most = pages.some(({ due }) => due <= time) ? MAX_WAITING - PAGE_SIZE : MAX_WAITING;
+    if (hasKeys || late.length <= most) return [];
+    const waiting = late.filter(({ node, due }) => node === "" && due > time);
+    if (waiting.length < PAGE_SIZE) return [];
+    return waiting.sort((one, other) => one.due - other.due).slice(-PAGE_SIZE);
+  }
+
+  putAway(id: string, late: readonly Late[]): void {
+    const put = new Set(late);
+    this.state.late = this.state.late.filter((entry) => !put.has(entry));
+    this.state.pages.push({ id, count: put.size, due: Math.max(...late.map(({ due }) => due)) });
+  }
+
+  /** Shows that this node lives, if it holds anything. Gives whether there is anything to write. */
+  finish(beat: number, isRenewal: boolean): boolean {
+    const { state } = this;
+    const base = this.#base;
+    const { node, tail } = this.#options;
+    const isHolding = this.#kept.length + this.claimed.length + this.claimedLate.length > 0 || state.open === node;
+    if (isHolding) state.nodes[node] = beat;
+    else delete state.nodes[node];
+    return this.#isChanged || tail !== undefined || this.acknowledged.length > 0 || this.dissolved.length > 0 ||
+      this.claimedLate.length > 0 || state.next !== base.next || state.open !== base.open ||
+      state.pages.length !== base.pages.length || state.incarnation !== base.incarnation ||
+      (isHolding && isRenewal) ||
+      Object.keys(state.nodes).join() !== Object.keys(base.nodes).join();
+  }
+
+  #ownRanges(): Range[] {
+    return this.state.ranges.filter(({ node }) => node === this.#options.node);
+  }
+
+  #keysOf({ from }: Range): string[] {
+    const keys = new Set<string>();
+    for (const { range, key } of this.#kept) if (range === from && key !== undefined) keys.add(key);
+    return [...keys];
+  }
+
+  /** The keys of messages before `next` that are not queued in this process. */
+  #blockedKeys(): (string | undefined)[] {
+    const { late, ranges } = this.state;
+    const others = ranges.filter(({ node }) => node !== this.#options.node);
+    return [...late.map(({ key }) => key), ...others.flatMap(({ keys }) => keys ?? [])];
+  }
+}
+
+/** Late messages that nobody holds, and that no earlier one of their key holds up. */
+export function* claimable({ late, ranges }: ConsumerState): Generator<Late> {
+  const keys = new Set(ranges.flatMap(({ keys }) => keys ?? []));
+  for (const entry of late) {
+    const isFirst = entry.key === undefined || !keys.has(entry.key);
+    if (entry.key !== undefined) keys.add(entry.key);
+    if (isFirst && entry.node === "") yield entry;
+  }
+}
+
+/**
+ * Whether two messages must not be in hand together: one that was in hand when nodes ended twice
+ * may be the cause, and another beside it would seem to be.
+ */
+export function isRisk(deaths: number, others: number): boolean {
+  return Math.min(deaths, others) >= 1 && Math.max(deaths, others) >= 2;
+}
+
+/** Whether the end of the log is open to another node. */
+export function isElsewhere({ open }: ConsumerState, node: string): boolean {
+  return open !== "" && open !== node;
+}
+
+/** Whether nothing more of the log may be claimed. */
+export function isFull(state: ConsumerState, hasKeys: boolean): boolean {
+  const { late, pages } = state;
+  // With keys, pages are what operators redeliver. One comes back when there is room for it.
+  const most = pages.length > 0 ? MAX_WAITING - PAGE_SIZE : MAX_WAITING;
+  return spaceIn(state) <= 0 || (hasKeys && late.length >= most);
+}
+
+/** For how many messages the record has space. */
+export function spaceIn({ late, ranges, pages }: ConsumerState): number {
+  const held = ranges.reduce((sum, range) => sum + heldCount(range), 0);
+  return MAX_IN_RECORD - late.length - held - Math.ceil(pages.length * PAGE_COST);
+}
+
+function toLate({ at, deaths, key }: Held, place: Pick<Late, "attempt" | "due" | "node">): Late {
+  return {
+    at,
+    attempt: place.attempt,
+    due: place.due,
+    deaths,
+    node: place.node,
+    ...(key !== undefined && { key }),
+  };
+}
