@@ -98,8 +98,9 @@ export interface RouteDescription {
   /** How often a client may send requests, besides the limits of the routers around it. */
   rateLimit?: RateLimitOption;
   /**
-   * Whether an event stream or lines of JSON end with the sign-in of the client: at the `exp` of
-   * the token of `jwt`, and when a session is cleared.
+   * Whether an event stream, lines of JSON or a stream of bytes ends with the sign-in of the
+   * client: at the `exp` of the token of `jwt`, and when a session is cleared. Files, Blobs and
+   * Responses go on.
    *
    * @default {true}
    */

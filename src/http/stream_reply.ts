@@ -60,7 +60,7 @@ export async function iterableReply(
   });
   const stopped = stopping();
   const stream = new PullStream(values, REPLY, stopped);
-  closeAfter(request, stream);
+  bindTo(request, stream);
   let first: NextValue | undefined;
   try {
     first = await firstValue(values, stopped);
@@ -69,7 +69,6 @@ export async function iterableReply(
     throw error;
   }
   if (!isLines && first && !first.done && first.value instanceof Uint8Array) return replyOf(stream, status, BYTES);
-  stream.endWithSignIn(request);
   const offers = first || isLines ? LINES : [...LINES, BYTES];
   announced = accepts(request.raw, ...offers) ?? LINES[0];
   const reply = replyOf(stream, status, announced);
@@ -86,7 +85,7 @@ export function byteStreamReply(
   type: string = BYTES,
 ): Response {
   const stream = byteStream(source, stopping());
-  closeAfter(request, stream);
+  bindTo(request, stream);
   return replyOf(stream, status, type, true);
 }
 
@@ -127,13 +126,15 @@ function replyOf(stream: PullStream, status: number, type: string, isBytes: bool
 }
 
 /**
- * Closes the source before its dependencies are cleaned up, whatever middleware sends.
+ * Ends the stream with the sign-in of the client, and closes its source before the dependencies of
+ * the request are cleaned up, whatever middleware sends.
  *
  * @throws {HTTPError} With 503, if too many streams are open.
  */
-function closeAfter(request: HttpRequest, stream: PullStream): void {
+function bindTo(request: HttpRequest, stream: PullStream): void {
   const context = contextOf(request);
   stream.tellTo(context);
+  stream.endWithSignIn(request);
   context.addCleanup(() => stream.close());
   stream.holds(takePlace(request));
 }

@@ -4,7 +4,7 @@
 // otherwise."
 
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { anySecurity, App, type Dependency, dependency, Events, JsonLines, Router, SSE } from "@webfw/core";
+import { anySecurity, App, Bytes, type Dependency, dependency, Events, JsonLines, Router, SSE } from "@webfw/core";
 import {
   apiKey,
   jwt,
@@ -48,6 +48,11 @@ async function* forever(): AsyncGenerator<number> {
   await new Promise<never>(() => {});
 }
 
+/** Bytes that end only when they are cancelled. */
+const foreverBytes = () => ReadableStream.from(forever()).pipeThrough(toBytes());
+const toBytes = () =>
+  new TransformStream<number, Uint8Array>({ transform: (value, to) => to.enqueue(Uint8Array.of(value)) });
+
 /** An application with a stream of each kind behind a guard. */
 function streamsBehind(guard: Dependency<unknown>, more: { endsWithSignIn?: boolean } = {}): App {
   const app = new App();
@@ -59,6 +64,11 @@ function streamsBehind(guard: Dependency<unknown>, more: { endsWithSignIn?: bool
     yield* forever();
   });
   app.get("/declared", { deps: { guard }, response: JsonLines(v.number()), ...more }, async () => forever());
+  app.get("/raw", { deps: { guard }, ...more }, async () => foreverBytes());
+  app.get("/bytes", { deps: { guard }, response: Bytes("video/mp4"), ...more }, async () => foreverBytes());
+  app.get("/chunks", { deps: { guard }, ...more }, async function* () {
+    yield* foreverBytes();
+  });
   app.websocket("/socket", { deps: { guard }, ...more }, async (socket) => {
     await socket.send("hello");
     await new Promise((resolve) => socket.signal.addEventListener("abort", resolve));
@@ -95,10 +105,13 @@ Deno.test("Streams and WebSockets behind jwt end at the token's exp and its tole
     ask("/events", "POST").then(endOf),
     ask("/lines").then(endOf),
     ask("/declared").then(endOf),
+    ask("/raw").then(endOf),
+    ask("/bytes").then(endOf),
+    ask("/chunks").then(endOf),
     openSocket(`${server.origin}/socket`, headers).then(({ closing }) => closing),
   ]);
   // What no client asks for again must not be taken for complete.
-  assertEquals(ends, ["ended", "ended", "broke off", "broke off", "broke off", 1008]);
+  assertEquals(ends, ["ended", "ended", ...Array(6).fill("broke off"), 1008]);
   const again = await ask("/events");
   assertEquals([again.status, (await again.json()).detail], [401, "The token has expired"]);
 });
@@ -118,9 +131,10 @@ Deno.test("Streams of a mounted application end with the sign-in of the guards a
   const ends = await Promise.all([
     ask("/inner/events").then(endOf),
     ask("/inner/lines").then(endOf),
+    ask("/inner/raw").then(endOf),
     openSocket(`${server.origin}/members/inner/socket`, headers).then(({ closing }) => closing),
   ]);
-  assertEquals(ends, ["ended", "broke off", 1008]);
+  assertEquals(ends, ["ended", "broke off", "broke off", 1008]);
   // It is still open: the end of the server ends it.
   const end = endOf(kept);
   server.tellToStop();
@@ -136,6 +150,24 @@ Deno.test("A stream that begins when the sign-in has ended meanwhile ends at onc
   });
   const headers = { authorization: `Bearer ${await signer.sign()}` };
   assertEquals(await endOf(await app.fetch(new Request("http://localhost/events", { headers }))), "ended");
+});
+
+Deno.test("A Response goes on with its stream: it is the program's own", async () => {
+  const { promise: more, resolve: sendMore } = Promise.withResolvers<void>();
+  const app = streamsBehind(member);
+  app.get("/own", { deps: { guard: member } }, async () => {
+    return new Response(ReadableStream.from((async function* () {
+      yield new TextEncoder().encode("begin, ");
+      await more;
+      yield new TextEncoder().encode("end");
+    })()));
+  });
+  await using server = await Serving.start(app);
+  const headers = { authorization: `Bearer ${await shortToken()}` };
+  const own = await fetch(`${server.origin}/own`, { headers });
+  assertEquals(await endOf(await fetch(`${server.origin}/raw`, { headers })), "broke off");
+  sendMore();
+  assertEquals(await own.text(), "begin, end");
 });
 
 Deno.test("endsWithSignIn: false on a route keeps its streams open", async () => {
@@ -199,6 +231,7 @@ function sessionApp(store: SessionOptions["store"] & object, topics?: string): A
   const prices = app.topic<number>("prices");
   app.get("/events", { deps: { signedIn } }, async () => SSE(prices.subscribe()));
   app.get("/visit", { deps: { visit } }, async () => SSE(prices.subscribe()));
+  app.get("/raw", { deps: { signedIn } }, async () => foreverBytes());
   app.websocket("/socket", { deps: { signedIn } }, async (socket) => {
     await new Promise((resolve) => socket.signal.addEventListener("abort", resolve));
   });
@@ -224,11 +257,13 @@ Deno.test("Streams and WebSockets behind a stored session end after clear()", as
     const other = await signIn(server.origin);
     const events = await fetch(`${server.origin}/events`, { headers });
     const visit = await fetch(`${server.origin}/visit`, { headers });
+    const raw = await fetch(`${server.origin}/raw`, { headers });
     const { closing } = await openSocket(`${server.origin}/socket`, headers);
     const elsewhere = await fetch(`${server.origin}/events`, { headers: other });
     await post(server.origin, "/again", headers);
     await post(server.origin, "/logout", headers);
-    assertEquals([await endOf(events), await endOf(visit), await closing], ["ended", "ended", 1008]);
+    assertEquals([await endOf(events), await endOf(visit), await endOf(raw)], ["ended", "ended", "broke off"]);
+    assertEquals(await closing, 1008);
     const again = await fetch(`${server.origin}/events`, { headers });
     assertEquals(again.status, 401);
     await again.body?.cancel();
