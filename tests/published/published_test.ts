@@ -33,6 +33,13 @@ Deno.test("a book is found", async () => {
 });
 `;
 
+/** What `deno info --json` writes. */
+interface ModuleGraph {
+  modules: { specifier: string; dependencies?: Dependencies }[];
+}
+
+type Dependencies = { isDynamic?: boolean; code?: { specifier: string } }[];
+
 /** Starts a program in a folder, in a registry's environment. */
 function start(program: string, args: readonly string[], cwd: string, env: Record<string, string>): Webfw {
   const command = new Deno.Command(program, {
@@ -156,7 +163,63 @@ Deno.test("The published packages", async (t) => {
     assert(places > 100, `${places} places`);
   });
 
-  await t.step("fetch at most 130 files for a program of one route, and others when they are first used", async () => {
+  await t.step("load two bundles when an application starts, and others on first use", async () => {
+    await using project = await Project.create({ "main.ts": MAIN });
+    const command = new Deno.Command(Deno.execPath(), { args: ["info", "--json", "main.ts"], cwd: project.path, env });
+    const { modules }: ModuleGraph = JSON.parse(new TextDecoder().decode((await command.output()).stdout));
+    const dependenciesOf = (from: string) => modules.find(({ specifier }) => specifier === from)?.dependencies ?? [];
+    const bundles = (dependencies: Dependencies) =>
+      dependencies.flatMap(({ code }) => code?.specifier.includes("/dist/") ? code.specifier : []);
+    const loaded = new Set([`${registry.url}@webfw/core/${config.version}/dist/mod.js`]);
+    for (const bundle of loaded) {
+      for (const next of bundles(dependenciesOf(bundle).filter(({ isDynamic }) => !isDynamic))) loaded.add(next);
+    }
+    const later = bundles([...loaded].flatMap(dependenciesOf).filter(({ isDynamic }) => isDynamic));
+    assertEquals([loaded.size, later.length > 20], [2, true], [...loaded].join("\n"));
+  });
+
+  await t.step("have stacks that lead to the source of an error, of the program and of the framework", async () => {
+    const fault = 'app.get("/{id}", { params: { name: v.string() } }, async () => "Hello");';
+    await using project = await Project.create({
+      "broken.ts": `import { App } from "jsr:@webfw/core";
+
+interface Types {
+  move: "lines";
+}
+
+const app = new App();
+app.get("/", async function shelves() {
+  const shelf: Types | undefined = undefined;
+  throw new Error("Out of books", { cause: shelf });
+});
+const response = await app.fetch(new Request("http://localhost/"));
+Deno.exit(response.status === 500 ? 0 : 1);
+`,
+      "mistaken.ts": MAIN.replace("export const app = new App();", `export const app = new App();\n${fault}`),
+    });
+    const stderrOf = async (file: string) => {
+      const command = new Deno.Command(Deno.execPath(), { args: ["run", "-A", file], cwd: project.path, env });
+      const { code, stderr } = await command.output();
+      return { code, text: new TextDecoder().decode(stderr) };
+    };
+
+    const broken = await stderrOf("broken.ts");
+    assertEquals(broken.code, 0, broken.text);
+    assertStringIncludes(broken.text, `at shelves (file://${project.path}/broken.ts:10:9)`);
+
+    const mistaken = await stderrOf("mistaken.ts");
+    assertEquals(mistaken.code, 1, mistaken.text);
+    const frame = /at (\S+) \((\S+\/dist\/\S+\.js):(\d+):(\d+)\)/.exec(mistaken.text);
+    const [, name = "", bundle = "", line, column] = frame ?? [];
+    const map = await (await fetch(`${bundle}.map`)).json();
+    const entry = new SourceMap(map).findEntry(Number(line) - 1, Number(column) - 1) as SourceMapping;
+    const source = await (await fetch(new URL(entry.originalSource, bundle))).text();
+    assertEquals(map.sourcesContent[map.sources.indexOf(entry.originalSource)], source);
+    assertStringIncludes(source, name);
+    assertStringIncludes(source.split("\n")[entry.originalLine]!, "throw new RouteError(");
+  });
+
+  await t.step("fetch at most 75 files for a program of one route, and others when they are first used", async () => {
     const program = (use: string) =>
       `import { App } from "jsr:@webfw/core";
 const app = new App();
@@ -204,7 +267,7 @@ await app.run({ port: 0, onListen: () => {} });
       );
 
     const files = await fetchedBy("run", "-A", "hello.ts");
-    assertEquals([files.length > 20, files.length <= 130, late(files)], [true, true, []], files.join("\n"));
+    assertEquals([files.length > 20, files.length <= 75, late(files)], [true, true, []], files.join("\n"));
     assertEquals(late(await fetchedBy("run", "-A", "docs.ts")), ["swagger-ui-dist"]);
     assertEquals(late(await fetchedBy("run", "-A", "agent.ts")), ["@modelcontextprotocol/server"]);
     assertEquals(late(await fetchedBy("run", "-A", "denokv.ts")), ["@deno/kv"]);
