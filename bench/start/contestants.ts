@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { ownProgram } from "../own_program.ts";
+import type { Release } from "./release.ts";
 
 /** A program that is started over and over. */
 export interface Contestant {
@@ -12,6 +13,8 @@ export interface Contestant {
   reference: string;
   /** The file of the program, and its arguments. */
   program: string[];
+  /** Whether it runs the bundles of a release, as users do, in place of the modules. */
+  isBundled?: boolean;
   /** Whether the path of a database is its first argument. */
   hasDatabase?: boolean;
   /**
@@ -35,11 +38,18 @@ export const CONTESTANTS: Contestant[] = [
     program: ["bare.ts"],
   },
   {
-    name: "one",
-    description: "an application of one route",
+    name: "release",
+    description: "an application of one route, from the bundles of a release",
     reference: "bare",
     program: ["webfw.ts", "1"],
-    bounds: { cpu: 1.9, memory: 16 * MIB },
+    isBundled: true,
+    bounds: { cpu: 2.2, memory: 16 * MIB },
+  },
+  {
+    name: "one",
+    description: "the same from the modules, like all below",
+    reference: "bare",
+    program: ["webfw.ts", "1"],
   },
   {
     name: "many",
@@ -80,14 +90,14 @@ export const CONTESTANTS: Contestant[] = [
   },
 ];
 
-/**
- * The command that starts a contestant, with flags of Deno's. Databases are kept in the directory.
- */
+/** The command that starts a contestant, with flags of Deno's. Databases are kept in the directory. */
 export function commandOf(
-  { name, program: [file = "", ...args], hasDatabase = false }: Contestant,
+  { name, program: [file = "", ...args], isBundled = false, hasDatabase = false }: Contestant,
   flags: string[],
   directory: string,
+  release: Release,
 ): string[] {
-  const database = hasDatabase ? [join(directory, `${name}.sqlite`)] : [];
-  return [...ownProgram(join(import.meta.dirname!, "servers", file), ...flags), ...database, ...args];
+  const path = join(import.meta.dirname!, "servers", file);
+  const program = isBundled ? release.command(path, ...flags) : ownProgram(path, ...flags);
+  return [...program, ...hasDatabase ? [join(directory, `${name}.sqlite`)] : [], ...args];
 }

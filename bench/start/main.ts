@@ -9,6 +9,7 @@ import { commandOf, type Contestant, CONTESTANTS } from "./contestants.ts";
 import { sampleStart } from "./first_reply.ts";
 import { importTime } from "./import_time.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
+import { Release } from "./release.ts";
 import { compare, cpuTimes, excesses, type Measured, memoryOf, table } from "./report.ts";
 
 /** Starts that fill the caches of Deno, and are not measured. */
@@ -54,7 +55,8 @@ interface Measurements {
 async function measure(contestants: Contestant[], options: Options, signal: AbortSignal): Promise<Measurements> {
   const directory = await Deno.makeTempDir({ prefix: "bench_start_" });
   try {
-    return await measureIn(directory, contestants, options, signal);
+    await using release = await Release.make();
+    return await measureIn(directory, release, contestants, options, signal);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
@@ -63,6 +65,7 @@ async function measure(contestants: Contestant[], options: Options, signal: Abor
 /** Starts each contestant once a round, every round beginning with another one. */
 async function measureIn(
   directory: string,
+  release: Release,
   contestants: Contestant[],
   { rounds, flags }: Options,
   signal: AbortSignal,
@@ -72,7 +75,7 @@ async function measureIn(
   for (let round = -WARM_ROUNDS; round < rounds; round++) {
     const first = Math.max(round, 0) % measured.length;
     for (const { contestant, samples } of [...measured.slice(first), ...measured.slice(0, first)]) {
-      const sample = await sampleStart(commandOf(contestant, flags, directory), signal);
+      const sample = await sampleStart(commandOf(contestant, flags, directory, release), signal);
       if (round >= 0) samples.push(sample);
     }
     const time = await importTime(flags, signal);

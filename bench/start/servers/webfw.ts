@@ -2,8 +2,8 @@
 // the page and the endpoint for agents are at their default paths. The first route gets the
 // request.
 
+import { App, text } from "@webfw/core";
 import * as v from "valibot";
-import { App, text } from "../../../mod.ts";
 import { GREETING } from "../greeting.ts";
 
 const [routes = "1", kind] = Deno.args;
