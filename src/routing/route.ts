@@ -307,6 +307,7 @@ export class Route extends RouteRecord {
     checkBody(options, name);
     checkStatus(options, handler, name);
     checkResult(options, handler, name);
+    checkStreamed(new Map([...scope.deps, ...toDependencies(options.deps)]), handler, name);
     return new Route(routeParts(method, path, options, handler.name, scope, rateLimits), handler);
   }
 
@@ -361,6 +362,24 @@ function checkResult({ response }: RouteDeclaration, handler: AnyHandler, name: 
   const cure = response.type === "bytes" ? "return a ReadableStream from an async function" : "return a string";
   throw new TypeError(
     `Cannot register ${name}: its response is ${response.mediaType}, and the handler yields values, ${cure}`,
+  );
+}
+
+/**
+ * Refuses dependencies that would have ended before the handler uses them. What guards need may end
+ * then: it is not handed to the handler.
+ *
+ * @param handed The dependencies that the handler gets, by name.
+ * @throws {TypeError} If the handler streams, and one of them ends before the reply is sent.
+ */
+function checkStreamed(handed: ReadonlyMap<string, PreparedDependency>, handler: AnyHandler, name: string): void {
+  if (!isAsyncGeneratorFunction(handler)) return;
+  const ended = handed.entries().find(([, { endsWithHandler }]) => endsWithHandler);
+  if (!ended) return;
+  throw new TypeError(
+    `Cannot register ${name}: its handler streams, and "${
+      ended[0]
+    }" ends before the reply is sent, declare that dependency without until: "handler"`,
   );
 }
 

@@ -315,7 +315,7 @@ Deno.test("until: a stream begins after it, and is cancelled where it fails", as
     if (fails) throw new HTTPError(409);
   });
   const app = new App();
-  app.get("/", { deps: { db } }, async function* () {
+  async function* parts() {
     try {
       for (const part of ["a", "b"]) {
         notes.push(part);
@@ -324,7 +324,8 @@ Deno.test("until: a stream begins after it, and is cancelled where it fails", as
     } finally {
       notes.push("source ends");
     }
-  });
+  }
+  app.get("/", { deps: { db } }, async () => parts());
   await using client = new TestClient(app);
   assertEquals(await client.get("/?fails=false").text(), '"a"\n"b"\n');
   assertEquals(notes.splice(0), ["a", "ends", "b", "source ends"]);
@@ -355,6 +356,37 @@ Deno.test("until: mistakes are found at the declaration", () => {
     TypeError,
     'Cannot declare wrong: "until" must be "handler", got "reply"',
   );
+});
+
+Deno.test("until: a handler that streams cannot get what ends before its stream", async () => {
+  const notes: string[] = [];
+  const db = transaction(notes, "db", { until: "handler" });
+  const stream = async function* () {
+    yield notes.push("stream");
+  };
+  const refused = (declare: () => unknown, route: string, name: string) =>
+    assertThrows(
+      declare,
+      TypeError,
+      `Cannot register ${route}: its handler streams, and "${name}" ends before the reply is sent, ` +
+        'declare that dependency without until: "handler"',
+    );
+  const app = new App();
+  refused(() => app.get("/rows", { deps: { db } }, stream), "GET /rows", "db");
+  const router = new Router({ prefix: "/rows", deps: { rows: db } });
+  refused(() => router.post("", stream), "POST /rows", "rows");
+  refused(() => new App({ deps: { db } }).get("/", stream), "GET /", "db");
+  // Others may need it, or stand around the route. A WebSocket ends it with its handler.
+  const user = dependency({ deps: { db } }, async () => "ada");
+  app.get("/by", { deps: { user } }, stream);
+  app.websocket("/socket", { deps: { db } }, async () => {});
+  const lines = new Router({ prefix: "/lines" });
+  lines.get("", stream);
+  app.include(lines, { deps: { db } });
+  await using client = new TestClient(app);
+  assertEquals([await client.get("/by").text(), await client.get("/lines").text()], ["2\n", "6\n"]);
+  const once = ["db begins", "stream", "db commits", "db closes"];
+  assertEquals(notes, [...once, ...once]);
 });
 
 Deno.test("The error of a stream whose head has gone comes to the yield, and its tasks do not run", async () => {
