@@ -125,7 +125,7 @@ export class TextFields {
       const value = read(field, request, path, query);
       if (field.validator === undefined) return put(field, value, args);
       if (isRepeated(field, value)) return issues.push(repeatedIssue(field));
-      const dataset = await field.validator.validate(value);
+      const dataset = await validateOnce(field, field.validator, value, request);
       if (dataset.issues) report(field, dataset.issues, issues);
       else put(field, dataset.value, args);
     }));
@@ -295,6 +295,26 @@ function put(field: Field, value: unknown, args: readonly Args[]): void {
   else (own[field.group] as Args)[field.name] = value;
   if (field.others === undefined) return;
   for (const owner of field.others) args[owner]![field.name] = value;
+}
+
+/**
+ * Validates a value. An async schema runs once for each input of a request, also where a guard and
+ * the handler declare it: its check may be a query of a database.
+ */
+function validateOnce(
+  { schema, source, name }: Field,
+  validator: Validator,
+  value: QueryValue,
+  request: HttpRequest,
+): Dataset | Promise<Dataset> {
+  if (!validator.isAsync || schema === undefined) return validator.validate(value);
+  const { kept } = contextOf(request);
+  let results = kept.get(schema) as Map<string, Dataset | Promise<Dataset>> | undefined;
+  if (!results) kept.set(schema, results = new Map());
+  const input = `${source} ${name}`;
+  let result = results.get(input);
+  if (!result) results.set(input, result = validator.validate(value));
+  return result;
 }
 
 function report(field: Field, found: readonly SchemaIssue[], issues: Issue[]): void {

@@ -32,6 +32,35 @@ Deno.test("So it is for async schemas, where dependencies need others, and for w
   assertEquals((await client.get("/10/2").problem(422)).errors.length, 1);
 });
 
+Deno.test("An async check runs once for an input of a request, whatever guards and handlers declare it", async () => {
+  let checks: unknown[] = [];
+  const Known = v.pipeAsync(
+    v.number(),
+    v.checkAsync(async (id) => await Promise.resolve(checks.push(id) > 0 && id < 10), "Unknown"),
+  );
+  const shop = dependency({ params: { shop: Known } }, async (_request, { shop }) => shop);
+  const user = dependency({ security: {}, headers: { "x-user": Known }, query: { as: Known } }, async () => "ada");
+  const router = new Router({ prefix: "/{shop}", deps: { store: shop } });
+  router.get(
+    "/{item}",
+    { params: { item: Known }, query: { as: Known }, deps: { user } },
+    async (_request, args) => args,
+  );
+  const app = new App();
+  app.include(router);
+  await using client = new TestClient(app, { headers: { "x-user": "4" } });
+  const expected = { shop: 1, item: 2, as: 3, store: 1, user: "ada" };
+  for (let request = 0; request < 2; request++) {
+    checks = [];
+    assertEquals(await client.get("/1/2?as=3").json<unknown>(), expected);
+    assertEquals(checks.sort(), [1, 2, 3, 4]);
+  }
+  checks = [];
+  assertEquals((await client.get("/11/12?as=3").problem(422)).errors.map(({ path }) => path), [["shop"]]);
+  assertEquals(checks, [11]);
+  assertEquals((await client.get("/1/12?as=3").problem(422)).errors.map(({ path }) => path), [["item"]]);
+});
+
 Deno.test("The deps of a router give its handlers the parameters of its prefix, also below an include", async () => {
   const shop = dependency({ params: { shop: Id } }, async (_request, { shop }) => shop * 10);
   const router = new Router({ prefix: "/{shop}", deps: { tenfold: shop } });
