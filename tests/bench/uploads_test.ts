@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 Deno.test("Uploads take no more memory than reading, and refusals come in time", async () => {
   const config = Deno.env.get("WEBFW_CONFIG");
-  const main = fileURLToPath(new URL("../../bench/main.ts", import.meta.url));
+  const main = fileURLToPath(new URL("../../dev/bench/main.ts", import.meta.url));
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import config from "../../deno.json" with { type: "json" };
-import { prepareDeno } from "../../tools/deno.ts";
+import { prepareDeno } from "../../dev/tools/deno.ts";
 import { Project } from "./project.ts";
 import { Webfw } from "./webfw.ts";
 

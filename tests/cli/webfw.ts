@@ -2,7 +2,7 @@
 
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { prepareDeno } from "../../tools/deno.ts";
+import { prepareDeno } from "../../dev/tools/deno.ts";
 import { Lines } from "./lines.ts";
 import { inTime, until } from "./wait.ts";
 

@@ -5,7 +5,7 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { App, file } from "@webfw/core";
-import { bundle } from "../../tools/bundle.ts";
+import { bundle } from "../../dev/tools/bundle.ts";
 import { browserTest } from "../browser/support/browser.ts";
 import { Serving } from "../spec/support/serving.ts";
 import { platformTest } from "./support/platform.ts";

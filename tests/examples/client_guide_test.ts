@@ -1,7 +1,7 @@
 // The programs of docs/client.md do what the guide says. `deno task check` checks their types.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { prepareDeno } from "../../tools/deno.ts";
+import { prepareDeno } from "../../dev/tools/deno.ts";
 import { Serving } from "../spec/support/serving.ts";
 import { ClientGuide } from "../support/client_guide.ts";
 

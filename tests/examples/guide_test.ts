@@ -3,8 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { App } from "@webfw/core";
 import { pathToFileURL } from "node:url";
-import { prepareDeno } from "../../tools/deno.ts";
-import { Guide, type Step } from "../../tools/guide.ts";
+import { prepareDeno } from "../../dev/tools/deno.ts";
+import { Guide, type Step } from "../../dev/tools/guide.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ChildProgram } from "../spec/support/child_program.ts";
 import { readExchanges } from "./console_block.ts";

@@ -1,7 +1,7 @@
 /** The fenced blocks of the README, for tests. */
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { prepareDeno } from "../../tools/deno.ts";
+import { prepareDeno } from "../../dev/tools/deno.ts";
 import { Webfw } from "../cli/webfw.ts";
 
 export const README: string = await Deno.readTextFile(join(import.meta.dirname!, "..", "..", "README.md"));

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { Serving } from "../spec/support/serving.ts";
 import { AuthorizationServer } from "../support/authorization_server.ts";
-import { Guide } from "../../tools/guide.ts";
+import { Guide } from "../../dev/tools/guide.ts";
 
 /** A browser: its tabs share cookies. */
 class Browser {

@@ -1,9 +1,9 @@
 // A consumer on simulated nodes and a simulated store, and the checker of what real nodes did.
 
 import { assert, assertEquals } from "@std/assert";
-import { checkConsumer, type ConsumerHistory } from "../../faults/consumers/check.ts";
-import type { HandlerLine, Task } from "../../faults/consumers/plan.ts";
-import { simulateConsumer } from "../../faults/simulation/consumers/simulation.ts";
+import { checkConsumer, type ConsumerHistory } from "../../dev/faults/consumers/check.ts";
+import type { HandlerLine, Task } from "../../dev/faults/consumers/plan.ts";
+import { simulateConsumer } from "../../dev/faults/simulation/consumers/simulation.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { Random } from "../unit/support/random.ts";
 

@@ -2,8 +2,8 @@
 // none in a correct history.
 
 import { assertEquals } from "@std/assert";
-import { checkCron, type CronHistory } from "../../faults/cron/check.ts";
-import { type CronLine, LEASE, LOOK, MINUTE } from "../../faults/cron/plan.ts";
+import { checkCron, type CronHistory } from "../../dev/faults/cron/check.ts";
+import { type CronLine, LEASE, LOOK, MINUTE } from "../../dev/faults/cron/plan.ts";
 
 /** Long after all that may last, in milliseconds. */
 const LONG = 10 * MINUTE;

@@ -2,8 +2,8 @@
 // history.
 
 import { assertEquals } from "@std/assert";
-import { confirmedPublishesOf, type LogEntry, readersOf } from "../../faults/node_log.ts";
-import { check, type History, mostKept, type Stored } from "../../faults/history.ts";
+import { confirmedPublishesOf, type LogEntry, readersOf } from "../../dev/faults/node_log.ts";
+import { check, type History, mostKept, type Stored } from "../../dev/faults/history.ts";
 
 const PUBLISHER = "a.0";
 const READER = "b.0";

@@ -2,8 +2,8 @@
 // up.
 
 import { assertArrayIncludes, assertEquals } from "@std/assert";
-import type { LogEntry } from "../../faults/node_log.ts";
-import { checkIncarnations, type StoredIncarnation } from "../../faults/simulation/incarnation_checker.ts";
+import type { LogEntry } from "../../dev/faults/node_log.ts";
+import { checkIncarnations, type StoredIncarnation } from "../../dev/faults/simulation/incarnation_checker.ts";
 
 const READER = "b.0";
 

@@ -1,7 +1,7 @@
 // A short form of `deno task fault simulated`.
 
 import { assert, assertEquals } from "@std/assert";
-import { simulate } from "../../faults/simulation/simulation.ts";
+import { simulate } from "../../dev/faults/simulation/simulation.ts";
 import { Random } from "../unit/support/random.ts";
 
 Deno.test("Simulated nodes lose nothing, store nothing twice, and keep the order, whatever happens to their requests", async () => {

@@ -2,8 +2,8 @@
 // shared names.
 
 import { assert, assertEquals } from "@std/assert";
-import type { LogEntry, Payload } from "../../faults/node_log.ts";
-import { runWorkload, type WorkloadPlan } from "../../faults/workload.ts";
+import type { LogEntry, Payload } from "../../dev/faults/node_log.ts";
+import { runWorkload, type WorkloadPlan } from "../../dev/faults/workload.ts";
 
 const PLAN: WorkloadPlan = {
   name: "a",

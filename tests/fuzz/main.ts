@@ -2,7 +2,7 @@
 // task test` has a short form.
 
 import { parseArgs } from "@std/cli/parse-args";
-import { readCount, refuseUnknown, runCommand } from "../../bench/command.ts";
+import { readCount, refuseUnknown, runCommand } from "../../dev/bench/command.ts";
 import { CheckFuzz } from "../unit/schema/support/check_fuzz.ts";
 
 const USAGE = `Compares compiled checks with valibot, for random schemas and values.

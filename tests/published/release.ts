@@ -2,8 +2,8 @@
 
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
-import { bundleRelease } from "../../tools/bundle_release.ts";
-import { stageWorkspace } from "../../tools/staged_workspace.ts";
+import { bundleRelease } from "../../dev/tools/bundle_release.ts";
+import { stageWorkspace } from "../../dev/tools/staged_workspace.ts";
 import type { Registry } from "./registry.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -36,13 +36,13 @@ export async function publishStandIns(env: Record<string, string>): Promise<void
   const workspace: string[] = [];
   const folder = await Deno.makeTempDir({ prefix: "webfw_std_" });
   try {
-    for await (const { name, isDirectory } of Deno.readDir(join(ROOT, "offline"))) {
+    for await (const { name, isDirectory } of Deno.readDir(join(ROOT, "dev", "offline"))) {
       if (!isDirectory) continue;
       workspace.push(`./${name}`);
       await Deno.mkdir(join(folder, name));
       await Deno.copyFile(join(ROOT, "LICENSE"), join(folder, name, "LICENSE"));
-      for await (const file of Deno.readDir(join(ROOT, "offline", name))) {
-        await Deno.copyFile(join(ROOT, "offline", name, file.name), join(folder, name, file.name));
+      for await (const file of Deno.readDir(join(ROOT, "dev", "offline", name))) {
+        await Deno.copyFile(join(ROOT, "dev", "offline", name, file.name), join(folder, name, file.name));
       }
     }
     await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify({ workspace }));

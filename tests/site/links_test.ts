@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { brokenLinks } from "../../tools/site/links.ts";
+import { brokenLinks } from "../../dev/tools/site/links.ts";
 
 Deno.test("a link to a page, a file or a heading that is not there is broken", async () => {
   const folder = await Deno.makeTempDir();

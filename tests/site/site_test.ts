@@ -7,7 +7,7 @@ import { violations } from "../accessibility/axe.ts";
 import { browserTest } from "../browser/support/browser.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
-const BUILT = join(ROOT, "site", "dist");
+const BUILT = join(ROOT, "dev", "site", "dist");
 
 /** Prose and tables, long programs, and the reference. */
 const PAGES = ["/", "/topics/", "/reference/auth/"];

@@ -3,7 +3,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 
-const TOOL = join(import.meta.dirname!, "..", "..", "tools", "deno.ts");
+const TOOL = join(import.meta.dirname!, "..", "..", "dev", "tools", "deno.ts");
 
 function command(args: string[]): Deno.Command {
   return new Deno.Command(Deno.execPath(), {

@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
 import config from "../../deno.json" with { type: "json" };
-import { prepareDeno } from "../../tools/deno.ts";
+import { prepareDeno } from "../../dev/tools/deno.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 /** More than this is not read at one sitting. The declarations of replies are a part of it. */

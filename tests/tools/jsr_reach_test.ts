@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { canReachJsr } from "../../tools/jsr_reach.ts";
+import { canReachJsr } from "../../dev/tools/jsr_reach.ts";
 
 const PACKAGES = ["@std/assert", "@std/http"];
 

@@ -2,8 +2,8 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { listOfFloors } from "../../tools/lint/layers.ts";
-import plugin from "../../tools/lint/plugin.ts";
+import { listOfFloors } from "../../dev/tools/lint/layers.ts";
+import plugin from "../../dev/tools/lint/plugin.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 
@@ -161,7 +161,7 @@ Deno.test("imports within a folder and outside of the package are left alone", (
     ["src/http/deep/er.ts", `import "../request.ts";`],
     ["src/cli/version.ts", `import config from "../../deno.json";`],
     ["tests/app_test.ts", `import { App } from "../src/app/app.ts";`],
-    ["tools/x.ts", `await import(name); import "../src/app/app.ts";`],
+    ["dev/tools/x.ts", `await import(name); import "../../src/app/app.ts";`],
     ["examples/bookshop/main.ts", `import { App } from "@webfw/core";`],
     ["packages/cli/main.ts", `import { main } from "@webfw/core/cli";`],
   ]);
@@ -242,7 +242,7 @@ Deno.test("an error message begins with a capital letter, ends without a period 
     [file, `throw new RangeError("It can't be");`, contraction("can't")],
     [file, `throw new RangeError(\`\${x} isn't one\`);`, contraction("isn't")],
     [file, `throw new Error("It's taken by it");`, contraction("It's")],
-    ["tools/x.ts", `throw new Error("cannot list");`, capital],
+    ["dev/tools/x.ts", `throw new Error("cannot list");`, capital],
   ]);
 });
 

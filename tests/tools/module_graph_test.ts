@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { dirname, join, relative } from "node:path";
-import { importVisitor } from "../../tools/lint/imports.ts";
+import { importVisitor } from "../../dev/tools/lint/imports.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 const MAX_LINES = 700;

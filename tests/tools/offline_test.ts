@@ -17,7 +17,7 @@ async function readJson<T>(...path: string[]): Promise<T> {
 
 /** Runs a program with the tools, and returns its output as JSON. */
 async function run(program: string, offline: "0" | "1"): Promise<unknown> {
-  const tool = ["run", "-A", "--no-lock", join(ROOT, "tools", "deno.ts")];
+  const tool = ["run", "-A", "--no-lock", join(ROOT, "dev", "tools", "deno.ts")];
   const module = `data:application/typescript,${encodeURIComponent(program)}`;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [...tool, "run", "-A", module],
@@ -65,20 +65,20 @@ Deno.test("each package from JSR has a replacement", async () => {
   const { imports } = await readJson<PackageConfig>("deno.json");
   const needed = Object.keys(imports)
     .filter((name) => imports[name]?.startsWith("jsr:"));
-  const offline = await Array.fromAsync(Deno.readDir(join(ROOT, "offline")));
+  const offline = await Array.fromAsync(Deno.readDir(join(ROOT, "dev", "offline")));
   const present = await Promise.all(
     offline.filter((entry) => entry.isDirectory).map(async ({ name }) =>
-      (await readJson<PackageConfig>("offline", name, "deno.json")).name
+      (await readJson<PackageConfig>("dev", "offline", name, "deno.json")).name
     ),
   );
   assertEquals(present.toSorted(), needed.toSorted());
 });
 
 Deno.test("each value of a replacement is in deno-std", async () => {
-  const offline = await Array.fromAsync(Deno.readDir(join(ROOT, "offline")));
+  const offline = await Array.fromAsync(Deno.readDir(join(ROOT, "dev", "offline")));
   const specifiers: string[] = [];
   for (const { name } of offline.filter((entry) => entry.isDirectory)) {
-    const config = await readJson<PackageConfig>("offline", name, "deno.json");
+    const config = await readJson<PackageConfig>("dev", "offline", name, "deno.json");
     for (const key of Object.keys(config.exports)) {
       specifiers.push(config.name + key.slice(1));
     }

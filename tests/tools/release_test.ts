@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { pathToFileURL } from "node:url";
-import { faultsOfRelease } from "../../tools/release.ts";
+import { faultsOfRelease } from "../../dev/tools/release.ts";
 
 async function inRepository(core: string, cli: string, changelog: string): Promise<string[]> {
   const folder = await Deno.makeTempDir();

@@ -2,9 +2,9 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import config from "../../deno.json" with { type: "json" };
 import cli from "../../packages/cli/deno.json" with { type: "json" };
-import { TEMPLATE_JSON, templateJson } from "../../tools/template.ts";
+import { TEMPLATE_JSON, templateJson } from "../../dev/tools/template.ts";
 
-const FOLDER = join(import.meta.dirname!, "..", "..", "template");
+const FOLDER = join(import.meta.dirname!, "..", "..", "dev", "template");
 
 async function read(path: string): Promise<string> {
   return await Deno.readTextFile(join(FOLDER, path));

@@ -3,7 +3,7 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
-import { readRootConfig } from "../../tools/offline_config.ts";
+import { readRootConfig } from "../../dev/tools/offline_config.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 

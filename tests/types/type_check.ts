@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { prepareDeno } from "../../tools/deno.ts";
+import { prepareDeno } from "../../dev/tools/deno.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 

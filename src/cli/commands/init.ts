@@ -63,7 +63,7 @@ async function clonedPackages(folder: string): Promise<string[]> {
   const clone = fileURLToPath(new URL("../../../", import.meta.url));
   const packages = [".", "packages/cli"];
   if (import.meta.resolve("@std/cli/parse-args").startsWith("file:")) {
-    packages.push("offline/assert", "offline/cli", "offline/http");
+    packages.push("dev/offline/assert", "dev/offline/cli", "dev/offline/http");
   }
   const places = packages.map((path) => join(clone, path));
   for (const place of places) {

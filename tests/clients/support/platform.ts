@@ -1,7 +1,7 @@
 // Other platforms than Deno and browsers, for tests of the client.
 
 import { join } from "node:path";
-import { bundle } from "../../../tools/bundle.ts";
+import { bundle } from "../../../dev/tools/bundle.ts";
 
 /** The command of each platform. Node.js 20 has WebSockets by a flag. Bun comes from npm. */
 const COMMANDS = { node: ["node", "--experimental-websocket"], bun: ["npx", "-y", "bun@1"] } as const;

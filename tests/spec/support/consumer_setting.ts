@@ -1,5 +1,5 @@
 /** Consumers of several nodes that share a store, in virtual time. */
-import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { SYSTEM_CLOCK } from "../../../src/work/consumers/clock.ts";
 import { Consumer, type ConsumerSetup } from "../../../src/work/consumers/consumer.ts";
 import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/work/consumers/record.ts";

@@ -3,7 +3,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
-import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
 import { Random } from "../../unit/support/random.ts";
 import { CapturedLog } from "../support/captured_log.ts";

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { App, dependency, Form, HTTPError, SSE } from "@webfw/core";
 import * as v from "valibot";
-import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
 import { recordsOf } from "../../../src/store/records.ts";
 import type { RecordStore } from "../../../src/store/record_store.ts";

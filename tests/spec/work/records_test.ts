@@ -11,7 +11,7 @@ import { recordsOf } from "../../../src/store/records.ts";
 import { MovedClock } from "../support/moved_clock.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 import { SkippedTimeout } from "../support/skipped_timeout.ts";
-import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { Random } from "../../unit/support/random.ts";
 // Loaded before time is counted.
 import "../../../src/store/memory/memory_records.ts";

@@ -6,7 +6,7 @@ import config from "../../../deno.json" with { type: "json" };
 import { PACKAGE as SDK } from "../../../src/describe/mcp/server.ts";
 import { PACKAGE as SWAGGER_UI } from "../../../src/describe/page/assets.ts";
 import { importLate } from "../../../src/base/runtime.ts";
-import { prepareDeno } from "../../../tools/deno.ts";
+import { prepareDeno } from "../../../dev/tools/deno.ts";
 
 interface ModuleGraph {
   readonly modules: readonly {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
-import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { CannotOpenError, PublishOutcomeUnknown } from "../../../src/store/store_errors.ts";
 import { MEMORY_CAPABILITIES, MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { type GeneratedId, parseGeneratedId } from "../../../src/store/topic_store.ts";

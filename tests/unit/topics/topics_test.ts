@@ -7,7 +7,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import * as v from "valibot";
-import { inVirtualTime } from "../../../faults/simulation/virtual_time.ts";
+import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { PublishOutcomeUnknown } from "../../../src/store/store_errors.ts";
 import { Topics, type TopicsOptions } from "../../../src/topics/topics.ts";

@@ -1,7 +1,7 @@
 // Batches while others write at the same time, and while replies are lost.
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
+import { SimulatedDatabase } from "../../../../dev/faults/simulation/database.ts";
 import { LOG_START, toGeneratedId, type TopicStore } from "../../../../src/store/topic_store.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/store/kv/engine.ts";
 import { INCARNATION_KEY, markKey, newestIdsKey, sessionKey } from "../../../../src/store/kv/keys.ts";

@@ -1,8 +1,8 @@
 // The logs whose growth is notified.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
-import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
+import { SimulatedDatabase } from "../../../../dev/faults/simulation/database.ts";
+import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts";
 import { type KvEngine, type KvKey, toEngine } from "../../../../src/store/kv/engine.ts";
 import { changedKey, shardOf } from "../../../../src/store/kv/keys.ts";
 import { KvStore } from "../../../../src/store/kv/kv_store.ts";

@@ -1,7 +1,7 @@
 // Requests that hang or fail: the errors of the caller and the log entries.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
+import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts";
 import { CannotOpenError } from "../../../../src/store/store_errors.ts";
 import { Connection } from "../../../../src/store/kv/connection.ts";
 import type { KvEngine } from "../../../../src/store/kv/engine.ts";

@@ -1,8 +1,8 @@
 // Reads of logs with obstacles.
 
 import { assert, assertEquals } from "@std/assert";
-import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
-import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
+import { SimulatedDatabase } from "../../../../dev/faults/simulation/database.ts";
+import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts";
 import type { KvEngine } from "../../../../src/store/kv/engine.ts";
 import { lowWatermarkKey } from "../../../../src/store/kv/keys.ts";
 import { KvStore } from "../../../../src/store/kv/kv_store.ts";

@@ -1,6 +1,6 @@
 // Two stores, of which the database of one is lost.
 
-import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
+import { SimulatedDatabase } from "../../../../dev/faults/simulation/database.ts";
 import type { KvEngine, KvWrite } from "../../../../src/store/kv/engine.ts";
 import { KvStore } from "../../../../src/store/kv/kv_store.ts";
 import { Random } from "../../support/random.ts";

@@ -1,8 +1,8 @@
 // The requests of trimming, and that nothing blocks it.
 
 import { assert, assertEquals } from "@std/assert";
-import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
-import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
+import { SimulatedDatabase } from "../../../../dev/faults/simulation/database.ts";
+import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts";
 import { Connection } from "../../../../src/store/kv/connection.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/store/kv/engine.ts";
 import { Incarnations } from "../../../../src/store/kv/incarnation.ts";

@@ -1,8 +1,8 @@
 // Messages in a database that is restored from a backup while nodes run.
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
-import { inVirtualTime } from "../../../../faults/simulation/virtual_time.ts";
+import { SimulatedDatabase } from "../../../../dev/faults/simulation/database.ts";
+import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts";
 import type { KvEngine, KvWrite } from "../../../../src/store/kv/engine.ts";
 import { INCARNATION_KEY } from "../../../../src/store/kv/keys.ts";
 import { KvStore } from "../../../../src/store/kv/kv_store.ts";

@@ -1,7 +1,7 @@
 // The database of the simulation, compared with that of Deno, so that it does not promise more.
 
 import { assertEquals } from "@std/assert";
-import { SimulatedDatabase } from "../../../../faults/simulation/database.ts";
+import { SimulatedDatabase } from "../../../../dev/faults/simulation/database.ts";
 import { type KvEntry, type KvKey, type KvWrite, toEngine } from "../../../../src/store/kv/engine.ts";
 import { Random } from "../../support/random.ts";
 

@@ -1,5 +1,0 @@
-// A page that uses every export of the client.
-
-import { client, ProblemError } from "../../../src/client/mod.ts";
-
-Object.assign(globalThis, { client, ProblemError });
