@@ -90,6 +90,16 @@ class Nodes {
     return { app, records };
   }
 
+  /** Starts two nodes, and a request that the first one answers when its gate is open. */
+  async startRequest(isTold = true) {
+    const gate = Promise.withResolvers<void>();
+    const one = this.start("one", () => gate.promise, isTold);
+    const other = this.start("other", () => {}, isTold);
+    const first = send(one.app);
+    await rest(1);
+    return { gate, one, other, first };
+  }
+
   async stop(): Promise<void> {
     for (const app of this.#apps) await app.stop();
   }
@@ -108,11 +118,7 @@ function test(name: string, body: (nodes: Nodes, log: CapturedLog) => Promise<vo
 }
 
 test("While the process lives, a repetition gets 409, however long its thread is blocked", async (nodes) => {
-  const gate = Promise.withResolvers<void>();
-  const one = nodes.start("one", () => gate.promise);
-  const other = nodes.start("other");
-  const first = send(one.app);
-  await rest(1);
+  const { gate, one, other, first } = await nodes.startRequest();
   // Nothing of the node goes on, so it renews nothing.
   one.records.isAway = true;
   for (let time = 0; time < 300_000; time += 10_000) {
@@ -145,11 +151,7 @@ test("Where the process has ended, the key is free at once, for one of those tha
 });
 
 test("Where nothing is known of the process, the lease counts from the first repetition on", async (nodes) => {
-  const gate = Promise.withResolvers<void>();
-  const one = nodes.start("one", () => gate.promise);
-  const other = nodes.start("other");
-  const first = send(one.app);
-  await rest(1);
+  const { gate, one, other, first } = await nodes.startRequest();
   nodes.life.one = undefined;
   // One that renews its lease keeps its key.
   for (let time = 0; time < 100_000; time += 5_000) {
@@ -169,11 +171,7 @@ test("Where nothing is known of the process, the lease counts from the first rep
 });
 
 test("Where the store cannot tell, the lease counts", async (nodes) => {
-  const gate = Promise.withResolvers<void>();
-  const one = nodes.start("one", () => gate.promise, false);
-  const other = nodes.start("other", () => {}, false);
-  const first = send(one.app);
-  await rest(1);
+  const { gate, one, other, first } = await nodes.startRequest(false);
   one.records.isAway = true;
   await rest(29_000);
   assertEquals(await outcomeOf(send(other.app)), REFUSED);
@@ -200,11 +198,7 @@ test(
 );
 
 test("A request that others gave a lease meanwhile gives its key back when it fails", async (nodes) => {
-  const gate = Promise.withResolvers<void>();
-  const one = nodes.start("one", () => gate.promise);
-  const other = nodes.start("other");
-  const first = send(one.app);
-  await rest(1);
+  const { gate, other, first } = await nodes.startRequest();
   nodes.life.one = undefined;
   assertEquals(await outcomeOf(send(other.app)), REFUSED);
   gate.reject(new Error("the effect failed"));
