@@ -88,23 +88,15 @@ const WEBFW_CONSUMER: unique symbol = Symbol.for("webfw.consumer");
  * @category Applications
  */
 export class App<State = Record<string, unknown>, Given = None, Counted = unknown> implements AppHandle, MountableApp {
-  /** The title of the application. */
+  // AppHandle documents these.
   readonly title: string;
-  /** The version of the application. */
   readonly version: string;
-  /** The description of the application. */
   readonly description: string | undefined;
-  /** The path below which it is served, by its option; empty without one. */
   readonly basePath: string;
-  /** The path of the OpenAPI document; null if it is not served. */
   readonly openapiUrl: string | null;
-  /** The path of the documentation page; null if it is not served. */
   readonly docsUrl: string | null;
-  /** The path of the endpoint for agents; null if it is not served. */
   readonly mcpUrl: string | null;
-  /** Values by key that all nodes of the application share, in the store of its topics. */
   readonly records: Records;
-  /** The log, for entries that belong to no request. */
   readonly log: Log;
   /** Runs a function at times, on one of all nodes. */
   readonly cron: DeclareCron<State>;
@@ -452,7 +444,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#registry.addMiddleware(middleware);
   }
 
-  /** All routes, also those of included routers, in the order of their registration. */
   get routes(): readonly RouteInfo[] {
     const registry = this.#registry;
     registry.nameOperations();

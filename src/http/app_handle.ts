@@ -49,7 +49,7 @@ export interface AppHandle {
    * ```
    */
   readonly log: Log;
-  /** All routes in the order of their registration. */
+  /** All routes, also those of included routers, in the order of their registration. */
   readonly routes: readonly RouteInfo[];
   /** The topic of a name, always the same one. Give options only where it is declared. */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input>;

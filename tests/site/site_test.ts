@@ -73,6 +73,12 @@ Deno.test("A page of the reference has its classes and functions before their ty
   assertEquals(headings.slice(headings.indexOf("TestClient") + 1).filter((name) => types.includes(name)).sort(), types);
 });
 
+Deno.test("A member without a docstring has that of the interface that its class implements", async () => {
+  await build();
+  const page = await Deno.readTextFile(join(BUILT, "reference", "core", "applications.md"));
+  assertStringIncludes(page, "### App.title\n\n```ts\nreadonly title: string;\n```\n\nThe title of the application.\n");
+});
+
 Deno.test('"llms.txt and llms-full.txt come with it"', async () => {
   await build();
   const list = await Deno.readTextFile(join(BUILT, "llms.txt"));

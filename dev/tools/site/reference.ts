@@ -25,7 +25,9 @@ interface DocDeclaration {
   readonly kind: "class" | "function" | "interface" | "typeAlias" | "variable";
   readonly location: { readonly filename: string };
   readonly jsDoc?: JsDoc;
-  readonly def: Readonly<Record<"constructors" | "properties" | "methods", readonly DocMember[] | undefined>>;
+  readonly def:
+    & Readonly<Record<"constructors" | "properties" | "methods", readonly DocMember[] | undefined>>
+    & { readonly implements?: readonly { readonly repr: string }[] };
 }
 
 interface DocMember {
@@ -92,7 +94,7 @@ export async function referencePages(
   return await Promise.all(pages.map(async ({ specifier, slug, title, intro }) => {
     const parts = intro === undefined ? [] : [proseOf(intro, links)];
     const symbols = places.filter((place) => place.slug === slug).map(({ symbol }) => symbol);
-    for (const symbol of symbols) parts.push(await symbolText(symbol, specifier, links, declarations));
+    for (const symbol of symbols) parts.push(await symbolText(symbol, specifier, links, declarations, places));
     const description = `The reference of ${title === specifier ? specifier : `${specifier}: ${title.toLowerCase()}`}.`;
     return { slug, title, description, markdown: parts.join("\n\n") };
   }));
@@ -146,6 +148,7 @@ async function symbolText(
   specifier: string,
   links: Links,
   declarations: Declarations,
+  places: readonly Place[],
 ): Promise<string> {
   const [first] = symbol.declarations;
   const found = await declarations.of(fileURLToPath(first.location.filename), symbol.name);
@@ -154,11 +157,19 @@ async function symbolText(
   for (const { jsDoc } of symbol.declarations.slice(1)) parts.push(proseOf(jsDoc, links));
   const described = membersOf(first);
   for (const { name, text } of found[0]!.members) {
-    const member = described.find((member) => member.name === name);
-    if (member?.jsDoc?.doc === undefined) continue;
-    parts.push(`### ${symbol.name}.${name}`, code(text), proseOf(member.jsDoc, links));
+    const jsDoc = described.find((member) => member.name === name)?.jsDoc ?? inheritedDoc(first, name, places);
+    if (jsDoc?.doc === undefined) continue;
+    parts.push(`### ${symbol.name}.${name}`, code(text), proseOf(jsDoc, links));
   }
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** The docstring that a member of a class has in an interface that the class implements. */
+function inheritedDoc({ def }: DocDeclaration, name: string, places: readonly Place[]): JsDoc | undefined {
+  const names = def.implements?.map(({ repr }) => repr) ?? [];
+  return places.filter(({ symbol }) => names.includes(symbol.name))
+    .flatMap(({ symbol }) => membersOf(symbol.declarations[0]))
+    .find((member) => member.name === name)?.jsDoc;
 }
 
 function code(text: string): string {
