@@ -1,4 +1,6 @@
-/** An application that serves with other dependencies in the place of some. Loaded by tests alone. */
+/**
+ * An application that serves with other dependencies in the place of some. Loaded by tests alone.
+ */
 import type { PreparedDependency } from "../binding/dependency.ts";
 import { Replacements } from "../binding/replacements.ts";
 import type { ConnectionInfo } from "../http/connection.ts";

@@ -1,4 +1,6 @@
-/** Guards that the framework makes itself, in place of `dependency()`, and guards inside of them. */
+/**
+ * Guards that the framework makes itself, in place of `dependency()`, and guards inside of them.
+ */
 import type { HttpRequest } from "../http/request.ts";
 import { callerThrough } from "./caller.ts";
 import type {
@@ -67,8 +69,8 @@ export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDepen
 export type Made = Map<PreparedDependency, Promise<unknown>>;
 
 /**
- * A guard inside of another, which runs it itself, because its refusal is not the last word. It makes
- * its dependencies itself.
+ * A guard inside of another, which runs it itself, because its refusal is not the last word. It
+ * makes its dependencies itself.
  */
 export class InnerGuard {
   readonly dependency: PreparedDependency;
@@ -83,8 +85,8 @@ export class InnerGuard {
    * @param shared Collects the dependencies that the route makes, with a name for each: those that
    * are no guards, such as a connection, are made once for all who need them. Without it the guard
    * makes all that it needs.
-   * @throws {RouteError} If the guard has inputs in the path, which it does not know, or binds a name
-   * twice.
+   * @throws {RouteError} If the guard has inputs in the path, which it does not know, or binds a
+   * name twice.
    */
   constructor(dependency: PreparedDependency, shared?: Map<PreparedDependency, string>) {
     const needs = new Map<string, InnerGuard>();

@@ -35,7 +35,10 @@ export class EventParser {
   #line = "";
   #endsInCR = false;
 
-  /** Begins another stream, which goes on after the id. What has not ended in the last one is dropped. */
+  /**
+   * Begins another stream, which goes on after the id. What has not ended in the last one is
+   * dropped.
+   */
   begin(): void {
     this.#id = this.id;
     this.#line = "";

@@ -1,4 +1,7 @@
-/** Streams of events that go on where they were when the connection breaks. Loaded with the first one. */
+/**
+ * Streams of events that go on where they were when the connection breaks. Loaded with the first
+ * one.
+ */
 import type { Values } from "./address.ts";
 import { EventParser } from "./event_parser.ts";
 import { LONGEST_MS, pauseAfter, retryAfterOf } from "./pauses.ts";
@@ -35,8 +38,8 @@ export function listen(
   let retryAfter: number | undefined;
 
   /**
-   * Opens a connection, within the timeout or else the longest silence. Undefined if that failed and
-   * may be tried again; what another attempt would not mend is thrown.
+   * Opens a connection, within the timeout or else the longest silence. Undefined if that failed
+   * and may be tried again; what another attempt would not mend is thrown.
    */
   const open = async (): Promise<Response | undefined> => {
     const attempt = sender.begin({ ...options, signal }, "", others, idleTimeout);

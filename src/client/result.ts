@@ -1,4 +1,6 @@
-/** Makes the result of a call from its reply. There is no list of routes: the reply's type decides. */
+/**
+ * Makes the result of a call from its reply. There is no list of routes: the reply's type decides.
+ */
 import { load } from "./load.ts";
 import type { CallSignal } from "./call_signal.ts";
 import { isJson } from "./problem.ts";

@@ -120,7 +120,9 @@ export class Sender {
   }
 }
 
-/** The body of a request. Its type is written into the headers where the platform does not know it. */
+/**
+ * The body of a request. Its type is written into the headers where the platform does not know it.
+ */
 async function contentOf({ body, form }: Values, headers: Headers): Promise<BodyInit | undefined> {
   if (form !== undefined) {
     // The platform knows the type, and for multipart the boundary in it.

@@ -135,7 +135,10 @@ export class Socket implements AsyncDisposable {
     return sent;
   }
 
-  /** Closes it, and waits until the server has done so, too. Messages that were not read are dropped. */
+  /**
+   * Closes it, and waits until the server has done so, too. Messages that were not read are
+   * dropped.
+   */
   close(code = 1000, reason = ""): Promise<void> {
     if (!this.closed) {
       this.#platform.close(code, reason);

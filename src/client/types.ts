@@ -26,8 +26,8 @@ export interface CallOptions {
 export interface IdempotentOptions extends CallOptions {
   /**
    * Whether to send a fresh `Idempotency-Key`, and to try again up to three times: on a network
-   * failure, on 409 with `Retry-After`, and on 503. The waits between are those of `Retry-After`, or
-   * about a second, doubled each time. A server that asks for more than 30 seconds is not asked
+   * failure, on 409 with `Retry-After`, and on 503. The waits between are those of `Retry-After`,
+   * or about a second, doubled each time. A server that asks for more than 30 seconds is not asked
    * again, and a `ReadableStream` is sent only once.
    *
    * @default {false}

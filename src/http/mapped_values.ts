@@ -12,7 +12,9 @@ export function mapValues(source: AsyncIterable<unknown>, map: (value: unknown) 
   return { [Symbol.asyncIterator]: () => new MappedValues(iteratorOf(source), map) };
 }
 
-/** The iterator of an iterable. A stream's own does not let it be cancelled while it makes a value. */
+/**
+ * The iterator of an iterable. A stream's own does not let it be cancelled while it makes a value.
+ */
 export function iteratorOf(source: AsyncIterable<unknown>): ValueIterator {
   if (!(source instanceof ReadableStream)) return source[Symbol.asyncIterator]();
   const reader = source.getReader();

@@ -374,8 +374,8 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /**
    * Runs a task after the last byte of the reply has gone, also when the client has left. Tasks run
-   * one after another, before the cleanups of dependencies, except those with `until: "handler"`. An
-   * error of a task is logged.
+   * one after another, before the cleanups of dependencies, except those with `until: "handler"`.
+   * An error of a task is logged.
    *
    * Nothing of it runs if an error becomes the reply, or ends the stream, after this call: no mail
    * goes out for an order that was refused.

@@ -18,7 +18,10 @@ export function hideInQuery(name: string): void {
   pattern = new RegExp(`([?&](?:${names.join("|")})=)[^&#\\s"<>\\\\]*`, "gi");
 }
 
-/** Makes the whole query of a path a secret: a page can be sent authorization codes in any parameter. */
+/**
+ * Makes the whole query of a path a secret: a page can be sent authorization codes in any
+ * parameter.
+ */
 export function hideQueryOf(path: string): void {
   secretQueries.add(encodeURI(path));
 }

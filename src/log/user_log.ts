@@ -4,8 +4,8 @@ import { type LogLevel, toLogValue } from "./log_text.ts";
 
 /**
  * Writes entries of the log that say where they come from. Those of `request.log` have its
- * `request_id`; those of a consumer have `topic`, `consumer`, `message_id` and `attempt`; those of a
- * cron have `cron` and `scheduled`; those of `app.log` have nothing of that. With OpenTelemetry,
+ * `request_id`; those of a consumer have `topic`, `consumer`, `message_id` and `attempt`; those of
+ * a cron have `cron` and `scheduled`; those of `app.log` have nothing of that. With OpenTelemetry,
  * each has its `trace_id`. They go where the application's entries go. Nothing that is logged makes
  * these functions throw.
  *

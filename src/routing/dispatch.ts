@@ -150,7 +150,8 @@ export class Dispatcher {
       const method = isSocket ? UPGRADE : route.method;
       const pages = isSocket ? origins.named.with(route.plan.origins) : origins;
       const isMount = route instanceof MountRoute;
-      // A preflight has no credentials, so it would not get past guards to a handler that answers it.
+      // A preflight has no credentials, so it would not get past guards to a handler that answers
+      // it.
       const isOutOfReach = (isMount || method === "OPTIONS") && route.binder.guards.length > 0;
       const entry: Served = {
         matched: matchedBy(route, parts.limits),

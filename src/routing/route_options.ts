@@ -141,10 +141,11 @@ export interface RouteOptions<
     & Dependencies;
   /**
    * The schema of a successful result. The result is validated and reduced to it, so that no other
-   * data leaks. For an `async function*` it is the schema of each value, as `JsonLines` declares it.
+   * data leaks. For an `async function*` it is the schema of each value, as `JsonLines` declares
+   * it.
    *
-   * `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)` and `Html()` declare replies that are not one
-   * value of JSON, and what the handler returns for them.
+   * `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)` and `Html()` declare replies that are not
+   * one value of JSON, and what the handler returns for them.
    */
   response?:
     // Not one conditional type: it would refuse a schema of a generic type.

@@ -17,8 +17,8 @@ import type { Middleware } from "./middleware.ts";
  */
 export interface ScopeOptions {
   /**
-   * Further documented replies by status: schemas, or `{ schema, description, headers }`. Those of a
-   * route, or of an inner scope, replace them.
+   * Further documented replies by status: schemas, or `{ schema, description, headers }`. Those of
+   * a route, or of an inner scope, replace them.
    */
   responses?: Readonly<Record<number, DocumentedReply>>;
   /**
@@ -161,7 +161,9 @@ export class Scope implements GuardScope {
     });
   }
 
-  /** A copy with other dependencies, which counts requests by itself. The middlewares are complete. */
+  /**
+   * A copy with other dependencies, which counts requests by itself. The middlewares are complete.
+   */
   with(deps: ReadonlyMap<string, PreparedDependency>, rateLimits: readonly RateLimiter[]): Scope {
     return new Scope({ ...this, deps, rateLimits });
   }

@@ -75,7 +75,8 @@ export interface WebSocketOptions<
  *
  * Middleware, dependencies and validation run before the upgrade. A request that they refuse gets
  * an ordinary reply. Pages of other origins are refused with 403, unless `origins` allows them.
- * A GET without an upgrade gets the same refusals, or else 426, unless a GET route has the same path.
+ * A GET without an upgrade gets the same refusals, or else 426, unless a GET route has the same
+ * path.
  */
 export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
   /**

@@ -4,8 +4,8 @@ import { describe, TestReply } from "./reply.ts";
 import type { TestSocket } from "./websocket.ts";
 
 /**
- * A WebSocket that is about to open. Await it for the {@linkcode TestSocket}, or read the refusal by
- * `problem`.
+ * A WebSocket that is about to open. Await it for the {@linkcode TestSocket}, or read the refusal
+ * by `problem`.
  */
 export class TestHandshake<Receive = string | Uint8Array<ArrayBuffer>, Send = string | Uint8Array>
   implements PromiseLike<TestSocket<Receive, Send>> {

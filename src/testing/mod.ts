@@ -202,8 +202,8 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
 
   /**
    * The typed client of `@webfw/core/client` for the routes that a module exports, without a
-   * connection. Name the module: `new TestClient<typeof api>(app)`. It sends the headers and cookies
-   * of this client, and ends with it.
+   * connection. Name the module: `new TestClient<typeof api>(app)`. It sends the headers and
+   * cookies of this client, and ends with it.
    *
    * @example Calls of typed routes
    * ```ts
@@ -317,8 +317,8 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
    * Opens a WebSocket, without a connection. A message takes a turn of the event loop.
    *
    * @param path The path, with or without a query.
-   * @param init The query and headers, and the schemas of the client's view: `receive` is what comes
-   * from the server.
+   * @param init The query and headers, and the schemas of the client's view: `receive` is what
+   * comes from the server.
    * @throws {TypeError} If an option is unknown or wrong.
    *
    * @example A conversation

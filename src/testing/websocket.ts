@@ -15,7 +15,9 @@ import { type GivenSchema, isSchema, type Mistake, schemaFault } from "../schema
 import type { TestRequestInit } from "./request.ts";
 import type { LocalSocket } from "./socket_pair.ts";
 
-/** The options of a test client's WebSocket, besides its path. The schemas are the client's view. */
+/**
+ * The options of a test client's WebSocket, besides its path. The schemas are the client's view.
+ */
 export interface TestSocketInit<Receive = unknown, Send = never> extends Omit<TestRequestInit, "json" | "body"> {
   /**
    * The schema of what comes from the server as JSON. Without one, text comes as a string and bytes

@@ -80,7 +80,10 @@ export interface AsyncAPIOperation {
   messages: AsyncAPIReference[];
   /** One of these has to be met. */
   security?: (AsyncAPIReference | AsyncAPISecurityScheme)[];
-  /** The requirements as OpenAPI has them, where some are alternatives to several together, or to none. */
+  /**
+   * The requirements as OpenAPI has them, where some are alternatives to several together, or to
+   * none.
+   */
   "x-security"?: Record<string, string[]>[];
   tags?: OpenAPITag[];
   /** The headers of the request, which the binding of HTTP has no place for. */

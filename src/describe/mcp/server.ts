@@ -179,9 +179,9 @@ export class McpServer {
 
   /**
    * Answers the requests of a batch, a few at a time. The replies are in the order of the requests.
-   * If there are several calls, the guards of all are asked before the first call runs, and again by
-   * each call. To wait for each other, the calls would have to keep what their middleware and guards
-   * have opened, and the values of guards belong to the request that they were made for.
+   * If there are several calls, the guards of all are asked before the first call runs, and again
+   * by each call. To wait for each other, the calls would have to keep what their middleware and
+   * guards have opened, and the values of guards belong to the request that they were made for.
    */
   async #answerBatch(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<JSONRPCMessage[]> {
     const isSeveral = hasSeveralCalls(requests);

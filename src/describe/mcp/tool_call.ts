@@ -68,7 +68,9 @@ export interface Exchange {
   readonly permissions: Permissions;
   /** The calls that their clients can cancel. */
   readonly cancellations: Cancellations;
-  /** The first challenge to a call. It can become the reply to the request, in place of the results. */
+  /**
+   * The first challenge to a call. It can become the reply to the request, in place of the results.
+   */
   challenge: Challenge | undefined;
   /** What a list of tools has failed with. */
   failure: { readonly thrown: unknown } | undefined;

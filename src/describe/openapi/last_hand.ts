@@ -7,8 +7,8 @@ import type { DocumentOptions } from "./document_options.ts";
 /**
  * Gives a copy of the document to the option, and takes what it returns.
  *
- * It gets and gives JSON alone: parts that operations share, also those of other applications, would
- * otherwise change together.
+ * It gets and gives JSON alone: parts that operations share, also those of other applications,
+ * would otherwise change together.
  *
  * @throws {TypeError} If the result is no document.
  * @throws {Error} If the function throws, with its error as the cause.

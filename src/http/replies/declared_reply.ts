@@ -8,7 +8,9 @@ export type DeclaredReply =
   | { readonly type: "bytes" | "text"; readonly mediaType: string }
   | { readonly type: "replies"; readonly entries: ReadonlyMap<number, Schema> };
 
-/** The members that all declared replies share with schemas. They are none: valibot cannot run them. */
+/**
+ * The members that all declared replies share with schemas. They are none: valibot cannot run them.
+ */
 export const DECLARED = { kind: "schema", async: false } as const;
 
 const TYPES: ReadonlySet<unknown> = new Set<DeclaredReply["type"]>([

@@ -5,7 +5,9 @@ import { isDeclaredReply } from "./declared_reply.ts";
 
 /** A documented reply. Without a schema it has no content. */
 export interface ReplyDescription {
-  /** The content: a schema of JSON, or `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)`, `Html()`. */
+  /**
+   * The content: a schema of JSON, or `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)`, `Html()`.
+   */
   schema?: Schema;
   /** What the reply means. By default the description of the schema, or the name of the status. */
   description?: string;

@@ -42,8 +42,8 @@ export interface EventsReply<Input, Data> extends
  * an event. Write `{ data: … }` around it.
  *
  * The messages of a topic are the output of its schema. They are reduced, too. If the declared
- * schema is the topic's own and cannot take them again, because it transforms, they are sent as they
- * were stored.
+ * schema is the topic's own and cannot take them again, because it transforms, they are sent as
+ * they were stored.
  *
  * @param data The schema of the data, or the topic whose messages are sent.
  * @throws {TypeError} If it is neither.

@@ -5,8 +5,8 @@ import { DECLARED } from "./declared_reply.ts";
 import type { Returned } from "./returned.ts";
 
 /**
- * A reply of lines of JSON, made by {@linkcode JsonLines}. `Input` is what the handler gives, `Line`
- * what a line holds.
+ * A reply of lines of JSON, made by {@linkcode JsonLines}. `Input` is what the handler gives,
+ * `Line` what a line holds.
  */
 export interface JsonLinesReply<Input, Line> extends Schema<AsyncIterable<Returned<Input>>, Line> {
   /** Distinguishes it from the schemas of JSON replies. */

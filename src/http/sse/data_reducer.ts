@@ -33,8 +33,8 @@ export class DataReducer {
   }
 
   /**
-   * Whether it reduces the messages of a topic. A message is the output of the topic's schema. It is
-   * sent as it is if that is the declared schema, and cannot take it again.
+   * Whether it reduces the messages of a topic. A message is the output of the topic's schema. It
+   * is sent as it is if that is the declared schema, and cannot take it again.
    */
   reducesMessagesOf(subscription: Subscription): boolean {
     return this.#isRepeatable || schemaOf(subscription) !== this.#schema;

@@ -52,7 +52,9 @@ export type ItemData<Item> = Item extends { readonly data: infer Data }
   ? FilledKeys<Item> extends keyof ServerSentEvent ? Exclude<Data, undefined> : Item
   : Item;
 
-/** The keys that have a value. Of several literals, the compiler gives each the keys of the others. */
+/**
+ * The keys that have a value. Of several literals, the compiler gives each the keys of the others.
+ */
 export type FilledKeys<Item> = {
   [Key in keyof Item]-?: [Exclude<Item[Key], undefined>] extends [never] ? never : Key;
 }[keyof Item];
@@ -127,8 +129,8 @@ export interface EventStreamParts {
 let take: (stream: EventStream) => EventStreamParts;
 
 /**
- * A stream of events to one client: made by {@linkcode SSE}, for a handler to return. `Data` is what
- * the events hold.
+ * A stream of events to one client: made by {@linkcode SSE}, for a handler to return. `Data` is
+ * what the events hold.
  *
  * @category Streams
  */
