@@ -41,7 +41,7 @@ async function exists(path: string): Promise<boolean> {
 function pathsIn(text: string, folder: string): string[] {
   const links = text.matchAll(/\]\((?!\w+:)([^)#]+)/g);
   const names = text.matchAll(
-    /`((?:src|tools|tests|examples|bench|faults|docs|offline|packages|\.ci)\/[\w./-]*)`/g,
+    /`((?:src|tests|examples|dev|docs|packages|\.ci)\/[\w./-]*)`/g,
   );
   const fences = Array.from(
     text.matchAll(/^```(\w*)[^\n]*\n(.*?)^```$/gms),

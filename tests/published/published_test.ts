@@ -70,7 +70,7 @@ Deno.test("The published packages", async (t) => {
 
   // Before the release, the registry has no package of webfw.
   const withJsr = blocks("json")[0]!;
-  const standIns = README.match(/"\.\.\/webfw\/offline\/\w+"/g)!;
+  const standIns = README.match(/"\.\.\/webfw\/dev\/offline\/\w+"/g)!;
   assertEquals(standIns.length, 3);
   const withoutJsr = withJsr.replace('"links": [', `"links": [${standIns.join(", ")}, `);
   const unreachable = { JSR_URL: "http://127.0.0.1:9/", DENO_DIR: join(home.path, "deno_dir_without_jsr") };

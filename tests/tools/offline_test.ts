@@ -120,7 +120,7 @@ Deno.test("the lock file pins each dependency by version and hash", async () => 
 
 Deno.test("with and without JSR the packages from npm are the same", async () => {
   const { npm } = await readJson<Lock>("tests", "deno.lock");
-  const offline = (await readJson<Lock>("offline", "deno.lock")).npm;
+  const offline = (await readJson<Lock>("dev", "offline", "deno.lock")).npm;
   const entries = Object.entries(offline)
     .filter(([name]) => !name.startsWith("deno-std@"));
   assertEquals(Object.fromEntries(entries), npm);
