@@ -6,6 +6,7 @@ import { streamProgress } from "./after_response.ts";
 import { type IdleTimer, startIdleTimer } from "./idle_timer.ts";
 import type { HttpRequest } from "./request.ts";
 import { whileSignedIn } from "./signed_in.ts";
+import { skipLog } from "./unsent_reply.ts";
 
 /** A client that takes nothing for this long is disconnected. One of events can resume later. */
 const MAX_STALL_MS = 30_000;
@@ -181,6 +182,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     tracing?.fail(error);
     this.#owner?.streamFailed(error);
     (this.#owner ?? PROCESS_LOGGER).log("error", `A ${this.#kind.name} broke off`, { error: describeError(error) });
+    skipLog(error);
     this.#endEarly(error);
   }
 
@@ -260,10 +262,11 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   }
 }
 
-/** What breaks a stream off. Deno prints its stack, which says nothing here. */
+/** What breaks a stream off. Under `Deno.serve`, Deno prints its stack, which says nothing here. */
 function breakOff(reason: string): Error {
   const error = new Error(`A streamed reply broke off, because ${reason}`);
   error.stack = String(error);
+  skipLog(error);
   return error;
 }
 

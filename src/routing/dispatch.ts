@@ -468,7 +468,8 @@ function handlerEndpoint(
       if (context.replyHeaders) response = placeHeaders(context, response);
       if (context.rateLimit) placeRateLimit(context.rateLimit, response = ownReply(context, response));
       if (cors && isBare && finalize && isPlain) context.plainReply = response;
-      if (!finalize) return ownReply(context, response);
+      // In the `try`: the copy of a locked Response fails.
+      return finalize ? finalize(context, response) : ownReply(context, response);
     } catch (thrown) {
       context.releaseBody();
       const { thrown: error } = await context.fail(thrown);
@@ -507,7 +508,8 @@ function eachOf(reduce: Reduce): Reduce {
 function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplyStep {
   if (!cors) return (context, response) => finish(context, response, background);
   return (context, response) => {
-    const reply = ownReply(context, finish(context, response, background));
+    const own = ownReply(context, response);
+    const reply = finish(context, own, background);
     cors.stamp(context.raw, reply, reply === context.plainReply);
     return reply;
   };
@@ -534,9 +536,10 @@ function isBuffered(result: unknown): boolean {
 /** The last step of each reply: starts the work after it. */
 function finish(context: RequestContext, response: Response, background: BackgroundTasks): Response {
   const { afterResponse, bufferedReply, connection } = context;
+  // The copy can fail, so it comes first.
+  const reply = background.isEnding ? closing(context, response) : response;
   background.requests--;
   context.hasReplied = true;
-  const reply = background.isEnding ? closing(context, response) : response;
   if (!afterResponse) return reply;
   const isBuffered = bufferedReply === response;
   if (isBuffered) context.releaseBody();

@@ -1,11 +1,14 @@
 /** Serves an application on a socket until it stops. */
 import { load } from "../base/async_context.ts";
 import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { HTTPError } from "../base/errors.ts";
 import { isDenoServe, readVariable } from "../base/runtime.ts";
 import { type BackgroundTasks, streamProgress } from "../http/after_response.ts";
 import { endWaits, releaseIdleTimer } from "../http/deadline.ts";
 import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
 import { pathStart } from "../http/query.ts";
+import { problemReply } from "../http/reply.ts";
+import { logUnsent } from "../http/unsent_reply.ts";
 import { redactUrl } from "../log/redaction.ts";
 import type { ListenOptions } from "./http_server.ts";
 import { reportFailedStart } from "./failed_start.ts";
@@ -351,7 +354,11 @@ async function listen(
     info?.completed?.then(sweep, sweep);
     return answer(request, info);
   };
-  const server = openServer(where, (request, info) => next(request, info));
+  const onError = (error: unknown) => {
+    logUnsent(error, app.owner);
+    return problemReply(new HTTPError(500));
+  };
+  const server = openServer({ ...where, onError }, (request, info) => next(request, info));
   const by = await Promise.race([requested, server.finished.then(() => "program" as const)]);
   const begin = performance.now();
   setEnding(app, true);

@@ -2,8 +2,8 @@
 // used is an error like any other.
 
 import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
-import { App, type Middleware, text } from "@webfw/core";
-import { session } from "@webfw/core/auth";
+import { App, type Middleware, Router, text } from "@webfw/core";
+import { apiKey, session } from "@webfw/core/auth";
 import { etag, requestId, secureHeaders, timeout } from "@webfw/core/middleware";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
@@ -190,6 +190,58 @@ Deno.test("A Response that cannot be sent is a 500 that is logged, that onError 
       assertStringIncludes(log.text, reason);
     }
   }
+});
+
+/** A stream that a reader has locked. */
+async function locked(): Promise<Response> {
+  const stream = new Blob(["locked"]).stream();
+  const response = new Response(stream);
+  await Promise.resolve(stream.getReader());
+  return response;
+}
+
+Deno.test("A locked Response is a 500 through onError wherever headers go on a copy: CORS, cookies, guards", async () => {
+  const key = apiKey(async () => "ada", { in: "header", name: "x-key" });
+  const routes = new Router();
+  routes.get("/", locked);
+  const withCookies = new Router();
+  withCookies.get("/", async (request) => {
+    request.setCookie({ name: "seen", value: "1" });
+    return await locked();
+  });
+  const [cors, cookies, guarded] = [new App({ cors: { credentials: true }, origins: [ORIGIN] }), new App(), new App()];
+  cors.include(routes);
+  cookies.include(withCookies);
+  guarded.include(routes, { deps: { key } });
+  for (const app of [cors, cookies, guarded]) {
+    const seen: number[] = [];
+    app.onError(({ status }) => {
+      seen.push(status);
+    });
+    await using serving = await Serving.start(app);
+    using log = new CapturedLog();
+    const reply = await fetch(serving.origin, { headers: { origin: ORIGIN, "x-key": "k" } });
+    assertEquals([reply.status, (await reply.json()).status, seen], [500, 500, [500]]);
+    assertStringIncludes(log.text, "is locked by a reader");
+  }
+});
+
+Deno.test("A locked Response that is not copied: a stream is a 500 that is logged once, a string is sent whole", async () => {
+  const app = new App();
+  app.get("/stream", locked);
+  app.get("/string", async () => {
+    const response = new Response("whole");
+    await Promise.resolve(response.body!.getReader());
+    return response;
+  });
+  await using serving = await Serving.start(app);
+  using log = new CapturedLog();
+  const reply = await fetch(`${serving.origin}/stream`);
+  assertEquals([reply.status, reply.headers.get("content-type")], [500, "application/problem+json"]);
+  assertEquals((await reply.json()).status, 500);
+  assertEquals(log.lines.length, 1);
+  assertStringIncludes(log.text, "ReadableStream is locked");
+  assertEquals(await (await fetch(`${serving.origin}/string`)).text(), "whole");
 });
 
 Deno.test("A Response of onError that cannot be sent is logged, and the client gets the default 500", async () => {
