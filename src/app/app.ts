@@ -190,7 +190,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
         document: (basePath) => documentBelow(this.#documents.openapi(), basePath),
         tokenAdvice: (tool, request) => resource.adviceForTool(tool, request),
         stateForCall: () => this.#serving.stateForCall,
-        gates: this.#registry.scope.gates,
+        limiters: this.#registry.scope.limiters,
       });
     const endpoints = this.#endpoints(() => this.#serving.dispatcher);
     this.#registry.reserve(endpoints);

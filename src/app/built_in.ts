@@ -17,7 +17,7 @@ import { stringify } from "../http/json.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { hideQueryOf } from "../log/redaction.ts";
 import type { BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
-import type { RateGates } from "../rate_limit/gate.ts";
+import type { RateLimiters } from "../rate_limit/limiter.ts";
 import { type Pass, passOf } from "../routing/pass.ts";
 import { parsePath } from "../routing/path.ts";
 import type { ReservedPath } from "../routing/registry.ts";
@@ -47,7 +47,7 @@ export interface BuiltInParts
    */
   readonly stateForCall: () => Readonly<Record<string, unknown>>;
   /** The limits of the application at work. */
-  readonly gates: RateGates;
+  readonly limiters: RateLimiters;
   /** What replaces guards of the page. */
   readonly replacements: Replacements | undefined;
 }
@@ -88,7 +88,7 @@ export function builtIns(
   const { deps: declared, rateLimits, ...signIn } = parts.docs;
   const deps = parts.replacements?.ofAll(declared) ?? declared;
   const isPrivate = deps.size > 0;
-  const pass = passOfDocs(deps, rateLimits, parts.gates);
+  const pass = passOfDocs(deps, rateLimits, parts.limiters);
   // What only some clients may see, no cache may keep for others.
   const cacheControl = isPrivate ? "private, no-cache" : "no-cache";
   const guarded = (handler: BuiltIn["handler"]) => pass ? behind(pass, handler) : handler;
@@ -136,9 +136,13 @@ function toMcpApplication({ dispatcher, stateForCall, ...shown }: BuiltInParts):
 }
 
 /** What a request passes before the page or the document; undefined if that is nothing. */
-function passOfDocs(deps: DocsParts["deps"], limiters: DocsParts["rateLimits"], gates: RateGates): Pass | undefined {
-  if (deps.size === 0 && limiters.length === 0) return undefined;
-  const before = limiters.map((limiter, index) => gates.gateOf(limiter, `docs#${index + 1}`));
+function passOfDocs(
+  deps: DocsParts["deps"],
+  limits: DocsParts["rateLimits"],
+  limiters: RateLimiters,
+): Pass | undefined {
+  if (deps.size === 0 && limits.length === 0) return undefined;
+  const before = limits.map((limit, index) => limiters.limiterOf(limit, `docs#${index + 1}`));
   const level = GuardLevel.of(undefined, { deps, counted: [] });
   const guards = level.stepsFor(NO_PATH, "the documentation page");
   return passOf([{ before, guards, after: [] }], level.indices, false);

@@ -121,7 +121,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     if (options.workers) {
       const { openWorkerStore } = await load(() => import("../store/memory/worker_store.ts"));
       topics.use(openWorkerStore(options.workers));
-      await registry.scope.gates.shareWith(options.workers);
+      await registry.scope.limiters.shareWith(options.workers);
       for (const inner of this.#mountedHere) inner.expectWorkers();
     }
     try {

@@ -1,9 +1,9 @@
-/** What counts requests, and the counts in memory. */
+/** Counts in the memory of a process, which its workers share. */
 import { OrderedMap } from "../base/ordered_map.ts";
 
-/** What a request is counted against. */
+/** The limit that a request is counted for. */
 export interface CountedLimit {
-  /** Which limit of the application it is, from 0 on. It is the same in all workers. */
+  /** The index of the limit in the application, the same in all workers. */
   readonly number: number;
   readonly limit: number;
   readonly perMs: number;
@@ -12,9 +12,9 @@ export interface CountedLimit {
 /** The result of counting a request. */
 export interface Count {
   readonly isRefused: boolean;
-  /** How many more requests are let through until then. */
+  /** How many more requests are allowed until the reset. */
   readonly remaining: number;
-  /** The time until the count begins again, in milliseconds. */
+  /** The time until the count restarts, in milliseconds. */
   readonly resetMs: number;
 }
 
@@ -24,41 +24,32 @@ export interface Counts {
   count(limit: CountedLimit, caller: string): Count | Promise<Count>;
 }
 
-/** How many callers are kept, of all limits together. */
+/** The most callers of all limits together. */
 export const MAX_CALLERS = 100_000;
 
-/** The requests of a caller since its time began. */
 interface Window {
-  /** The end of the time, as `performance.now()`. */
+  /** As `performance.now()`. */
   readonly ends: number;
   count: number;
 }
 
 /**
- * The windows of a limit by their callers. They are all equally long, so they are in the order in
- * which they end. A timer for each would cost more than the request.
+ * The windows of a limit by caller, in the order in which they end: they are equally long. A timer
+ * for each would cost more than the request.
  */
 type Windows = OrderedMap<string, Window>;
 
-/**
- * Counts in the memory of this process. For one caller too many, the one is given up whose time
- * ends first.
- */
+/** Counts in memory. Beyond the maximum, the caller whose window ends first is dropped. */
 export class MemoryCounts implements Counts {
+  readonly isLocal = true;
   readonly #limits: Windows[] = [];
   readonly #maxCallers: number;
   #callers = 0;
 
-  /**
-   * Makes empty counts.
-   *
-   * @param maxCallers How many callers are kept.
-   */
   constructor(maxCallers: number = MAX_CALLERS) {
     this.#maxCallers = maxCallers;
   }
 
-  /** How many callers are kept. */
   get callers(): number {
     return this.#callers;
   }
@@ -90,5 +81,55 @@ export class MemoryCounts implements Counts {
   #drop(windows: Windows): void {
     windows.shrink(windows.size - 1);
     this.#callers--;
+  }
+}
+
+/** A message to the first worker. */
+interface CountRequest {
+  /** The number of the message. */
+  readonly counting: number;
+  readonly limit: CountedLimit;
+  readonly caller: string;
+}
+
+interface CountReply {
+  /** The number of the message that it answers. */
+  readonly counted: number;
+  readonly count: Count;
+}
+
+/** Counts for another worker, until the port is closed. Other messages may use the port, too. */
+export function serveCounts(counts: Counts, port: MessagePort): void {
+  port.addEventListener("message", async ({ data }: MessageEvent<Partial<CountRequest>>) => {
+    const { counting, limit, caller } = data;
+    if (counting === undefined || limit === undefined || caller === undefined) return;
+    const reply: CountReply = { counted: counting, count: await counts.count(limit, caller) };
+    port.postMessage(reply);
+  });
+}
+
+/** The counts of the first worker, in another one. */
+export class RemoteCounts implements Counts {
+  readonly #port: MessagePort;
+  readonly #answers = new Map<number, (count: Count) => void>();
+  #lastNumber = 0;
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+    port.addEventListener("message", ({ data }: MessageEvent<Partial<CountReply>>) => {
+      const { counted, count } = data;
+      if (counted === undefined || count === undefined) return;
+      this.#answers.get(counted)?.(count);
+      this.#answers.delete(counted);
+    });
+  }
+
+  count(limit: CountedLimit, caller: string): Promise<Count> {
+    const counting = ++this.#lastNumber;
+    const { promise, resolve } = Promise.withResolvers<Count>();
+    this.#answers.set(counting, resolve);
+    const request: CountRequest = { counting, limit, caller };
+    this.#port.postMessage(request);
+    return promise;
   }
 }

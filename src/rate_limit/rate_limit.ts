@@ -1,4 +1,4 @@
-/** Declarations of how often clients may send requests. */
+/** The option `rateLimit`: its types, and its check. */
 import {
   type Dependency,
   isAsyncFunction,
@@ -9,24 +9,22 @@ import {
 import { type Duration, toMilliseconds } from "../base/duration.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
-import type { SharedLimiter } from "./shared_counts.ts";
 
 /**
- * The caller that a request is counted for: a name, such as the id of a user. null is not counted.
+ * The caller that a request counts for, such as the id of a user. Requests of null are not counted.
  *
  * @category Routes
  */
 export type RateLimitKey = string | number | null;
 
 /**
- * How many requests a caller may send in a time. The time begins with the first request of a
- * caller, and a new one after it. More requests are refused with 429.
+ * The most requests of a caller within a window, which begins with the caller's first request.
+ * Requests beyond are refused with 429.
  *
- * Each declaration is counted by itself, for all routes that it holds for together. A request is
- * counted by the outer declarations first, and by the first of a list first. After one that
- * refuses it, no other counts it.
+ * Each declaration has one count for all of its routes. The outer declarations count a request
+ * first, then those of an array in order, until one refuses it.
  *
- * By default, the address of the client is counted; of an address of IPv6, its network `/64`. See
+ * The default caller is the address of the client; for IPv6, its `/64` network. See
  * {@linkcode RateLimitByRequest} and {@linkcode RateLimitByValue} for other callers.
  *
  * @example Ten requests in a minute, and a hundred in an hour for each user
@@ -57,23 +55,22 @@ export type RateLimit<Value = unknown, State = Record<string, unknown>> =
   | RateLimitByRequest<State>
   | RateLimitByValue<Value, State>;
 
-/** One limit, or a list of them whose dependencies have values of one type. */
+/** One limit, or an array of them whose dependencies have values of one type. */
 export type RateLimits<Value, State> = RateLimit<Value, State> | readonly RateLimit<Value, State>[];
 
-/** The numbers of a limit, and where it is counted. */
+/** The numbers of a limit, and the store of its counts. */
 export interface RateLimitNumbers {
-  /** How many requests are let through. */
+  /** The most requests of a caller in a window. */
   limit: number;
-  /** In which time. */
+  /** The length of the window. */
   per: Duration;
   /**
-   * Where requests are counted: by default in the memory of the process, for at most 100,000
-   * callers. `"records"` counts in the record store of the application, for all of its nodes. A
-   * function makes a limiter of the npm package `rate-limiter-flexible` that several processes
-   * share, such as `RateLimiterRedis`. It is called once, when the application begins to serve,
-   * with the number of requests and the time in milliseconds.
+   * The store of the counts: by default the memory of the process, for at most 100,000 callers;
+   * `"records"` for the record store of the application, which all of its nodes share; or a function
+   * that makes a limiter of the npm package `rate-limiter-flexible`, such as `RateLimiterRedis`. It
+   * is called once, when the application begins to serve.
    *
-   * A store that fails, or does not answer within half a second, lets requests through, which is
+   * While a store fails, or takes longer than half a second, requests are allowed and an error is
    * logged.
    */
   store?: "records" | ((limit: number, perMs: number) => SharedLimiter);
@@ -81,7 +78,7 @@ export interface RateLimitNumbers {
 
 /** A limit that counts requests before the guards of its scope. */
 export interface RateLimitByRequest<State = Record<string, unknown>> extends RateLimitNumbers {
-  /** Gives the caller of a request. By default it is the address of the client. */
+  /** Returns the caller of a request. By default it is the address of the client. */
   by?: (request: HttpRequest<NoInfer<State>>) => RateLimitKey;
   /** Only for a dependency in `by`. */
   key?: undefined;
@@ -89,25 +86,53 @@ export interface RateLimitByRequest<State = Record<string, unknown>> extends Rat
 
 /** A limit that counts the values of a dependency, after the guards of its scope. */
 export interface RateLimitByValue<Value, State = Record<string, unknown>> extends RateLimitNumbers {
-  /** The dependency. It becomes a guard of the scope, if it is none. */
+  /** The dependency. It becomes a guard of the scope. */
   // Resolve has a second parameter, and the compiler would not infer the type of `request` then.
   by:
     | Dependency<Value, NoInfer<State>>
     | ((request: HttpRequest<NoInfer<State>>) => Promise<Value> | AsyncGenerator<Value, void, void>);
-  /** Gives the caller for its value. */
+  /** Returns the caller for its value. */
   key: (value: NoInfer<Value>) => RateLimitKey;
 }
 
-/** What counts a caller of a request. */
+/**
+ * The part of a limiter of the npm package `rate-limiter-flexible` that is used here. Each
+ * `RateLimiterAbstract` is one.
+ *
+ * @category Routes
+ */
+export interface SharedLimiter {
+  /**
+   * Counts a request of a caller.
+   *
+   * @param key The limit and the caller.
+   * @throws {SharedCount} If the limit was reached already.
+   * @throws {Error} If the store fails.
+   */
+  consume(key: string): Promise<SharedCount>;
+}
+
+/**
+ * The count of a caller: the part of `RateLimiterRes` that is used here.
+ *
+ * @category Routes
+ */
+export interface SharedCount {
+  /** How many more requests are allowed. */
+  readonly remainingPoints: number;
+  /** The time until the count restarts, in milliseconds. */
+  readonly msBeforeNext: number;
+}
+
 type CallerOf = (request: HttpRequest) => RateLimitKey;
 
-/** A checked declaration. It is one object for all routes that it holds for. */
-export interface RateLimiter {
+/** A checked declaration: one object for all routes that it applies to. */
+export interface DeclaredLimit {
   readonly limit: number;
   readonly perMs: number;
-  /** How the caller is found before the guards; undefined for the address. */
+  /** Finds the caller before the guards run; undefined for the address. */
   readonly by: CallerOf | undefined;
-  /** How the caller is found after the guards. */
+  /** Finds the caller after the guards have run. */
   readonly after:
     | { readonly dependency: PreparedDependency; readonly key: (value: unknown) => RateLimitKey }
     | undefined;
@@ -119,35 +144,34 @@ const OPTIONS: OptionNames<RateLimitByValue<unknown>> = { limit: true, per: true
 /**
  * Checks the option `rateLimit`.
  *
- * @param option One limit, or a list of them.
- * @param action What is declared, for messages: "register GET /books".
- * @param place The name of the option.
- * @throws {TypeError} If a limit is no object, has an unknown member, or a wrong one.
+ * @param action The declaration, for messages: "register GET /books".
+ * @param option The name of the option.
+ * @throws {TypeError} If a limit is no object, or has an unknown or wrong property.
  * @throws {RangeError} If its number or time is not positive.
  */
-export function readRateLimits(option: unknown, action: string, place = "rateLimit"): readonly RateLimiter[] {
-  if (option === undefined) return [];
-  const isList = Array.isArray(option);
-  if (isList && option.length === 0) {
-    throw new TypeError(`Cannot ${action}: "${place}" is an empty list, leave it out`);
+export function readRateLimits(given: unknown, action: string, option = "rateLimit"): readonly DeclaredLimit[] {
+  if (given === undefined) return [];
+  const isArray = Array.isArray(given);
+  if (isArray && given.length === 0) {
+    throw new TypeError(`Cannot ${action}: "${option}" is an empty array, leave it out`);
   }
-  return [option].flat().map((given, index) => {
-    const name = isList ? `${place}[${index}]` : place;
-    if (typeof given !== "object" || given === null) {
+  return [given].flat().map((limit, index) => {
+    const name = isArray ? `${option}[${index}]` : option;
+    if (typeof limit !== "object" || limit === null) {
       throw new TypeError(
-        `Cannot ${action}: "${name}" must be an object, got ${quote(given)}; write { limit: 100, per: "1m" }`,
+        `Cannot ${action}: "${name}" must be an object, got ${quote(limit)}; write { limit: 100, per: "1m" }`,
       );
     }
-    return readRateLimit(given as RateLimitByValue<unknown>, name, action);
+    return readRateLimit(limit as RateLimitByValue<unknown>, name, action);
   });
 }
 
-function readRateLimit(given: RateLimitByValue<unknown>, name: string, action: string): RateLimiter {
+function readRateLimit(given: RateLimitByValue<unknown>, name: string, action: string): DeclaredLimit {
   checkOptions(given, OPTIONS, action, `${name}.`);
   const { limit, per, by, key, store } = given;
   // Structured fields have integers of 15 digits (RFC 9651, section 3.3.1).
   if (!Number.isInteger(limit) || limit < 1 || limit >= 1e15) {
-    throw new RangeError(`Cannot ${action}: "${name}.limit" must be a whole number from 1 on, got ${quote(limit)}`);
+    throw new RangeError(`Cannot ${action}: "${name}.limit" must be an integer from 1 on, got ${quote(limit)}`);
   }
   if (store !== undefined && store !== "records" && typeof store !== "function") {
     throw new TypeError(
@@ -177,6 +201,6 @@ function readRateLimit(given: RateLimitByValue<unknown>, name: string, action: s
 }
 
 /** The dependencies for whose values requests are counted. */
-export function countedBy(limiters: readonly RateLimiter[]): readonly PreparedDependency[] {
-  return limiters.flatMap(({ after }) => after ? [after.dependency] : []);
+export function countedBy(limits: readonly DeclaredLimit[]): readonly PreparedDependency[] {
+  return limits.flatMap(({ after }) => after ? [after.dependency] : []);
 }

@@ -1,62 +1,29 @@
-/** Counts that several processes share, by a limiter of the package `rate-limiter-flexible`. */
+/** Counts that several processes share: in records, or by `rate-limiter-flexible`. */
 import { withDeadline, withOwnDeadline } from "../http/deadline.ts";
 import { describeError, log } from "../log/log.ts";
+import { type Records, recordsOf } from "../store/records.ts";
 import type { Count, CountedLimit, Counts } from "./counts.ts";
+import type { SharedCount, SharedLimiter } from "./rate_limit.ts";
 
-/**
- * A limiter of the npm package `rate-limiter-flexible`, such as `RateLimiterRedis`, as far as it is
- * needed. Any `RateLimiterAbstract` is one.
- *
- * @category Routes
- */
-export interface SharedLimiter {
-  /**
-   * Counts a request of a caller.
-   *
-   * @param key The limit and the caller.
-   * @throws {SharedCount} If the limit was reached before.
-   * @throws {Error} If the store fails.
-   */
-  consume(key: string): Promise<SharedCount>;
-}
-
-/**
- * What a limiter has counted: the part of `RateLimiterRes` that webfw reads.
- *
- * @category Routes
- */
-export interface SharedCount {
-  /** How many more requests are let through. */
-  readonly remainingPoints: number;
-  /** The time until the count begins again, in milliseconds. */
-  readonly msBeforeNext: number;
-}
-
-/** How long a limiter may take, in milliseconds. */
+/** The deadline of a count. */
 const ANSWER_MS = 500;
 
-/**
- * How long a limiter that did not answer is left alone, in milliseconds, so that not every request
- * waits for it.
- */
+/** The pause after a missed deadline, so that not every request waits for it. */
 const PAUSE_MS = 1_000;
 
-/** How often a failure is logged at most, in milliseconds. */
+/** The least time between two log entries. */
 const LOG_EVERY_MS = 60_000;
 
-/** Asks a shared limiter, and lets requests through where it fails. */
+/** Counts within a deadline. Where the store fails, requests are allowed. */
 export class SharedCounts {
+  readonly isLocal = false;
   readonly #counts: Counts;
   readonly #name: string;
   readonly #answerMs: number;
   #pausedUntil = 0;
   #lastLogged = -Infinity;
 
-  /**
-   * @param counts Counts, slowly or wrongly perhaps.
-   * @param name The limit, for the log.
-   * @param answerMs How long they may take, in milliseconds.
-   */
+  /** @param name The limit, for the log. */
   constructor(counts: Counts, name: string, answerMs: number = ANSWER_MS) {
     this.#counts = counts;
     this.#name = name;
@@ -64,7 +31,7 @@ export class SharedCounts {
   }
 
   /**
-   * Counts a request; undefined where that is not possible.
+   * Counts a request; undefined if the store fails.
    *
    * @param isServed Whether a server received the request, and keeps the program alive.
    */
@@ -101,10 +68,7 @@ export class LimiterCounts implements Counts {
   readonly #limiter: SharedLimiter;
   readonly #prefix: string;
 
-  /**
-   * @param limiter The limiter.
-   * @param prefix Comes before each caller, because several limits can share a store.
-   */
+  /** @param prefix The prefix of all callers: several limits can share a store. */
   constructor(limiter: SharedLimiter, prefix: string) {
     this.#limiter = limiter;
     this.#prefix = prefix;
@@ -127,4 +91,95 @@ function isCount(value: unknown): value is SharedCount {
 function toCount(given: SharedCount, isRefused: boolean): Count {
   if (!isCount(given)) throw new TypeError("Cannot count the request: the store gave no RateLimiterRes");
   return { isRefused, remaining: Math.max(0, given.remainingPoints), resetMs: Math.max(0, given.msBeforeNext) };
+}
+
+const SPACE = "rate limits";
+
+/**
+ * Tries of a write that other nodes win. Each node writes one count of a caller at a time, so this
+ * is enough for more nodes than tries.
+ */
+const MAX_TRIES = 20;
+
+/** The longest pause before the next try. It is random, so that nodes do not collide again. */
+const MAX_PAUSE_MS = 8;
+
+interface StoredWindow {
+  readonly count: number;
+  /** In milliseconds since 1970, by the clock of the node that began it. */
+  readonly ends: number;
+}
+
+interface Waiting {
+  readonly resolve: (count: Count) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Counts of one limit in records. */
+export class RecordCounts implements Counts {
+  readonly #records: Records;
+  readonly #place: string | Promise<string>;
+  /** Requests that arrive while the count of their caller is written. They are counted together. */
+  readonly #waiting = new Map<string, Waiting[]>();
+
+  /** @param place Identifies the limit, the same on all nodes. */
+  constructor(records: Records, place: string | Promise<string>) {
+    this.#records = recordsOf(records, SPACE);
+    this.#place = place;
+  }
+
+  count(limit: CountedLimit, caller: string): Promise<Count> {
+    return new Promise((resolve, reject) => {
+      const waiting = this.#waiting.get(caller);
+      if (waiting) return void waiting.push({ resolve, reject });
+      this.#waiting.set(caller, [{ resolve, reject }]);
+      void this.#work(limit, caller);
+    });
+  }
+
+  /** Counts the requests of a caller until none waits. */
+  async #work(limit: CountedLimit, caller: string): Promise<void> {
+    for (;;) {
+      const batch = this.#waiting.get(caller)!;
+      if (batch.length === 0) break;
+      this.#waiting.set(caller, []);
+      try {
+        const { before, resetMs } = await this.#add(limit, caller, batch.length);
+        batch.forEach(({ resolve }, index) => {
+          const rest = limit.limit - before - index;
+          resolve({ isRefused: rest <= 0, remaining: Math.max(0, rest - 1), resetMs });
+        });
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    this.#waiting.delete(caller);
+  }
+
+  /**
+   * Adds requests to a count, at most up to the limit.
+   *
+   * @returns The count before, and the time until its reset.
+   * @throws {Error} If the store fails, or other nodes win all tries.
+   */
+  async #add({ limit, perMs }: CountedLimit, caller: string, requests: number) {
+    // Keys have no empty string, and no lone surrogate.
+    const key = [await this.#place, `:${caller.toWellFormed()}`];
+    for (let tries = 1; tries <= MAX_TRIES; tries++) {
+      const entry = await this.#records.get<StoredWindow>(key);
+      const now = Date.now();
+      const known = entry && entry.value.ends > now ? entry.value : undefined;
+      // A node whose clock is ahead must not make the time longer.
+      const ends = known ? Math.min(known.ends, now + perMs) : now + perMs;
+      const before = known?.count ?? 0;
+      const counted = { before, resetMs: ends - now };
+      if (before >= limit) return counted;
+      const count = Math.min(limit, before + requests);
+      const write = { expect: entry?.version ?? null, expiresIn: Math.max(1, Math.ceil(ends - now)) };
+      if (await this.#records.set(key, { count, ends }, write) !== null) return counted;
+      const pause = Math.random() * Math.min(tries, MAX_PAUSE_MS);
+      await new Promise<void>((resolve) => setTimeout(resolve, pause));
+    }
+    throw new Error(`Cannot count the request: other nodes wrote its count before, ${MAX_TRIES} times`);
+  }
 }

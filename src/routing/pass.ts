@@ -4,8 +4,8 @@ import type { GuardStep } from "../binding/scope_guards.ts";
 import type { PreparedDependency } from "../binding/dependency.ts";
 import type { Indices, Values } from "../binding/resolver.ts";
 import type { HttpRequest } from "../http/request.ts";
-import type { RateGate } from "../rate_limit/gate.ts";
-import type { RateLimiter } from "../rate_limit/rate_limit.ts";
+import type { RateLimiter } from "../rate_limit/limiter.ts";
+import type { DeclaredLimit } from "../rate_limit/rate_limit.ts";
 import type { Scope } from "./scope.ts";
 
 /**
@@ -22,34 +22,34 @@ interface GuardedRoute {
   readonly scopes: readonly Scope[];
   readonly binder: Binder;
   /** Its own limits on how often clients may send requests. */
-  readonly rateLimits: readonly RateLimiter[];
+  readonly rateLimits: readonly DeclaredLimit[];
 }
 
 /** What a request passes in a scope, in this order; the level of the route itself comes last. */
 export interface PassLevel {
   /** The limits that count the request by what is known of it. */
-  readonly before: readonly RateGate[];
+  readonly before: readonly RateLimiter[];
   readonly guards: readonly GuardStep[];
   /** The limits that count the values of dependencies. */
-  readonly after: readonly ValueGate[];
+  readonly after: readonly ValueLimiter[];
 }
 
 /** A limit that counts the value of a dependency. */
-export interface ValueGate {
-  readonly gate: RateGate;
+export interface ValueLimiter {
+  readonly limiter: RateLimiter;
   readonly dependency: PreparedDependency;
 }
 
 /** The levels of a route, from the outermost scope inwards. */
 export function levelsOf({ name, scopes, binder, rateLimits }: GuardedRoute): readonly PassLevel[] {
   let number = 0;
-  return [...scopes.map(({ rateLimits }) => rateLimits), rateLimits].map((limiters, place) => {
-    const before: RateGate[] = [];
-    const after: ValueGate[] = [];
-    for (const limiter of limiters) {
-      const gate = scopes[0]!.gates.gateOf(limiter, `${name}#${++number}`);
-      if (limiter.after) after.push({ gate, dependency: limiter.after.dependency });
-      else before.push(gate);
+  return [...scopes.map(({ rateLimits }) => rateLimits), rateLimits].map((limits, place) => {
+    const before: RateLimiter[] = [];
+    const after: ValueLimiter[] = [];
+    for (const limit of limits) {
+      const limiter = scopes[0]!.limiters.limiterOf(limit, `${name}#${++number}`);
+      if (limit.after) after.push({ limiter, dependency: limit.after.dependency });
+      else before.push(limiter);
     }
     const guards = binder.guards.find((guards) => guards.place === place)?.steps ?? [];
     return { before, guards, after };
@@ -65,11 +65,11 @@ export function levelsOf({ name, scopes, binder, rateLimits }: GuardedRoute): re
  */
 export function passOf(levels: readonly PassLevel[], indices: Indices, isSingle: boolean): Pass | undefined {
   const steps = levels.flatMap(({ before, guards, after }) => [
-    ...before.map((gate): GuardStep => ({ index: undefined, run: (request) => gate.check(request) })),
+    ...before.map((limiter): GuardStep => ({ index: undefined, run: (request) => limiter.check(request) })),
     ...guards,
-    ...after.map(({ gate, dependency }): GuardStep => {
+    ...after.map(({ limiter, dependency }): GuardStep => {
       const index = indices.get(dependency)!;
-      return { index: undefined, run: (request, values) => gate.checkValue(request, values[index]) };
+      return { index: undefined, run: (request, values) => limiter.checkValue(request, values[index]) };
     }),
   ]);
   return compilePass(steps, isSingle);
@@ -88,10 +88,10 @@ export async function countAgain(
   { levels, binder: { indices, isSingle } }: { readonly levels: readonly PassLevel[]; readonly binder: Binder },
 ): Promise<void> {
   for (const { before, after } of levels) {
-    for (const gate of before) await gate.check(request);
-    for (const { gate, dependency } of after) {
+    for (const limiter of before) await limiter.check(request);
+    for (const { limiter, dependency } of after) {
       const value = isSingle ? values : (values as readonly unknown[])[indices.get(dependency)!];
-      await gate.checkValue(request, value);
+      await limiter.checkValue(request, value);
     }
   }
 }

@@ -6,7 +6,7 @@ import { RouteError } from "../base/errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
 import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import { type OptionNames, readOptions } from "../base/options.ts";
-import { type RateLimiter, readRateLimits } from "../rate_limit/rate_limit.ts";
+import { type DeclaredLimit, readRateLimits } from "../rate_limit/rate_limit.ts";
 import { type FilesOptions, FilesRoute, type RegisterFiles } from "./files.ts";
 import { checkMiddleware } from "./middleware.ts";
 import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
@@ -55,7 +55,7 @@ interface RegistryParts {
   /** What it declares for all routes. */
   readonly options: ScopeDeclaration;
   /** Where limits of an application count that have no store of their own. */
-  readonly limitStore?: RateLimiter["store"];
+  readonly limitStore?: DeclaredLimit["store"];
   readonly checks: RegistryChecks;
 }
 
@@ -316,7 +316,7 @@ export class Registry {
     options: ScopeDeclaration,
     action: string,
     isRoot: boolean,
-    limitStore?: RateLimiter["store"],
+    limitStore?: DeclaredLimit["store"],
   ): Scope {
     const scope = Scope.declare(options, action, isRoot, limitStore);
     this.#checks.scope(scope, action);

@@ -1,6 +1,6 @@
 /** Copies of routes in which other dependencies are in the place of some. */
 import type { Replacements } from "../binding/replacements.ts";
-import type { RateLimiter } from "../rate_limit/rate_limit.ts";
+import type { DeclaredLimit } from "../rate_limit/rate_limit.ts";
 import type { AnyRoute } from "./registry.ts";
 import type { Scope } from "./scope.ts";
 
@@ -14,15 +14,15 @@ import type { Scope } from "./scope.ts";
 export function replacedRoutes(routes: readonly AnyRoute[], replacements: Replacements): AnyRoute[] {
   // Routes share their scopes and limits, and so do the copies.
   const scopes = new Map<Scope, Scope>();
-  const limiters = new Map<RateLimiter, RateLimiter>();
-  const limitersOf = (given: readonly RateLimiter[]) => given.map((limiter) => copyOf(limiters, limiter, replacing));
-  const replacing = ({ after, ...limiter }: RateLimiter): RateLimiter => ({
-    ...limiter,
+  const limits = new Map<DeclaredLimit, DeclaredLimit>();
+  const limitsOf = (given: readonly DeclaredLimit[]) => given.map((limit) => copyOf(limits, limit, replacing));
+  const replacing = ({ after, ...limit }: DeclaredLimit): DeclaredLimit => ({
+    ...limit,
     after: after && { ...after, dependency: replacements.of(after.dependency) },
   });
   const scopeOf = (given: Scope) =>
-    copyOf(scopes, given, ({ deps, rateLimits }) => given.with(replacements.ofAll(deps), limitersOf(rateLimits)));
-  return routes.map((route) => route.replacing(replacements, route.scopes.map(scopeOf), limitersOf(route.rateLimits)));
+    copyOf(scopes, given, ({ deps, rateLimits }) => given.with(replacements.ofAll(deps), limitsOf(rateLimits)));
+  return routes.map((route) => route.replacing(replacements, route.scopes.map(scopeOf), limitsOf(route.rateLimits)));
 }
 
 function copyOf<Value>(copies: Map<Value, Value>, value: Value, make: (value: Value) => Value): Value {

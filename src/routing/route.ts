@@ -17,7 +17,7 @@ import type { TokenAdvice } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type Idempotency, readIdempotency } from "../idempotency/options.ts";
-import { countedBy, type RateLimiter } from "../rate_limit/rate_limit.ts";
+import { countedBy, type DeclaredLimit } from "../rate_limit/rate_limit.ts";
 import { type OptionNames, quote } from "../base/options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
@@ -37,7 +37,7 @@ export interface RouteParts {
   /** The application, includes and routers around it, the outermost first. */
   readonly scopes: readonly Scope[];
   /** The limits on how often clients may send requests. */
-  readonly rateLimits: readonly RateLimiter[];
+  readonly rateLimits: readonly DeclaredLimit[];
   /** Makes the handler's arguments. */
   readonly binder: Binder;
   /** The names in the path as the route declares it. Includes add others. */
@@ -120,7 +120,7 @@ export abstract class RouteRecord implements RouteInfo {
   }
 
   /** Its own limits on how often clients may send requests. */
-  get rateLimits(): readonly RateLimiter[] {
+  get rateLimits(): readonly DeclaredLimit[] {
     return this.#parts.rateLimits;
   }
 
@@ -158,14 +158,14 @@ export abstract class RouteRecord implements RouteInfo {
   abstract replacing(
     replacements: Replacements,
     scopes: readonly Scope[],
-    rateLimits: readonly RateLimiter[],
+    rateLimits: readonly DeclaredLimit[],
   ): RouteRecord;
 
   /** The parts of a copy with other dependencies. */
   protected partsReplacing(
     replacements: Replacements,
     scopes: readonly Scope[],
-    rateLimits: readonly RateLimiter[],
+    rateLimits: readonly DeclaredLimit[],
   ): RouteParts {
     const parts = this.#parts;
     const deps = Object.fromEntries(replacements.ofAll(toDependencies(parts.declared.deps)));
@@ -211,7 +211,7 @@ export function routeParts(
   options: RouteInfo["options"],
   handlerName: string,
   scope: Scope,
-  rateLimits: readonly RateLimiter[],
+  rateLimits: readonly DeclaredLimit[],
 ): RouteParts {
   const template = parsePath(path, `register ${method}`);
   const ownNames = new Set(template.names);
@@ -301,7 +301,7 @@ export class Route extends RouteRecord {
     options: RouteDeclaration,
     handler: unknown,
     scope: Scope,
-    rateLimits: readonly RateLimiter[],
+    rateLimits: readonly DeclaredLimit[],
   ): Route {
     const name = `${method} ${path}`;
     checkHandler(handler, name);

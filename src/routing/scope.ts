@@ -5,8 +5,8 @@ import { checkDocumentedReply, type DocumentedReply } from "../http/replies/docu
 import type { RateLimitOption, RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import type { Mistake } from "../schema/schema.ts";
 import { type OptionNames, quote } from "../base/options.ts";
-import { RateGates } from "../rate_limit/gate.ts";
-import { countedBy, type RateLimiter, readRateLimits } from "../rate_limit/rate_limit.ts";
+import { RateLimiters } from "../rate_limit/limiter.ts";
+import { countedBy, type DeclaredLimit, readRateLimits } from "../rate_limit/rate_limit.ts";
 import type { Middleware } from "./middleware.ts";
 
 /**
@@ -96,18 +96,18 @@ export const GROUP_OPTIONS: OptionNames<ScopeDeclaration> = { ...SCOPE_OPTIONS, 
 interface ScopeParts {
   readonly options: Readonly<GroupOptions>;
   readonly deps: ReadonlyMap<string, PreparedDependency>;
-  readonly rateLimits: readonly RateLimiter[];
+  readonly rateLimits: readonly DeclaredLimit[];
   readonly isRoot: boolean;
   readonly middlewares: Middleware[];
   /** Where limits count that have no store of their own. */
-  readonly limitStore: RateLimiter["store"];
+  readonly limitStore: DeclaredLimit["store"];
 }
 
 /** An application, a router, or an include with options. */
 export class Scope implements GuardScope {
   readonly options: Readonly<GroupOptions>;
   readonly deps: ReadonlyMap<string, PreparedDependency>;
-  readonly rateLimits: readonly RateLimiter[];
+  readonly rateLimits: readonly DeclaredLimit[];
   readonly counted: readonly PreparedDependency[];
   /** Whether it is an application, so that the paths of its routes are complete. */
   readonly isRoot: boolean;
@@ -117,8 +117,8 @@ export class Scope implements GuardScope {
   readonly isDescriptive: boolean;
 
   /** Where limits count that have no store of their own. */
-  readonly limitStore: RateLimiter["store"];
-  #gates: RateGates | undefined;
+  readonly limitStore: DeclaredLimit["store"];
+  #limiters: RateLimiters | undefined;
 
   private constructor({ options, deps, rateLimits, isRoot, middlewares, limitStore }: ScopeParts) {
     this.limitStore = limitStore;
@@ -145,7 +145,7 @@ export class Scope implements GuardScope {
     options: ScopeDeclaration,
     action: string,
     isRoot: boolean,
-    limitStore?: RateLimiter["store"],
+    limitStore?: DeclaredLimit["store"],
   ): Scope {
     const { responses, tags, hidden, crossOrigin, rateLimit } = options;
     const deps = toDependencies(options.deps);
@@ -164,13 +164,13 @@ export class Scope implements GuardScope {
   /**
    * A copy with other dependencies, which counts requests by itself. The middlewares are complete.
    */
-  with(deps: ReadonlyMap<string, PreparedDependency>, rateLimits: readonly RateLimiter[]): Scope {
+  with(deps: ReadonlyMap<string, PreparedDependency>, rateLimits: readonly DeclaredLimit[]): Scope {
     return new Scope({ ...this, deps, rateLimits });
   }
 
   /** The limits at work in the application that this is. */
-  get gates(): RateGates {
-    return this.#gates ??= new RateGates(this.limitStore);
+  get limiters(): RateLimiters {
+    return this.#limiters ??= new RateLimiters(this.limitStore);
   }
 
   /** Whether it changes nothing for its routes. */

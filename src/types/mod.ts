@@ -109,8 +109,9 @@ export type {
   RateLimitKey,
   RateLimitNumbers,
   RateLimits,
+  SharedCount,
+  SharedLimiter,
 } from "../rate_limit/rate_limit.ts";
-export type { SharedCount, SharedLimiter } from "../rate_limit/shared_counts.ts";
 
 // Dependencies and their security
 export type {

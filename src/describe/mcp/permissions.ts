@@ -6,7 +6,7 @@ import type { PreparedDependency } from "../../binding/dependency.ts";
 import { InnerGuard, type Made } from "../../binding/guard.ts";
 import { type HTTPError, isHTTPError } from "../../base/errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
-import type { RateGate } from "../../rate_limit/gate.ts";
+import type { RateLimiter } from "../../rate_limit/limiter.ts";
 import type { Route } from "../../routing/route.ts";
 import { guardLevelsOf } from "../route/security.ts";
 
@@ -15,7 +15,7 @@ export class Permissions {
   readonly #caller: HttpRequest;
   readonly #made: Made = new Map();
   /** What the limits have said that have counted the request. */
-  readonly #counted = new Map<RateGate, Promise<void>>();
+  readonly #counted = new Map<RateLimiter, Promise<void>>();
 
   constructor(caller: HttpRequest) {
     this.#caller = caller;
@@ -36,10 +36,10 @@ export class Permissions {
       const limits: (() => Promise<void>)[] = [];
       for (const [place, guards] of askableGuards(tool).entries()) {
         const { before, after } = tool.levels[place]!;
-        for (const gate of before) limits.push(() => this.#count(gate, () => gate.check(this.#caller)));
+        for (const limiter of before) limits.push(() => this.#count(limiter, () => limiter.check(this.#caller)));
         if (guards.some((guard) => !guard.isMade(this.#made))) { for (const count of limits.splice(0)) await count(); }
         await this.#runAll(guards);
-        for (const { gate, dependency } of after) limits.push(() => this.#countValue(gate, dependency));
+        for (const { limiter, dependency } of after) limits.push(() => this.#countValue(limiter, dependency));
       }
     } catch (thrown) {
       if (isHTTPError(thrown) && thrown.status < 500) return thrown;
@@ -54,15 +54,15 @@ export class Permissions {
     if (refused) throw refused.reason;
   }
 
-  async #countValue(gate: RateGate, dependency: PreparedDependency): Promise<void> {
+  async #countValue(limiter: RateLimiter, dependency: PreparedDependency): Promise<void> {
     if (readsRoute(dependency)) return;
     const value = await preparedGuard(dependency).run(this.#caller, this.#made);
-    await this.#count(gate, () => gate.checkValue(this.#caller, value));
+    await this.#count(limiter, () => limiter.checkValue(this.#caller, value));
   }
 
-  #count(gate: RateGate, check: () => Promise<void> | undefined): Promise<void> {
-    let counted = this.#counted.get(gate);
-    if (!counted) this.#counted.set(gate, counted = (async () => await check())());
+  #count(limiter: RateLimiter, check: () => Promise<void> | undefined): Promise<void> {
+    let counted = this.#counted.get(limiter);
+    if (!counted) this.#counted.set(limiter, counted = (async () => await check())());
     return counted;
   }
 }

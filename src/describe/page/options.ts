@@ -2,7 +2,7 @@
 import { type DependencyLike, type PreparedDependency, toDependencies } from "../../binding/dependency.ts";
 import { isScope } from "../../binding/security.ts";
 import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
-import { type RateLimitByRequest, type RateLimiter, readRateLimits } from "../../rate_limit/rate_limit.ts";
+import { type DeclaredLimit, type RateLimitByRequest, readRateLimits } from "../../rate_limit/rate_limit.ts";
 
 /**
  * How the documentation page signs in, and who sees it.
@@ -76,7 +76,7 @@ export interface DocsParts extends SignInOptions {
   /** The guards of the page and of the document. */
   readonly deps: ReadonlyMap<string, PreparedDependency>;
   /** What counts requests for the page and the document. */
-  readonly rateLimits: readonly RateLimiter[];
+  readonly rateLimits: readonly DeclaredLimit[];
 }
 
 const OPTIONS: OptionNames<DocsOptions> = {

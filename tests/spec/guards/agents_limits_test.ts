@@ -223,7 +223,7 @@ Deno.test("docs: { rateLimit } takes no dependency, and names a mistake", () => 
   const docs = (rateLimit: any) => () => new App({ docs: { rateLimit } });
   assertThrows(docs({ limit: 1, per: "1m", by: user, key: String }), TypeError, '"docs.rateLimit" counts before');
   assertThrows(docs({ limit: 0, per: "1m" }), RangeError, '"docs.rateLimit.limit"');
-  assertThrows(docs([]), TypeError, '"docs.rateLimit" is an empty list');
+  assertThrows(docs([]), TypeError, '"docs.rateLimit" is an empty array');
 });
 
 Deno.test("On a socket, an agent without the key stops guessing after the limit", async () => {

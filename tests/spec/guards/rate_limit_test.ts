@@ -293,7 +293,7 @@ Deno.test("A key that is no text is an error of the program", async () => {
   assertEquals(await statusesFrom(app, HOST, ["/"]), [500]);
   assertStringIncludes(
     log.text,
-    "Cannot count the request: the caller must be a text, a number or null, got undefined",
+    "Cannot count the request: the caller must be a string, a number or null, got undefined",
   );
 });
 
@@ -318,10 +318,10 @@ Deno.test("A mistake in a declaration names the route and the cure", () => {
       `Cannot register GET /x: ${message}`,
     );
   refused(5, TypeError, '"rateLimit" must be an object, got 5; write { limit: 100, per: "1m" }');
-  refused([], TypeError, '"rateLimit" is an empty list, leave it out');
+  refused([], TypeError, '"rateLimit" is an empty array, leave it out');
   refused([null], TypeError, '"rateLimit[0]" must be an object');
-  refused({ limit: 0, per: "1m" }, RangeError, '"rateLimit.limit" must be a whole number from 1 on, got 0');
-  refused({ limit: 1.5, per: "1m" }, RangeError, '"rateLimit.limit" must be a whole number');
+  refused({ limit: 0, per: "1m" }, RangeError, '"rateLimit.limit" must be an integer from 1 on, got 0');
+  refused({ limit: 1.5, per: "1m" }, RangeError, '"rateLimit.limit" must be an integer');
   refused({ limit: 1, per: "1m", max: 1 }, TypeError, 'the option "rateLimit.max" is unknown');
   refused([once, { ...once, by: user }], TypeError, '"rateLimit[1].by" is a dependency, add key');
   refused({ ...once, key: () => "a" }, TypeError, '"rateLimit.key" is for the value of a dependency, add by');

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { RecordCounts } from "../../../src/rate_limit/record_counts.ts";
-import { SharedCounts } from "../../../src/rate_limit/shared_counts.ts";
+import { RecordCounts, SharedCounts } from "../../../src/rate_limit/shared_counts.ts";
 import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
 import { Records } from "../../../src/store/records.ts";
 import type { RecordStore } from "../../../src/store/record_store.ts";

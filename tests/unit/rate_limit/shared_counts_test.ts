@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import type { Count, CountedLimit, Counts } from "../../../src/rate_limit/counts.ts";
-import { LimiterCounts, type SharedCount, SharedCounts } from "../../../src/rate_limit/shared_counts.ts";
+import type { SharedCount } from "../../../src/rate_limit/rate_limit.ts";
+import { LimiterCounts, SharedCounts } from "../../../src/rate_limit/shared_counts.ts";
 import { CapturedLog } from "../../spec/support/captured_log.ts";
 
 const LIMIT: CountedLimit = { number: 0, limit: 2, perMs: 1000 };

@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { MemoryCounts } from "../../../src/rate_limit/counts.ts";
-import { RemoteCounts, serveCounts } from "../../../src/rate_limit/worker_counts.ts";
+import { MemoryCounts, RemoteCounts, serveCounts } from "../../../src/rate_limit/counts.ts";
 
 Deno.test("Two workers count together, and others may use their port", async () => {
   const { port1, port2 } = new MessageChannel();

@@ -1,5 +1,5 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { boundedCaller, networkOf } from "../../../src/rate_limit/caller.ts";
+import { boundedCaller, networkOf } from "../../../src/rate_limit/limiter.ts";
 
 Deno.test("An address of IPv4 is a caller, also if it is written as IPv6", () => {
   for (
