@@ -31,6 +31,8 @@ export class EventParser {
   /** The id in a block that has not ended. */
   #id: string | undefined;
   #block: Partial<ParsedEvent> = {};
+  /** The characters of the lines of data in a block that has not ended. */
+  #size = 0;
   /** The beginning of a line that has not ended. */
   #line = "";
   #endsInCR = false;
@@ -43,6 +45,7 @@ export class EventParser {
     this.#id = this.id;
     this.#line = "";
     this.#block = {};
+    this.#size = 0;
     this.#endsInCR = false;
   }
 
@@ -64,17 +67,20 @@ export class EventParser {
         const { data, type } = this.#block;
         this.id = this.#id;
         this.#block = {};
+        this.#size = 0;
         if (data !== undefined) yield { type: type || "message", data };
       }
     }
     this.#line += text.slice(start);
-    checkLength(this.#line.length + (this.#block.data ?? "").length);
+    checkLength(this.#size + this.#line.length);
   }
 
   #readLine(line: string): void {
     const [, field, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line)!;
     const block = this.#block;
     if (field === "data") {
+      // Of the whole line: an empty one takes memory, too.
+      this.#size += line.length;
       block.data = block.data === undefined ? value : `${block.data}\n${value}`;
     } else if (field === "event") block.type = value;
     else if (field === "id" && !UNFIT_ID.test(value)) this.#id = value;

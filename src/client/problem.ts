@@ -86,17 +86,33 @@ export class ProblemError extends Error {
    */
   constructor(call: string, { status, statusText, headers }: Response, content?: Readonly<Record<string, unknown>>) {
     const title = statusText || `Status ${status}`;
-    const problem = { type: "about:blank", title, detail: title, ...content, status };
+    const problem: CallProblem & Record<string, unknown> = {
+      ...content,
+      type: "about:blank",
+      title,
+      detail: title,
+      status,
+    };
+    for (const name of ["type", "title", "detail"]) {
+      // RFC 9457, section 3.1: a member of another type is ignored.
+      if (typeof content?.[name] === "string") problem[name] = content[name];
+    }
     // The errors of other servers have other forms.
-    const issues = [content?.errors].flat().filter((each) => Array.isArray((each as CallIssue | null)?.path));
-    const [first] = issues as CallIssue[];
+    const issues = [content?.errors].flat().filter(isIssue);
+    const [first] = issues;
     const where = first ? `, ${[first.in, ...first.path].join(".")}: "${first.message}"` : "";
     super(`Cannot call ${call}: ${status} "${problem.detail}"${where}`);
     this.status = status;
     this.problem = problem;
-    this.issues = issues as CallIssue[];
+    this.issues = issues;
     this.headers = headers;
   }
+}
+
+function isIssue(value: unknown): value is CallIssue {
+  const { in: source, path, message } = (value ?? {}) as Partial<Record<keyof CallIssue, unknown>>;
+  const isKey = (key: unknown) => typeof key === "string" || typeof key === "number";
+  return typeof source === "string" && typeof message === "string" && Array.isArray(path) && path.every(isKey);
 }
 
 /** Reads the reply that is no success. */

@@ -1,7 +1,7 @@
 // What calls do with the names, values and replies that a programmer does not think of.
 
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { App } from "@webfw/core";
+import { App, Events } from "@webfw/core";
 import { client, ProblemError } from "@webfw/core/client";
 import * as v from "valibot";
 
@@ -54,6 +54,17 @@ Deno.test("Errors of other servers that are no issues are not issues", async () 
   const shop = clientOf(() => Response.json({ errors: others, detail: "No" }, { status: 400 }));
   const error = await assertRejects(() => shop.get("/"), ProblemError);
   assertEquals([error.issues, error.message], [others.slice(4), 'Cannot call GET /: 400 "No", body.a: "wrong"']);
+  const fit = { path: ["a", 0], in: "body", message: "wrong" };
+  const hostile: unknown[] = [
+    { ...fit, path: [{ toString: 1 }] },
+    { ...fit, path: ["a", null] },
+    { ...fit, in: { toString: 1 } },
+    { ...fit, message: { toString: null, valueOf: null } },
+    { path: [] },
+    fit,
+  ];
+  const odd = clientOf(() => Response.json({ errors: hostile }, { status: 422 }));
+  assertEquals((await assertRejects(() => odd.get("/"), ProblemError)).issues as unknown, [fit]);
   const map = clientOf(() => Response.json({ errors: { a: ["wrong"] } }, { status: 400 }));
   assertEquals((await assertRejects(() => map.get("/"), ProblemError)).issues, []);
 });
@@ -75,4 +86,34 @@ Deno.test('Credentials do not follow a redirect to another origin, and `redirect
   const strict = client<{ get: typeof get }>(base, { headers, fetch: (asked) => fetch(asked, { redirect: "error" }) });
   await assertRejects(() => strict.get("/"), TypeError);
   assertEquals(seen, [[null, null]]);
+});
+
+Deno.test("A member of a problem that is no string is ignored, and does not become another error", async () => {
+  for (const wrong of [{ toString: 1, valueOf: 1 }, 5, null, ["x"], { __proto__: null }]) {
+    const problem = { type: wrong, title: wrong, detail: wrong, status: wrong, balance: wrong };
+    const shop = clientOf(() => Response.json(problem, { status: 409, statusText: "Conflict" }));
+    const error = await assertRejects(() => shop.get("/"), ProblemError, 'Cannot call GET /: 409 "Conflict"');
+    assertEquals(error.problem, {
+      type: "about:blank",
+      title: "Conflict",
+      detail: "Conflict",
+      status: 409,
+      balance: wrong,
+    });
+  }
+});
+
+Deno.test("A 4xx of events ends them, whatever its body is", async () => {
+  let requests = 0;
+  const app = new App();
+  const news = app.get("/news", { response: Events(v.number()) }, async function* () {});
+  const shop = client<{ news: typeof news }>("http://localhost", {
+    fetch: () => {
+      // A second request would end the events.
+      if (++requests > 1) return Promise.resolve(new Response(null, { status: 204 }));
+      return Promise.resolve(Response.json({ detail: { toString: 1, valueOf: 1 } }, { status: 404 }));
+    },
+  });
+  await assertRejects(() => shop.events("/news").next(), ProblemError, "404");
+  assertEquals(requests, 1);
 });

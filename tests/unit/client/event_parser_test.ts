@@ -1,6 +1,6 @@
 // HTML Living Standard, section 9.2.6: how a stream of events is parsed.
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { EventParser, type ParsedEvent } from "../../../src/client/event_parser.ts";
 
 /** An event with the id to come back with. */
@@ -106,6 +106,12 @@ Deno.test("An event that is too large is refused, in one line or in many, and no
   assertThrows(() => {
     for (;;) see(lines, [`data: ${line}\n`]);
   }, RangeError);
+  const empty = new EventParser();
+  let sent = 0;
+  assertThrows(() => {
+    for (const part = "data\n".repeat(65_536);; sent += part.length) see(empty, [part]);
+  }, RangeError);
+  assert(sent < 32 * 1024 * 1024, `Empty lines of data were ${sent} characters`);
   const largest = new EventParser();
   const events: ParsedEvent[] = [];
   for (const part of ["data:", ...Array.from({ length: 15 }, () => line), "\n\n"]) events.push(...largest.parse(part));
