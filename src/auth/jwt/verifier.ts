@@ -90,6 +90,8 @@ export class JwtVerifier<Claims> {
     };
     try {
       const { payload } = await jwtVerify(token, findKey as JWTVerifyGetKey, this.#rules);
+      // JSON.parse reads 1e999 as infinity: such a token would never expire.
+      if (!Number.isFinite(payload.exp)) throw new InvalidToken("the claim exp is not finite");
       return payload;
     } catch (error) {
       // Any other fault is one of the token, also where a key does not fit the algorithm.
