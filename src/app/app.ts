@@ -5,7 +5,7 @@ import { REGISTRY_CHECKS } from "../describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns } from "./built_in.ts";
 import type { DeclareCron } from "../work/cron/options.ts";
-import type { TopicsReport } from "../work/cron/report.ts";
+import type { TopicsReport } from "../work/cron/record.ts";
 import { checkErrorShape, type ErrorShape } from "../describe/openapi/replies.ts";
 import { ProtectedResource } from "../describe/mcp/protected_resource.ts";
 import { documentBelow } from "../describe/openapi/below_base_path.ts";

@@ -4,7 +4,7 @@ import type { Consumers } from "../work/consumers/consumers.ts";
 import type { Redelivery } from "../work/consumers/operate.ts";
 import { Crons } from "../work/cron/crons.ts";
 import type { DeclareCron } from "../work/cron/options.ts";
-import type { TopicsReport } from "../work/cron/report.ts";
+import type { TopicsReport } from "../work/cron/record.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { log } from "../log/log.ts";
 import type { LogRef, TopicStore } from "../store/topic_store.ts";
@@ -75,7 +75,7 @@ export class Work<State> {
 
   /** Begins nothing new. */
   quiet(): void {
-    this.#consumers?.quiet();
+    this.#consumers?.drain();
     this.#crons.end();
   }
 
@@ -89,7 +89,7 @@ export class Work<State> {
   /** Begins nothing new, and aborts what takes long. Otherwise a server calls {@linkcode abort}. */
   limit(): void {
     this.#crons.end(false);
-    this.#consumers?.quiet();
+    this.#consumers?.drain();
     // The application may be starting.
     if (this.#topics.consumers.length > 0) this.#timer ??= setTimeout(() => this.abort(), GRACE);
   }
@@ -129,6 +129,6 @@ export class Work<State> {
 }
 
 async function reportConsumers(store: TopicStore, log: LogRef): Promise<readonly ConsumerReport[]> {
-  const { reportConsumers } = await load(() => import("../work/consumers/report.ts"));
+  const { reportConsumers } = await load(() => import("../work/consumers/operate.ts"));
   return await reportConsumers(store, log);
 }

@@ -170,4 +170,4 @@ export type { TopicLag, TopicReport } from "../topics/topic_report.ts";
 
 // Cron
 export type { CronHandler, DeclareCron } from "../work/cron/options.ts";
-export type { CronReport, TopicsReport } from "../work/cron/report.ts";
+export type { CronReport, TopicsReport } from "../work/cron/record.ts";

@@ -17,7 +17,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["an agent asks", /^src\/describe\/mcp\/(?:endpoint|server|tool|tool_call|tool_result|tool_schema)\.ts$/],
   ["the documentation page is shown", /^src\/describe\/page\/(?!options\.ts)/],
   ["a request has an Idempotency-Key", /^src\/idempotency\/(?!options\.ts)/],
-  ["a cron is declared", /^src\/work\/cron\/(?!crons|options|fields|clock|record)/],
+  ["a cron is declared", /^src\/work\/cron\/(?!crons|options|clock)/],
   ["a consumer is declared", /^src\/(?:work\/consumers\/|log\/error_text\.ts$)/],
   ["a durable topic is used", /^src\/store\/(?:(?:kv|jetstream)\/|(?:cannot_open|store_connection)\.ts$)/],
   ["records are kept in memory", /^src\/store\/memory\/memory_records\.ts$/],

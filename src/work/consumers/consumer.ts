@@ -9,9 +9,9 @@ import type { Cursor, LogBounds, LogRef, TopicStore } from "../../store/topic_st
 import type { StoredCheck } from "../../topics/stored_check.ts";
 import { type Clock, momentOf } from "./clock.ts";
 import { type DeadLetterTopic, Failures } from "./failures.ts";
-import { Hand, type Held } from "./hand.ts";
-import { LatePages } from "./late_pages.ts";
-import { NodeLease } from "./lease.ts";
+import { type Delivery, InFlight } from "./in_flight.ts";
+import { PendingPages } from "./record.ts";
+import { NodeLease } from "./members.ts";
 import { countGaps, LogWindow, OtherIncarnation } from "./log_window.ts";
 import {
   consumerKey,
@@ -19,11 +19,20 @@ import {
   type ConsumerState,
   decodeState,
   encodeState,
-  type Late,
-  type LatePage,
+  type PendingMessage,
+  type PendingPage,
 } from "./record.ts";
-import { newNodeName, Peers } from "./peers.ts";
-import { claimable, isElsewhere, isFull, isRisk, MAX_TAIL, spaceIn, Step, type Tail } from "./step.ts";
+import { Members, newNodeName } from "./members.ts";
+import {
+  claimable,
+  isElsewhere,
+  isFull,
+  isRisk,
+  MAX_UNRECORDED,
+  spaceIn,
+  StateTransition,
+  type UnrecordedClaim,
+} from "./state_transition.ts";
 
 /** What a consumer needs. */
 export interface ConsumerSetup {
@@ -54,7 +63,7 @@ const MAX_AHEAD_BYTES = 8 * 1024 * 1024;
 const MAX_PACE = 10;
 const PACE_PART = 1 / 8;
 /** How long to wait before the record is read again, while another node has the end of the log. */
-const FIRST_LOOK = 20;
+const FIRST_POLL = 20;
 /** The least time between two steps of which the first one had nothing to do. */
 const IDLE_REST = 5;
 /** The pauses after an error of the store, in milliseconds. */
@@ -81,12 +90,12 @@ export class Consumer {
   readonly #setup: ConsumerSetup;
   readonly #consumer: ConsumerName;
   readonly #clock: Clock;
-  readonly #hand: Hand;
+  readonly #inFlight: InFlight;
   readonly #window: LogWindow;
   readonly #failures: Failures;
-  readonly #peers: Peers;
+  readonly #members: Members;
   readonly #lease: NodeLease;
-  readonly #pages: LatePages;
+  readonly #pages: PendingPages;
   readonly #opened = Promise.withResolvers<void>();
   #loop: Promise<void> | undefined;
   #unwatch: (() => void) | undefined;
@@ -107,9 +116,9 @@ export class Consumer {
   /** When the record was read or written last. */
   #seenAt = -Infinity;
   /** How often the record was looked at since the log has grown. */
-  #looks = 0;
-  #tail: Tail | undefined;
-  #beat = 0;
+  #polls = 0;
+  #unrecorded: UnrecordedClaim | undefined;
+  #heartbeat = 0;
   #claimedAt = -Infinity;
   #ackAt = Infinity;
   #restUntil = -Infinity;
@@ -117,7 +126,7 @@ export class Consumer {
   #lastError: string | undefined;
   #incarnation = "";
   /** Whether messages with keys may wait for what is in hand. */
-  #hasParked = false;
+  #hasBlocked = false;
   /** Messages whose handlers have resolved late, until the record has them as done. */
   readonly #lateDone = new OrderedMap<Cursor, true>();
   #isStopping = false;
@@ -129,20 +138,20 @@ export class Consumer {
     this.#clock = clock;
     this.#consumer = { topic: log.name, name };
     this.#window = new LogWindow({ store, log, keyOf: options.key, check });
-    this.#peers = new Peers(store, options.lease);
+    this.#members = new Members(store, options.lease);
     this.#lease = new NodeLease(options.lease, clock);
-    this.#pages = new LatePages(records, this.#consumer);
+    this.#pages = new PendingPages(records, this.#consumer);
     this.#failures = new Failures({ consumer: this.#consumer, records, deadLetter, attempts: options.attempts });
-    this.#hand = new Hand({
+    this.#inFlight = new InFlight({
       ...options,
       clock,
       time: () => this.#time(),
       isHeld: () => this.#lease.isHeld,
       handle: ({ message, trace }, attempt, signal) => setup.handle(message, { attempt, signal }, trace),
-      giveUp: (held, error) => this.#giveUp(held, error),
-      noteFailure: (held, error) => this.#noteFailure(held, error),
-      onLate: ({ at }) => this.#noteLate(at),
-      onOutcome: () => this.#noteOutcome(),
+      park: (delivery, error) => this.#park(delivery, error),
+      onFailure: (delivery, error) => this.#onFailure(delivery, error),
+      onLateResult: ({ at }) => this.#onLateResult(at),
+      onOutcome: () => this.#onOutcome(),
     });
   }
 
@@ -151,41 +160,41 @@ export class Consumer {
     const { store, log } = this.#setup;
     this.#unwatch = store.watch(log, () => {
       this.#window.expectMore();
-      this.#looks = 0;
+      this.#polls = 0;
       this.#wake();
     });
     // Without a lease another node may get the messages.
-    this.#lease.watch(() => this.#hand.cut(AWAY));
+    this.#lease.watch(() => this.#inFlight.abortAll(AWAY));
     this.#loop ??= this.#run();
     return this.#opened.promise;
   }
 
   /** Takes no new messages, and gives back those that have not begun. */
-  quiet(): void {
+  drain(): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
-    this.#hand.quiet();
+    this.#inFlight.drain();
     this.#ackAt = this.#clock.now();
     this.#wake();
   }
 
   /** Aborts the signals of handlers. They have another second. */
   abort(): void {
-    this.quiet();
-    const handlers = this.#hand.running;
+    this.drain();
+    const handlers = this.#inFlight.running;
     if (handlers > 0 && !this.#cancelClose) {
       const { topic, name } = this.#consumer;
       const message = "Handlers of a consumer did not end in the grace period: their signals are aborted";
       log("warn", message, { topic, consumer: name, handlers });
     }
-    this.#hand.cut("The application stops");
-    this.#cancelClose ??= this.#clock.after(LAST_MS, () => this.#hand.close());
+    this.#inFlight.abortAll("The application stops");
+    this.#cancelClose ??= this.#clock.after(LAST_MS, () => this.#inFlight.close());
   }
 
   /** Waits until all handlers have ended, and all is given back. */
   async stop(): Promise<void> {
-    this.quiet();
-    await Promise.race([this.#loop, this.#hand.whenFinished()]);
+    this.drain();
+    await Promise.race([this.#loop, this.#inFlight.whenFinished()]);
     let cancel = () => {};
     const late = new Promise<void>((resolve) => cancel = this.#clock.after(LAST_MS, resolve));
     // A store that is away must not hold up the stop.
@@ -195,14 +204,14 @@ export class Consumer {
     this.#unwatch?.();
     this.#lease.unwatch();
     this.#cancelClose?.();
-    this.#hand.close();
+    this.#inFlight.close();
     this.#wake();
     this.#opened.resolve();
     await this.#failures.settled();
   }
 
   /** How many messages more this node can have in hand. */
-  get #room(): number {
+  get #freeSlots(): number {
     return this.#isStopping ? 0 : this.#capacity - this.#unfinished;
   }
 
@@ -211,7 +220,7 @@ export class Consumer {
   }
 
   get #unfinished(): number {
-    return this.#hand.size - this.#hand.finished;
+    return this.#inFlight.size - this.#inFlight.finished;
   }
 
   get #hasKeys(): boolean {
@@ -226,14 +235,14 @@ export class Consumer {
    * Whether nodes take what is open to them before they write that down. Where one dies then, all
    * that it may have had counts as if it had been tried, so few tries are counted exactly.
    */
-  get #hasTails(): boolean {
+  get #claimsUnrecorded(): boolean {
     return this.#setup.options.attempts >= MIN_TRIES;
   }
 
   /** How many messages are claimed before a handler is free for them. */
   get #ahead(): number {
     const { concurrency, attempts } = this.#setup.options;
-    const { meanTime, bytes } = this.#hand;
+    const { meanTime, bytes } = this.#inFlight;
     // What waits here when the process ends counts as if it had been tried.
     if (meanTime === undefined || bytes > MAX_AHEAD_BYTES || attempts < MIN_TRIES) return 0;
     return Math.min(concurrency, Math.floor(concurrency * AHEAD_MS / Math.max(meanTime, 0.1)));
@@ -254,18 +263,18 @@ export class Consumer {
         continue;
       }
       try {
-        await this.#step();
+        await this.#advance();
         this.#errors = 0;
       } catch (error) {
         await this.#recover(error);
       }
-      this.#hand.pump();
+      this.#inFlight.dispatch();
     }
   }
 
   /** Whether there is nothing left to give back. */
   get #isOver(): boolean {
-    return this.#isStopping && this.#hand.size === 0 && !this.#isOpenHere && !this.#isStale;
+    return this.#isStopping && this.#inFlight.size === 0 && !this.#isOpenHere && !this.#isStale;
   }
 
   async #sleep(ms: number): Promise<void> {
@@ -299,16 +308,16 @@ export class Consumer {
   #whenNext(): number {
     const state = this.#state!;
     const times = [this.#ackAt, this.#seenAt + this.#lease.readInterval];
-    if (this.#hand.size > 0 || this.#isOpenHere) times.push(this.#lease.nextRenewal);
-    times.push(this.#peers.nextEnd, this.#peers.nextAsk, this.#whenToClaim(state));
+    if (this.#inFlight.size > 0 || this.#isOpenHere) times.push(this.#lease.nextRenewal);
+    times.push(this.#members.nextEnd, this.#members.nextCheck, this.#whenToClaim(state));
     return Math.max(this.#restUntil, Math.min(...times));
   }
 
   /** When it is worth to claim more, or to leave it to others. */
   #whenToClaim(state: ConsumerState): number {
     if (this.#isStopping) return Infinity;
-    const { meanTime = 0, running, waiting } = this.#hand;
-    const room = this.#room;
+    const { meanTime = 0, running, waiting } = this.#inFlight;
+    const room = this.#freeSlots;
     const earliest = this.#claimedAt + (running === 0 ? 0 : Math.min(MAX_PACE, meanTime * PACE_PART));
     const hasMore = this.#window.messages.length > 0 || this.#window.mayHaveMore;
     if (room <= 0) return hasMore && this.#isOpenHere ? earliest : Infinity;
@@ -316,7 +325,7 @@ export class Consumer {
     const isWorth = waiting === 0 || room >= this.#capacity / 4;
     // The other one closes the end as soon as it has its hands full.
     if (isElsewhere(state, this.#node)) {
-      if (hasMore) times.push(this.#seenAt + FIRST_LOOK * 2 ** Math.min(this.#looks, 20));
+      if (hasMore) times.push(this.#seenAt + FIRST_POLL * 2 ** Math.min(this.#polls, 20));
     } else if (hasMore && isWorth && !isFull(state, this.#hasKeys)) times.push(earliest);
     const due = this.#whenDue(state);
     if (due < Infinity) times.push(Math.max(earliest, this.#clock.now() + due - this.#time()));
@@ -328,62 +337,64 @@ export class Consumer {
     let due = Infinity;
     for (const page of state.pages) due = Math.min(due, page.due);
     let risks: readonly number[] | undefined;
-    for (const late of claimable(state)) {
-      if (late.due >= due) continue;
-      if (late.deaths > 0) {
-        risks ??= [...this.#hand.all].filter(({ outcome }) => !outcome).map(({ deaths }) => deaths);
-        if (risks.some((deaths) => isRisk(deaths, late.deaths))) continue;
+    for (const pending of claimable(state)) {
+      if (pending.due >= due) continue;
+      if (pending.crashCount > 0) {
+        risks ??= [...this.#inFlight.all].filter(({ outcome }) => !outcome).map(({ crashCount }) => crashCount);
+        if (risks.some((crashCount) => isRisk(crashCount, pending.crashCount))) continue;
       }
-      due = late.due;
+      due = pending.due;
     }
     return due;
   }
 
-  async #step(): Promise<void> {
-    if (!this.#lease.isHeld) this.#hand.cut(AWAY);
+  async #advance(): Promise<void> {
+    if (!this.#lease.isHeld) this.#inFlight.abortAll(AWAY);
     const now = this.#clock.now();
-    if (this.#isLookDue(now) || this.#peers.nextEnd <= now) await this.#refresh();
-    await this.#peers.ask(now);
+    if (this.#isPollDue(now) || this.#members.nextEnd <= now) await this.#refresh();
+    await this.#members.checkProcesses(now);
     await this.#window.settled();
     this.#alignWindow();
-    const isWanted = this.#room > this.#window.messages.length && !isElsewhere(this.#state!, this.#node);
+    const isWanted = this.#freeSlots > this.#window.messages.length && !isElsewhere(this.#state!, this.#node);
     if (isWanted && this.#window.mayHaveMore) await this.#window.fill();
     if (this.#takeOpen() && this.#whenNext() > this.#clock.now() + SOON) return;
 
-    const step = new Step(this.#state!, {
+    const transition = new StateTransition(this.#state!, {
       node: this.#node,
       hasKeys: this.#hasKeys,
       time: this.#time(),
-      inHand: [...this.#hand.all],
-      tail: this.#tail,
-      hasTails: this.#hasTails,
+      inFlight: [...this.#inFlight.all],
+      unrecorded: this.#unrecorded,
+      claimsUnrecorded: this.#claimsUnrecorded,
     });
-    step.acknowledge();
-    const said = await step.finishLate([...this.#lateDone].map(([at]) => at), this.#window);
+    transition.acknowledge();
+    const recorded = await transition.finishLate([...this.#lateDone].map(([at]) => at), this.#window);
     const others = {
-      hasEnded: (node: string) => this.#peers.hasEnded(node, now),
-      hasDied: (node: string) => this.#peers.hasDied(node),
+      hasEnded: (node: string) => this.#members.hasEnded(node, now),
+      hasCrashed: (node: string) => this.#members.hasCrashed(node),
     };
-    await step.takeOver(others, this.#window);
-    if (step.state.next > (this.#tail?.to ?? this.#state!.next)) this.#window.beginAt(step.state.next);
-    const takenPage = await this.#movePages(step);
-    this.#claim(step);
-    if (this.#lastError !== undefined) step.state.lastError = this.#lastError;
-    if (step.finish(++this.#beat, this.#lease.isRenewalDue)) {
-      if (await this.#write(step, takenPage)) await this.#forgetLate(said);
+    await transition.takeOver(others, this.#window);
+    if (transition.state.next > (this.#unrecorded?.to ?? this.#state!.next)) {
+      this.#window.startAfter(transition.state.next);
+    }
+    const takenPage = await this.#movePages(transition);
+    this.#claim(transition);
+    if (this.#lastError !== undefined) transition.state.lastError = this.#lastError;
+    if (transition.finish(++this.#heartbeat, this.#lease.isRenewalDue)) {
+      if (await this.#write(transition, takenPage)) await this.#forgetLate(recorded);
     } else {
-      await this.#forgetLate(said);
+      await this.#forgetLate(recorded);
       this.#ackAt = Infinity;
       this.#restUntil = this.#clock.now() + IDLE_REST;
     }
   }
 
   /** Forgets messages that the record says to be done. */
-  async #forgetLate(said: readonly Cursor[]): Promise<void> {
-    for (const at of said) {
+  async #forgetLate(recorded: readonly Cursor[]): Promise<void> {
+    for (const at of recorded) {
       this.#lateDone.delete(at);
-      const held = this.#hand.get(at);
-      if (held) this.#hand.drop(held);
+      const delivery = this.#inFlight.get(at);
+      if (delivery) this.#inFlight.revoke(delivery);
       // A message that was given up meanwhile needs no further try.
       await this.#failures.forget(toId(this.#incarnation, at)).catch(() => {});
     }
@@ -392,15 +403,15 @@ export class Consumer {
   /**
    * Whether the record must be read: it may have changed, or another node may have closed the end.
    */
-  #isLookDue(now: number): boolean {
+  #isPollDue(now: number): boolean {
     if (this.#isStale || this.#state === undefined) return true;
-    this.#looks++;
+    this.#polls++;
     const isNews = this.#window.mayHaveMore && isElsewhere(this.#state, this.#node);
     return isNews || now - this.#seenAt >= this.#lease.readInterval;
   }
 
   #alignWindow(): void {
-    this.#window.beginAt(this.#tail?.to ?? this.#state!.next);
+    this.#window.startAfter(this.#unrecorded?.to ?? this.#state!.next);
   }
 
   /**
@@ -409,108 +420,110 @@ export class Consumer {
    */
   #takeOpen(): boolean {
     const state = this.#state!;
-    if (!this.#hasTails || !this.#isOpenHere || !this.#lease.isHeld || this.#isStopping) return false;
+    if (!this.#claimsUnrecorded || !this.#isOpenHere || !this.#lease.isHeld || this.#isStopping) return false;
     // Only a write shows that this is not an old record.
     if (this.#version !== this.#written) return false;
     if (this.#hasKeys && !this.#isInOrder(state)) return false;
     const window = this.#window;
-    const tail = this.#tail ?? { from: state.next, to: state.next, count: 0 };
-    if (isSkipped(tail.to, window)) return false;
+    const unrecorded = this.#unrecorded ?? { from: state.next, to: state.next, count: 0 };
+    if (isSkipped(unrecorded.to, window)) return false;
     const quarter = Math.ceil(this.#setup.options.concurrency / 4) - this.#unfinished;
     const messages = window.messages.slice(
       0,
-      Math.max(0, Math.min(quarter, Math.min(MAX_TAIL, spaceIn(state)) - tail.count)),
+      Math.max(0, Math.min(quarter, Math.min(MAX_UNRECORDED, spaceIn(state)) - unrecorded.count)),
     );
     // A write counts what is missing.
-    if (countGaps(tail.to, messages) > 0) return false;
+    if (countGaps(unrecorded.to, messages) > 0) return false;
     if (messages.length > 0) {
-      this.#hand.take(messages.map((message) => ({
-        ...{ at: message.cursor, message, key: message.key, range: tail.from, index: tail.count++ },
-        ...{ attempt: 1, deaths: 0, outcome: undefined },
+      this.#inFlight.take(messages.map((message) => ({
+        ...{ at: message.cursor, message, key: message.key, range: unrecorded.from, index: unrecorded.count++ },
+        ...{ attempt: 1, crashCount: 0, outcome: undefined },
       })));
-      tail.to = messages.at(-1)!.cursor;
-      this.#tail = tail;
+      unrecorded.to = messages.at(-1)!.cursor;
+      this.#unrecorded = unrecorded;
       this.#alignWindow();
-      this.#hand.pump();
+      this.#inFlight.dispatch();
     }
     return window.messages.length === 0;
   }
 
   /** Whether no message of any key holds up those that come next. */
-  #isInOrder({ late, ranges }: ConsumerState): boolean {
-    if (late.length > 0 || ranges.some(({ node }) => node !== this.#node)) return false;
-    for (const { outcome } of this.#hand.all) if (outcome?.isDone === false) return false;
+  #isInOrder({ pending, ranges }: ConsumerState): boolean {
+    if (pending.length > 0 || ranges.some(({ node }) => node !== this.#node)) return false;
+    for (const { outcome } of this.#inFlight.all) if (outcome?.isDone === false) return false;
     return true;
   }
 
   /** Puts late messages on a page where there are too many, and takes one back that is due. */
-  async #movePages(step: Step): Promise<LatePage | undefined> {
-    const { excess } = step;
-    if (excess.length > 0) step.putAway(await this.#pages.write(excess, this.#version), excess);
-    const page = this.#room > 0 ? step.duePage : undefined;
-    if (page) step.takeBack(page, await this.#pages.read(page.id));
+  async #movePages(transition: StateTransition): Promise<PendingPage | undefined> {
+    const { excess } = transition;
+    if (excess.length > 0) transition.movePage(await this.#pages.write(excess, this.#version), excess);
+    const page = this.#freeSlots > 0 ? transition.duePage : undefined;
+    if (page) transition.restorePage(page, await this.#pages.read(page.id));
     return page;
   }
 
-  #claim(step: Step): void {
+  #claim(transition: StateTransition): void {
     const window = this.#window;
     // Nobody calls for what lies in the part that was open to a node that has ended.
-    if (step.state.open === "" && isElsewhere(this.#state!, this.#node)) window.expectMore();
-    const room = this.#room;
-    const isLogFree = !isElsewhere(step.state, this.#node) && !isFull(step.state, this.#hasKeys);
+    if (transition.state.open === "" && isElsewhere(this.#state!, this.#node)) window.expectMore();
+    const room = this.#freeSlots;
+    const isLogFree = !isElsewhere(transition.state, this.#node) && !isFull(transition.state, this.#hasKeys);
     const hasNext = isLogFree && window.messages.length > 0;
-    if (room > 0) step.claimLate(hasNext ? Math.ceil(room / 2) : room, (at) => window.keeps(at));
-    const left = room - step.claimedLate.length;
+    if (room > 0) transition.claimPending(hasNext ? Math.ceil(room / 2) : room, (at) => window.isCached(at));
+    const left = room - transition.claimedPending.length;
     let taken = 0;
     if (left > 0 && isLogFree) {
-      const messages = window.messages.slice(0, Math.min(left, spaceIn(step.state)));
-      if (isSkipped(step.state.next, window)) step.skipTo(window.low);
-      step.claimNext(messages);
+      const messages = window.messages.slice(0, Math.min(left, spaceIn(transition.state)));
+      if (isSkipped(transition.state.next, window)) transition.skipTo(window.low);
+      transition.claimNext(messages);
       taken = messages.length;
     }
     const isEnd = taken === window.messages.length && !window.mayHaveMore && !this.#isStopping;
-    step.open(left > taken, isEnd);
+    transition.open(left > taken, isEnd);
   }
 
   /** Writes the record. False if another node has changed it. */
-  async #write(step: Step, takenPage: LatePage | undefined): Promise<boolean> {
+  async #write(transition: StateTransition, takenPage: PendingPage | undefined): Promise<boolean> {
     const { records } = this.#setup;
     const window = this.#window;
     const sent = momentOf(this.#clock);
     // The next page is read while the record is written. If it fails, it is read again. One that is
     // not needed soon stays in the log: handlers may be slow, and the log long.
-    const isLow = window.messages.length - step.claimed.length < this.#capacity;
-    const mayRead = isLow && window.mayHaveMore && !this.#isStopping && !isElsewhere(step.state, this.#node);
+    const isLow = window.messages.length - transition.claimed.length < this.#capacity;
+    const mayRead = isLow && window.mayHaveMore && !this.#isStopping && !isElsewhere(transition.state, this.#node);
     if (mayRead) window.fill().catch(() => {});
     this.#isStale = true;
     this.#written = undefined;
-    const version = await records.set(consumerKey(this.#consumer), encodeState(step.state), { expect: this.#version });
+    const version = await records.set(consumerKey(this.#consumer), encodeState(transition.state), {
+      expect: this.#version,
+    });
     if (version === null) return false;
     this.#written = version;
     this.#isStale = false;
-    this.#noteLost(step.state.lost - this.#state!.lost);
+    this.#logLost(transition.state.lost - this.#state!.lost);
     this.#lease.renew(sent);
-    this.#tail = undefined;
-    for (const held of step.acknowledged) {
-      this.#hand.forget(held);
-      if (held.outcome?.isDone === false) window.keep(held.message!);
+    this.#unrecorded = undefined;
+    for (const delivery of transition.acknowledged) {
+      this.#inFlight.remove(delivery);
+      if (delivery.outcome?.isDone === false) window.cache(delivery.message!);
     }
-    for (const held of step.dissolved) held.range = undefined;
-    this.#see(step.state, version);
+    for (const delivery of transition.dissolved) delivery.range = undefined;
+    this.#observe(transition.state, version);
     const now = this.#clock.now();
-    if (step.claimed.length + step.claimedLate.length > 0) this.#claimedAt = now;
-    this.#ackAt = this.#hand.finished > 0 ? now + ACK_DELAY : Infinity;
-    this.#hand.take(step.claimed);
-    this.#hand.pump();
+    if (transition.claimed.length + transition.claimedPending.length > 0) this.#claimedAt = now;
+    this.#ackAt = this.#inFlight.finished > 0 ? now + ACK_DELAY : Infinity;
+    this.#inFlight.take(transition.claimed);
+    this.#inFlight.dispatch();
     if (takenPage) await this.#pages.delete(takenPage.id);
-    if (step.claimedLate.length > 0) await this.#takeLate(step.claimedLate);
+    if (transition.claimedPending.length > 0) await this.#takePending(transition.claimedPending);
     return true;
   }
 
-  async #takeLate(claimed: readonly Late[]): Promise<void> {
+  async #takePending(claimed: readonly PendingMessage[]): Promise<void> {
     const messages = await this.#window.load(claimed);
-    this.#hand.take(claimed.map(({ at, attempt, deaths, key }, index) => ({
-      ...{ at, attempt, deaths, key, message: messages[index], range: undefined, index: 0, outcome: undefined },
+    this.#inFlight.take(claimed.map(({ at, attempt, crashCount, key }, index) => ({
+      ...{ at, attempt, crashCount, key, message: messages[index], range: undefined, index: 0, outcome: undefined },
     })));
   }
 
@@ -544,49 +557,49 @@ export class Consumer {
       this.#lateDone.clear();
     }
     this.#incarnation = state.incarnation;
-    this.#tail = isOther ? undefined : this.#tailAfter(state);
+    this.#unrecorded = isOther ? undefined : this.#unrecordedAfter(state);
     const ranges = new Map<Cursor | undefined, number>();
     for (const { node, from, count } of state.ranges) if (node === this.#node) ranges.set(from, count);
-    const late = new Set(state.late.filter(({ node }) => node === this.#node).map(({ at }) => at));
-    if (this.#tail) ranges.set(this.#tail.from, this.#tail.count);
-    for (const held of [...this.#hand.all]) {
-      if (!isOther && held.index < (ranges.get(held.range) ?? 0)) continue;
+    const pending = new Set(state.pending.filter(({ node }) => node === this.#node).map(({ at }) => at));
+    if (this.#unrecorded) ranges.set(this.#unrecorded.from, this.#unrecorded.count);
+    for (const delivery of [...this.#inFlight.all]) {
+      if (!isOther && delivery.index < (ranges.get(delivery.range) ?? 0)) continue;
       // A write whose answer was lost may have taken it out of its range.
-      if (!isOther && late.has(held.at)) held.range = undefined;
-      else this.#hand.drop(held);
+      if (!isOther && pending.has(delivery.at)) delivery.range = undefined;
+      else this.#inFlight.revoke(delivery);
     }
     this.#isStale = false;
-    this.#see(state, version);
+    this.#observe(state, version);
   }
 
   /**
    * What the record does not say yet of what this node has taken. A write without an answer may
    * have said the beginning of it.
    */
-  #tailAfter(state: ConsumerState): Tail | undefined {
-    const tail = this.#tail;
-    if (tail === undefined || state.open !== this.#node) return undefined;
-    const { from, to, count } = tail;
-    if (state.next === from) return tail;
-    const said = state.ranges.find((range) => range.node === this.#node && range.from === from);
-    if (said?.to !== state.next || said.count >= count) return undefined;
-    for (const held of this.#hand.all) {
-      if (held.range !== from || held.index < said.count) continue;
-      held.range = said.to;
-      held.index -= said.count;
+  #unrecordedAfter(state: ConsumerState): UnrecordedClaim | undefined {
+    const unrecorded = this.#unrecorded;
+    if (unrecorded === undefined || state.open !== this.#node) return undefined;
+    const { from, to, count } = unrecorded;
+    if (state.next === from) return unrecorded;
+    const recorded = state.ranges.find((range) => range.node === this.#node && range.from === from);
+    if (recorded?.to !== state.next || recorded.count >= count) return undefined;
+    for (const delivery of this.#inFlight.all) {
+      if (delivery.range !== from || delivery.index < recorded.count) continue;
+      delivery.range = recorded.to;
+      delivery.index -= recorded.count;
     }
-    return { from: said.to, to, count: count - said.count };
+    return { from: recorded.to, to, count: count - recorded.count };
   }
 
   /** Takes note of the record, and of who lives. */
-  #see(state: ConsumerState, version: string): void {
+  #observe(state: ConsumerState, version: string): void {
     this.#state = state;
     this.#version = version;
     const now = this.#clock.now();
     const others = Object.entries(state.nodes).filter(([node]) => node !== this.#node);
-    this.#peers.see(new Map(others), now, this.#seenAt);
+    this.#members.observe(new Map(others), now, this.#seenAt);
     this.#seenAt = now;
-    this.#hasParked = this.#hasKeys && state.late.some(({ node, due }) => node === "" && due === 0);
+    this.#hasBlocked = this.#hasKeys && state.pending.some(({ node, due }) => node === "" && due === 0);
     this.#alignWindow();
   }
 
@@ -608,18 +621,18 @@ export class Consumer {
       expect: this.#version,
     });
     if (version === null) return;
-    this.#noteLost(next.lost - lost);
+    this.#logLost(next.lost - lost);
     this.#accept(next, version);
     if (!isKept) { for (const { id } of state.pages) await this.#pages.delete(id); }
   }
 
-  #giveUp(held: Held, error: unknown): Promise<boolean> {
-    if (error !== undefined) this.#noteError(error);
-    return this.#failures.giveUp(held, this.#incarnation, error, this.#state?.lastError);
+  #park(delivery: Delivery, error: unknown): Promise<boolean> {
+    if (error !== undefined) this.#setLastError(error);
+    return this.#failures.park(delivery, this.#incarnation, error, this.#state?.lastError);
   }
 
-  #noteFailure({ at, attempt }: Held, error: unknown): void {
-    this.#noteError(error);
+  #onFailure({ at, attempt }: Delivery, error: unknown): void {
+    this.#setLastError(error);
     const { topic, name } = this.#consumer;
     const fields = {
       topic,
@@ -631,17 +644,17 @@ export class Consumer {
     log("warn", "A consumer failed to handle a message, and tries again", fields);
   }
 
-  #noteError(error: unknown): void {
+  #setLastError(error: unknown): void {
     this.#lastError = errorText(error, MAX_LAST_ERROR_BYTES);
   }
 
-  #noteLost(lost: number): void {
+  #logLost(lost: number): void {
     if (lost <= 0) return;
     const { topic, name } = this.#consumer;
     log("warn", "A consumer lost messages, which its topic no longer keeps", { topic, consumer: name, lost });
   }
 
-  #noteLate(at: Cursor): void {
+  #onLateResult(at: Cursor): void {
     if (this.#isGone) return;
     this.#lateDone.set(at, true);
     this.#lateDone.shrink(MAX_LATE_DONE);
@@ -649,9 +662,9 @@ export class Consumer {
     this.#wake();
   }
 
-  #noteOutcome(): void {
+  #onOutcome(): void {
     // Others of its key may wait for it.
-    const isAwaited = this.#hasParked || (this.#isStopping && this.#unfinished === 0);
+    const isAwaited = this.#hasBlocked || (this.#isStopping && this.#unfinished === 0);
     this.#ackAt = Math.min(this.#ackAt, this.#clock.now() + (isAwaited ? 0 : ACK_DELAY));
     this.#wake();
   }
@@ -663,5 +676,5 @@ function isSkipped(place: Cursor, { low, messages }: LogWindow): boolean {
 }
 
 function newState(incarnation: string, next: Cursor): ConsumerState {
-  return { incarnation, next, open: "", nodes: {}, ranges: [], late: [], pages: [], lost: 0 };
+  return { incarnation, next, open: "", nodes: {}, ranges: [], pending: [], pages: [], lost: 0 };
 }

@@ -56,8 +56,8 @@ export class Consumers {
   }
 
   /** Takes no new messages. */
-  quiet(): void {
-    for (const consumer of this.#consumers) consumer.quiet();
+  drain(): void {
+    for (const consumer of this.#consumers) consumer.drain();
   }
 
   /** Aborts the signals of handlers. */

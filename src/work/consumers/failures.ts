@@ -5,7 +5,7 @@ import { describeError, log } from "../../log/log.ts";
 import type { RecordStore } from "../../store/record_store.ts";
 import { type DeadLetter, isDiscard } from "../../topics/consume_options.ts";
 import { toId } from "../../topics/message.ts";
-import type { Held } from "./hand.ts";
+import type { Delivery } from "./in_flight.ts";
 import { type ConsumerName, failureKey } from "./record.ts";
 
 /** A message that was given up, as its record has it. */
@@ -73,17 +73,17 @@ export class Failures {
    * @param lastError What is known where this process does not know the error.
    * @returns Whether it is given up. If not, that must be tried again.
    */
-  async giveUp(held: Held, incarnation: string, error: unknown, lastError: string | undefined): Promise<boolean> {
-    const id = toId(incarnation, held.at);
+  async park(delivery: Delivery, incarnation: string, error: unknown, lastError: string | undefined): Promise<boolean> {
+    const id = toId(incarnation, delivery.at);
     const hasMore = error !== undefined && !(isDiscard(error) && error.cause === undefined);
     const description = hasMore ? describeError(error) : undefined;
     const known = this.#refused.get(id);
     const reason: Reason = error === undefined
       ? known ?? { error: lastError ?? "unknown", attempts: this.#options.attempts }
-      : { error: errorText(error), attempts: held.attempt };
+      : { error: errorText(error), attempts: delivery.attempt };
     try {
-      const isSent = this.#options.deadLetter !== undefined && await this.#send(held, id, reason);
-      if (!isSent) await this.#keep(held, id, reason);
+      const isSent = this.#options.deadLetter !== undefined && await this.#send(delivery, id, reason);
+      if (!isSent) await this.#keep(delivery, id, reason);
       this.#refused.delete(id);
       log("error", "A message was given up", {
         ...this.#fieldsOf(id),
@@ -111,7 +111,7 @@ export class Failures {
   }
 
   /** Publishes a dead letter. Gives false if its topic can never take it. */
-  async #send({ message }: Held, id: string, { error, attempts }: Reason): Promise<boolean> {
+  async #send({ message }: Delivery, id: string, { error, attempts }: Reason): Promise<boolean> {
     const { consumer: { topic, name }, deadLetter } = this.#options;
     const { type = null, data } = message!.message;
     const letter: DeadLetter = { topic, consumer: name, id, type, data, error, attempts };
@@ -132,7 +132,7 @@ export class Failures {
     return false;
   }
 
-  async #keep({ key }: Held, id: string, { error, attempts }: Reason): Promise<void> {
+  async #keep({ key }: Delivery, id: string, { error, attempts }: Reason): Promise<void> {
     const { consumer, records } = this.#options;
     const failure: Failure = { id, error, attempts, ...(key !== undefined && { key }) };
     await records.set(failureKey(consumer, id), JSON.stringify(failure), {});

@@ -1,6 +1,6 @@
 /** Reads the log ahead of what is claimed, and messages that are held by themselves. */
 import { OrderedMap } from "../../base/ordered_map.ts";
-import { cursorBefore } from "../../topics/message.ts";
+import { cursorBefore, decodeMessage, type TopicMessage } from "../../topics/message.ts";
 import type {
   Cursor,
   LogBounds,
@@ -10,15 +10,15 @@ import type {
   StoredMessage,
   TopicStore,
 } from "../../store/topic_store.ts";
-import type { CheckedData } from "../../topics/stored_check.ts";
-import { type MessageReading, ReadMessage } from "./read_message.ts";
-import { heldCount, type Late, type Range } from "./record.ts";
+import type { CheckedData, StoredCheck } from "../../topics/stored_check.ts";
+import { heldCount, type PendingMessage, type Range } from "./record.ts";
+import { Discard } from "../../topics/consume_options.ts";
 
 /** How much is read at once. */
 const PAGE: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024, isLive: true };
 /** How many messages are kept that will be tried again, and how many bytes of data they have. */
-const MAX_KEPT = 2_000;
-const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+const MAX_CACHED = 2_000;
+const MAX_CACHED_BYTES = 4 * 1024 * 1024;
 
 /** The log is another one than that of the record. */
 export class OtherIncarnation extends Error {
@@ -47,10 +47,10 @@ export class LogWindow {
   #low: Cursor = "";
   #mayHaveMore = true;
   #reading: Promise<void> | undefined;
-  readonly #kept = new OrderedMap<Cursor, ReadMessage>();
+  readonly #cache = new OrderedMap<Cursor, ReadMessage>();
   /** The results of an async check. */
   readonly #checked = new WeakMap<StoredMessage, CheckedData>();
-  #keptBytes = 0;
+  #cachedBytes = 0;
 
   constructor(options: LogWindowOptions) {
     this.#options = options;
@@ -82,15 +82,15 @@ export class LogWindow {
     this.#messages = [];
     this.#begin = this.#end = this.#low = "";
     this.#mayHaveMore = true;
-    this.#kept.clear();
-    this.#keptBytes = 0;
+    this.#cache.clear();
+    this.#cachedBytes = 0;
   }
 
   /**
    * Lets the messages begin after a position, so that none is missing between it and the first of
    * them. The position may be an earlier one than before.
    */
-  beginAt(place: Cursor): void {
+  startAfter(place: Cursor): void {
     if (place === this.#begin) return;
     if (place < this.#begin || place > this.#end) {
       this.#messages = [];
@@ -122,7 +122,7 @@ export class LogWindow {
     const { lowWatermark, messages } = await this.#read(place, { ...PAGE, maxMessages: count });
     const gap = lowWatermark > place ? lowWatermark : undefined;
     const found = messages.map((stored, index) => this.#toRead(stored, index === 0 ? gap : undefined));
-    for (const message of found) this.keep(message);
+    for (const message of found) this.cache(message);
     return found;
   }
 
@@ -140,7 +140,7 @@ export class LogWindow {
     // What was removed is missing at the beginning.
     const missing = range.count - found.length;
     const messages = found.filter((_, index) => range.done[missing + index] !== "1");
-    for (const message of messages) this.keep(message);
+    for (const message of messages) this.cache(message);
     return { messages, lost: heldCount(range) - messages.length };
   }
 
@@ -156,23 +156,23 @@ export class LogWindow {
   }
 
   /** Keeps a message in memory that will be tried again. */
-  keep(message: ReadMessage): void {
-    this.#forget(message.cursor);
-    this.#kept.set(message.cursor, message);
-    this.#keptBytes += message.bytes;
-    while (this.#kept.size > MAX_KEPT || this.#keptBytes > MAX_KEPT_BYTES) this.#forget(this.#kept.oldest!.key);
+  cache(message: ReadMessage): void {
+    this.#evict(message.cursor);
+    this.#cache.set(message.cursor, message);
+    this.#cachedBytes += message.bytes;
+    while (this.#cache.size > MAX_CACHED || this.#cachedBytes > MAX_CACHED_BYTES) this.#evict(this.#cache.oldest!.key);
   }
 
   /** Whether a message is in memory. */
-  keeps(cursor: Cursor): boolean {
-    return this.#kept.has(cursor);
+  isCached(cursor: Cursor): boolean {
+    return this.#cache.has(cursor);
   }
 
   /** The messages of some entries of the record, in their order; undefined for one that is gone. */
-  async load(late: readonly Late[]): Promise<(ReadMessage | undefined)[]> {
+  async load(pending: readonly PendingMessage[]): Promise<(ReadMessage | undefined)[]> {
     const found = new Map<Cursor, ReadMessage | undefined>();
-    for (const { at } of late) if (this.#kept.has(at)) found.set(at, this.#kept.get(at));
-    const missing = late.map(({ at }) => at).filter((at) => !found.has(at)).sort();
+    for (const { at } of pending) if (this.#cache.has(at)) found.set(at, this.#cache.get(at));
+    const missing = pending.map(({ at }) => at).filter((at) => !found.has(at)).sort();
     const wanted = new Set(missing);
     for (const [index, at] of missing.entries()) {
       if (found.has(at)) continue;
@@ -181,8 +181,8 @@ export class LogWindow {
       found.set(at, undefined);
       for (const stored of page.messages) if (wanted.has(stored.cursor)) found.set(stored.cursor, this.#toRead(stored));
     }
-    for (const { at } of late) this.#forget(at);
-    return late.map(({ at }) => found.get(at));
+    for (const { at } of pending) this.#evict(at);
+    return pending.map(({ at }) => found.get(at));
   }
 
   async #fill(): Promise<void> {
@@ -224,9 +224,9 @@ export class LogWindow {
     return new ReadMessage(stored, this.#incarnation, this.#options, this.#checked.get(stored), gap);
   }
 
-  #forget(cursor: Cursor): void {
-    this.#keptBytes -= this.#kept.get(cursor)?.bytes ?? 0;
-    this.#kept.delete(cursor);
+  #evict(cursor: Cursor): void {
+    this.#cachedBytes -= this.#cache.get(cursor)?.bytes ?? 0;
+    this.#cache.delete(cursor);
   }
 }
 
@@ -235,7 +235,7 @@ export class LogWindow {
  * know yet what the others have stored. A log that was set back becomes another incarnation.
  */
 function checkReaches({ highWatermark }: LogPage, cursor: Cursor): void {
-  if (highWatermark < cursor) throw new Error("The store does not have yet what it has said before");
+  if (highWatermark < cursor) throw new Error("The store does not have yet what it has recorded before");
 }
 
 /** Before how many of some messages others are missing. The first one comes after the position. */
@@ -247,4 +247,133 @@ export function countGaps(place: Cursor, messages: readonly ReadMessage[]): numb
     last = cursor;
   }
   return gaps;
+}
+
+/** The option `key` of a consumer. */
+export type KeyOf = (message: TopicMessage) => unknown;
+
+/** How messages are read. */
+export interface MessageReading {
+  /** The option `key` of the consumer. */
+  readonly keyOf: KeyOf | undefined;
+  /** Checks the data, if the schema of the topic may be newer. */
+  readonly check?: StoredCheck | undefined;
+}
+
+/** A message that was read. It is decoded when it is needed. */
+export class ReadMessage {
+  /** All up to here was removed when it was read, and so was not read; undefined if nothing was. */
+  readonly gap: Cursor | undefined;
+  readonly #stored: StoredMessage;
+  readonly #incarnation: string;
+  readonly #reading: MessageReading;
+  #checked: CheckedData | undefined;
+  #message: TopicMessage | undefined;
+  #key: { readonly hash?: string; readonly fault?: unknown } | undefined;
+
+  /**
+   * @param stored The message as it is stored.
+   * @param incarnation The incarnation of its log.
+   * @param reading How it is read.
+   * @param checked The result of the check, if that is async.
+   * @param gap All up to here was removed.
+   */
+  constructor(
+    stored: StoredMessage,
+    incarnation: string,
+    reading: MessageReading,
+    checked: CheckedData | undefined,
+    gap?: Cursor,
+  ) {
+    this.gap = gap;
+    this.#checked = checked;
+    this.#stored = stored;
+    this.#incarnation = incarnation;
+    this.#reading = reading;
+  }
+
+  get cursor(): Cursor {
+    return this.#stored.cursor;
+  }
+
+  /** The bytes of its data. */
+  get bytes(): number {
+    return this.#stored.bytes;
+  }
+
+  /** The trace of its publisher. */
+  get trace(): string | undefined {
+    return this.#stored.trace;
+  }
+
+  get message(): TopicMessage {
+    return this.#message ??= this.#decode();
+  }
+
+  /**
+   * What stands for its key; undefined if the consumer has no keys, or this message has a fault.
+   */
+  get key(): string | undefined {
+    return this.#findKey().hash;
+  }
+
+  /**
+   * Why the data does not fit the schema of the topic, or what is wrong with the key; undefined if
+   * all is well.
+   */
+  get fault(): unknown {
+    return this.#findKey().fault;
+  }
+
+  #decode(): TopicMessage {
+    const checked = this.#check();
+    return decodeMessage(this.#stored, this.#incarnation, checked?.fault === undefined ? checked?.data : undefined);
+  }
+
+  #check(): CheckedData | undefined {
+    return this.#checked ??= this.#reading.check?.check(JSON.parse(this.#stored.data)) as CheckedData | undefined;
+  }
+
+  #findKey(): { readonly hash?: string; readonly fault?: unknown } {
+    return this.#key ??= this.#checkAndCallKey();
+  }
+
+  #checkAndCallKey(): { readonly hash?: string; readonly fault?: unknown } {
+    const misfit = this.#check()?.fault;
+    // Another try would find the same.
+    if (misfit !== undefined) {
+      return { fault: new Discard(`The message does not fit the schema of its topic: ${misfit}`) };
+    }
+    return this.#reading.keyOf === undefined ? {} : this.#callKey(this.#reading.keyOf);
+  }
+
+  #callKey(keyOf: KeyOf): { readonly hash?: string; readonly fault?: unknown } {
+    try {
+      const key = keyOf(this.message);
+      if (typeof key === "string") return { hash: hashKey(key) };
+      // A rejection that nobody handles would end the process, and then the next one.
+      if (key instanceof Promise) key.catch(() => {});
+      return { fault: new TypeError(`Cannot order the message: its key must be a text, got ${typeof key}`) };
+    } catch (fault) {
+      // `undefined` can be thrown, too.
+      return { fault: fault ?? new TypeError("Cannot order the message: the function key threw nothing") };
+    }
+  }
+}
+
+/**
+ * A key as a text of at most 11 characters. Two keys that give the same text share one queue, which
+ * is slower, and no mistake.
+ */
+export function hashKey(key: string): string {
+  let [high, low] = [0x811c9dc5, 0x9747b28c];
+  for (let index = 0; index < key.length; index++) {
+    const unit = key.charCodeAt(index);
+    high = Math.imul(high ^ unit, 0x01000193);
+    low = Math.imul(low ^ unit, 0x5bd1e995) ^ (high >>> 15);
+  }
+  high = Math.imul(high ^ (high >>> 16) ^ low, 0x85ebca6b);
+  low = Math.imul(low ^ (low >>> 13) ^ high, 0xc2b2ae35);
+  // 53 bits are what a number holds exactly.
+  return ((high >>> 11) * 2 ** 32 + ((low ^ (low >>> 16)) >>> 0)).toString(36);
 }

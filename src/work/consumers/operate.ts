@@ -1,23 +1,28 @@
 /** What operators do with consumers: redeliver what was given up, and forget a consumer. */
 import { nearest, quote } from "../../base/options.ts";
 import type { RecordKey, RecordStore } from "../../store/record_store.ts";
-import { cursorBefore, toPosition } from "../../topics/message.ts";
-import type { Cursor, LogRef, TopicStore } from "../../store/topic_store.ts";
+import { cursorBefore, toId, toPosition } from "../../topics/message.ts";
+import type { Cursor, LogRef, StoredMessage, TopicStore } from "../../store/topic_store.ts";
 import type { Failure } from "./failures.ts";
 import {
   consumerKey,
   type ConsumerName,
   CONSUMERS,
   type ConsumerState,
+  decodePage,
   decodeState,
   encodePage,
   encodeState,
   failureKey,
-  type Late,
-  type LatePage,
+  heldCount,
+  isOpenRange,
   pageKey,
+  type PendingMessage,
+  type PendingPage,
+  type Range,
 } from "./record.ts";
-import { PAGE_SIZE } from "./step.ts";
+import { PAGE_SIZE } from "./state_transition.ts";
+import type { ConsumerReport } from "../../topics/topic_report.ts";
 
 /** What became of the failures of a consumer. */
 export interface Redelivery {
@@ -58,17 +63,17 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
     versions.set(key.at(-1)!, version);
   }
   const { incarnation, former = [] } = decodeState((await records.get(consumerKey(consumer)))!.value);
-  const late = new Map<Cursor, Late>();
+  const pending = new Map<Cursor, PendingMessage>();
   const lost: string[] = [];
   for (const { id, key } of failures) {
     const { incarnation: own, cursor: at } = toPosition(id);
-    const place = { attempt: 1, due: 0, deaths: 0, node: "" };
+    const fresh = { attempt: 1, due: 0, crashCount: 0, node: "" };
     if (own !== incarnation && !former.includes(own)) lost.push(id);
-    else late.set(at, { at, ...place, ...(key !== undefined && { key }) });
+    else pending.set(at, { at, ...fresh, ...(key !== undefined && { key }) });
   }
   const log = (await store.list()).find(({ name }) => name === consumer.topic);
-  const present = log ? await findPresent(store, log, [...late.keys()]) : new Set<Cursor>();
-  const kept = [...late.values()].filter(({ at }) => present.has(at));
+  const present = log ? await findPresent(store, log, [...pending.keys()]) : new Set<Cursor>();
+  const kept = [...pending.values()].filter(({ at }) => present.has(at));
   await addPages(records, consumer, kept);
   // One that has failed again meanwhile has another version, and stays.
   for (const [id, version] of versions) await records.delete(failureKey(consumer, id), { expect: version });
@@ -126,10 +131,14 @@ async function findPresent(store: TopicStore, log: LogRef, cursors: readonly Cur
 }
 
 /** Gives late messages to a consumer. The pages are written before the record refers to them. */
-async function addPages(records: RecordStore, consumer: ConsumerName, late: readonly Late[]): Promise<void> {
-  const pages: LatePage[] = [];
-  for (let index = 0; index < late.length; index += PAGE_SIZE) {
-    const part = late.slice(index, index + PAGE_SIZE);
+async function addPages(
+  records: RecordStore,
+  consumer: ConsumerName,
+  pending: readonly PendingMessage[],
+): Promise<void> {
+  const pages: PendingPage[] = [];
+  for (let index = 0; index < pending.length; index += PAGE_SIZE) {
+    const part = pending.slice(index, index + PAGE_SIZE);
     const id = crypto.randomUUID().slice(0, 13);
     await records.set(pageKey(consumer, id), encodePage(part), { expect: null });
     pages.push({ id, count: part.length, due: 0 });
@@ -158,4 +167,85 @@ async function changeState(
     await new Promise<void>((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE));
   }
   throw new Error(`${problem}: others change it all the time, try again`);
+}
+
+/** How a consumer gets on, but for its failures: all of them are read to count them. */
+export type ConsumerProgress = Omit<ConsumerReport, "failures">;
+
+/** The consumers of a log, sorted by name. */
+export async function reportConsumers(store: TopicStore, log: LogRef): Promise<ConsumerReport[]> {
+  const reports: ConsumerReport[] = [];
+  for (const { lost, lastError, ...progress } of await readProgress(store, log)) {
+    const failures = await countFailures(progress.name, store, log);
+    reports.push({ ...progress, failures, lost, lastError });
+  }
+  return reports;
+}
+
+/** The same without their failures. */
+export async function readProgress(store: TopicStore, log: LogRef): Promise<ConsumerProgress[]> {
+  const records = await store.openRecords?.();
+  if (records === undefined) return [];
+  const found: ConsumerProgress[] = [];
+  for await (const { key, value } of records.list([CONSUMERS, log.name])) {
+    found.push(await progressOf(key.at(-1)!, decodeState(value), { store, records, log }));
+  }
+  return found.sort((one, other) => one.name < other.name ? -1 : 1);
+}
+
+interface Source {
+  readonly store: TopicStore;
+  readonly records: RecordStore;
+  readonly log: LogRef;
+}
+
+async function progressOf(name: string, state: ConsumerState, source: Source): Promise<ConsumerProgress> {
+  const { incarnation, next, ranges, pending, lost, lastError } = state;
+  const open = ranges.filter(isOpenRange);
+  const waiting = await firstWaiting(name, state, source);
+  const places = [next, ...open.map(({ from }) => from), ...waiting.map(cursorBefore)];
+  const oldest = await Promise.all([
+    readAt(source, next, 0),
+    ...open.map((range) => readAt(source, range.from, firstHeld(range))),
+    ...waiting.map((at) => readAt(source, cursorBefore(at), 0)),
+  ]);
+  const times = oldest.flatMap((message) => message?.time ?? []);
+  const now = source.store.now?.() ?? Date.now();
+  return {
+    name,
+    position: toId(incarnation, places.sort()[0]!),
+    lag: times.length === 0 ? 0 : Math.max(0, now - Math.min(...times)),
+    inFlight: open.reduce((sum, range) => sum + heldCount(range), 0) + pending.filter(({ node }) => node !== "").length,
+    lost,
+    lastError,
+  };
+}
+
+async function countFailures(name: string, store: TopicStore, log: LogRef): Promise<number> {
+  const records = await store.openRecords!();
+  let count = 0;
+  for await (const _failure of records.list(failureKey({ topic: log.name, name }))) count++;
+  return count;
+}
+
+/** The oldest message that waits by itself, in the record and on each page. */
+async function firstWaiting(name: string, { pending, pages }: ConsumerState, source: Source): Promise<Cursor[]> {
+  const found = pending.slice(0, 1).map(({ at }) => at);
+  for (const { id } of pages) {
+    const page = await source.records.get(pageKey({ topic: source.log.name, name }, id));
+    const cursors = page ? decodePage(page.value).map(({ at }) => at) : [];
+    found.push(...cursors.sort().slice(0, 1));
+  }
+  return found.sort().slice(0, 1);
+}
+
+/** Which message of a range is the first one that it holds. */
+function firstHeld({ done }: Range): number {
+  return Math.max(0, done.indexOf("0"));
+}
+
+/** The message after a position and so many others. */
+async function readAt({ store, log }: Source, place: Cursor, skipped: number): Promise<StoredMessage | undefined> {
+  const { messages } = await store.read(log, place, { maxMessages: skipped + 1, maxBytes: MAX_BYTES });
+  return messages.at(-1);
 }

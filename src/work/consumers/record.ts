@@ -3,7 +3,7 @@
  * set alone, so it is the only truth. All else that is written means nothing before the record
  * refers to it.
  */
-import type { RecordKey } from "../../store/record_store.ts";
+import type { RecordKey, RecordStore } from "../../store/record_store.ts";
 import type { Cursor } from "../../store/topic_store.ts";
 
 /** Messages of the log from one position to another that a node holds. */
@@ -25,21 +25,21 @@ export interface Range {
  * A message that is held, or waits, by itself: it has failed, its node has died, or an earlier one
  * of its key is not done.
  */
-export interface Late {
+export interface PendingMessage {
   readonly at: Cursor;
   /** Which try is next, from 1. */
   attempt: number;
   /** When it may be tried, in milliseconds since 1970 on the clock of the store; 0 for at once. */
   due: number;
   /** How many nodes have died while they had it. */
-  deaths: number;
+  crashCount: number;
   /** The node that holds it; "" while it waits. */
   node: string;
   readonly key?: string | undefined;
 }
 
-/** Late messages in a record of their own: see {@linkcode pageKey}. */
-export interface LatePage {
+/** PendingMessage messages in a record of their own: see {@linkcode pageKey}. */
+export interface PendingPage {
   readonly id: string;
   readonly count: number;
   /** When all of them may be tried. */
@@ -60,8 +60,8 @@ export interface ConsumerState {
   nodes: Record<string, number>;
   ranges: Range[];
   /** In order. */
-  late: Late[];
-  pages: LatePage[];
+  pending: PendingMessage[];
+  pages: PendingPage[];
   /** How many were removed from the log before they were handled, as far as that is known. */
   lost: number;
   lastError?: string | undefined;
@@ -69,7 +69,7 @@ export interface ConsumerState {
 
 /** The first parts of the keys. They differ, so that consumers can be listed without all else. */
 export const CONSUMERS = "consumers";
-const LATE = "consumers.late";
+const PENDING = "consumers.pending";
 const FAILED = "consumers.failed";
 
 /** Which consumer. */
@@ -84,7 +84,7 @@ export function consumerKey({ topic, name }: ConsumerName): RecordKey {
 
 /** The key of a page, or what the keys of all pages begin with. */
 export function pageKey({ topic, name }: ConsumerName, ...id: [] | [id: string]): RecordKey {
-  return [LATE, topic, name, ...id];
+  return [PENDING, topic, name, ...id];
 }
 
 /** The key of a message that was given up, or what the keys of all of them begin with. */
@@ -93,15 +93,15 @@ export function failureKey({ topic, name }: ConsumerName, ...id: [] | [id: strin
 }
 
 /** A late message without names: cursor, attempt, due, deaths, number of the node, key. */
-type PackedLate = [string, number, number, number, number, string?];
+type PackedPending = [string, number, number, number, number, string?];
 
-interface PackedState extends Omit<ConsumerState, "next" | "ranges" | "late" | "pages" | "nodes"> {
+interface PackedState extends Omit<ConsumerState, "next" | "ranges" | "pending" | "pages" | "nodes"> {
   /** What all cursors begin with. */
   readonly prefix: string;
   readonly next: string;
   readonly nodes: [string, number][];
   readonly ranges: [number, string, string, number, string, (readonly string[])?][];
-  readonly late: PackedLate[];
+  readonly pending: PackedPending[];
   readonly pages: [string, number, number][];
 }
 
@@ -110,8 +110,8 @@ interface PackedState extends Omit<ConsumerState, "next" | "ranges" | "late" | "
  * cursors would cost more than all else.
  */
 export function encodeState(state: ConsumerState): string {
-  const { next, nodes, ranges, late, pages, ...rest } = state;
-  const prefix = commonPrefix([next, ...ranges.flatMap(({ from, to }) => [from, to]), ...late.map(({ at }) => at)]);
+  const { next, nodes, ranges, pending, pages, ...rest } = state;
+  const prefix = commonPrefix([next, ...ranges.flatMap(({ from, to }) => [from, to]), ...pending.map(({ at }) => at)]);
   const cut = (cursor: Cursor) => cursor.slice(prefix.length);
   const names = Object.keys(nodes);
   const packed: PackedState = {
@@ -122,14 +122,14 @@ export function encodeState(state: ConsumerState): string {
     ranges: ranges.map(({ node, from, to, count, done, keys }) => {
       return [names.indexOf(node), cut(from), cut(to), count, done, ...(keys ? [keys] : []) as [(readonly string[])?]];
     }),
-    late: packLate(late, names, cut),
+    pending: packPending(pending, names, cut),
     pages: pages.map(({ id, count, due }) => [id, count, due]),
   };
   return JSON.stringify(packed);
 }
 
 export function decodeState(json: string): ConsumerState {
-  const { prefix, next, nodes, ranges, late, pages, ...rest }: PackedState = JSON.parse(json);
+  const { prefix, next, nodes, ranges, pending, pages, ...rest }: PackedState = JSON.parse(json);
   const names = nodes.map(([name]) => name);
   return {
     ...rest,
@@ -138,18 +138,18 @@ export function decodeState(json: string): ConsumerState {
     ranges: ranges.map(([node, from, to, count, done, keys]): Range => {
       return { node: names[node] ?? "", from: prefix + from, to: prefix + to, count, done, ...(keys && { keys }) };
     }),
-    late: unpackLate(late, names, prefix),
+    pending: unpackPending(pending, names, prefix),
     pages: pages.map(([id, count, due]) => ({ id, count, due })),
   };
 }
 
 /** The late messages of a page as JSON. No node holds them. */
-export function encodePage(late: readonly Late[]): string {
-  return JSON.stringify(packLate(late, [], (cursor) => cursor));
+export function encodePage(pending: readonly PendingMessage[]): string {
+  return JSON.stringify(packPending(pending, [], (cursor) => cursor));
 }
 
-export function decodePage(json: string): Late[] {
-  return unpackLate(JSON.parse(json), [], "");
+export function decodePage(json: string): PendingMessage[] {
+  return unpackPending(JSON.parse(json), [], "");
 }
 
 /** A copy whose parts can be changed. */
@@ -158,7 +158,7 @@ export function copyState(state: ConsumerState): ConsumerState {
     ...state,
     nodes: { ...state.nodes },
     ranges: state.ranges.map((range) => ({ ...range })),
-    late: state.late.map((late) => ({ ...late })),
+    pending: state.pending.map((pending) => ({ ...pending })),
     pages: [...state.pages],
   };
 }
@@ -171,22 +171,32 @@ export function isOpenRange({ done }: Range): boolean {
 /** How many messages a range still holds. */
 export function heldCount({ count, done }: Range): number {
   if (done === "") return count;
-  let held = 0;
-  for (const bit of done) if (bit === "0") held++;
-  return held;
+  let delivery = 0;
+  for (const bit of done) if (bit === "0") delivery++;
+  return delivery;
 }
 
-function packLate(late: readonly Late[], names: readonly string[], cut: (cursor: Cursor) => string): PackedLate[] {
-  return late.map(({ at, attempt, due, deaths, node, key }) => {
-    const packed: PackedLate = [cut(at), attempt, Math.round(due), deaths, node === "" ? -1 : names.indexOf(node)];
+function packPending(
+  pending: readonly PendingMessage[],
+  names: readonly string[],
+  cut: (cursor: Cursor) => string,
+): PackedPending[] {
+  return pending.map(({ at, attempt, due, crashCount, node, key }) => {
+    const packed: PackedPending = [
+      cut(at),
+      attempt,
+      Math.round(due),
+      crashCount,
+      node === "" ? -1 : names.indexOf(node),
+    ];
     if (key !== undefined) packed.push(key);
     return packed;
   });
 }
 
-function unpackLate(late: readonly PackedLate[], names: readonly string[], prefix: string): Late[] {
-  return late.map(([at, attempt, due, deaths, node, key]): Late => {
-    return { at: prefix + at, attempt, due, deaths, node: names[node] ?? "", ...(key !== undefined && { key }) };
+function unpackPending(pending: readonly PackedPending[], names: readonly string[], prefix: string): PendingMessage[] {
+  return pending.map(([at, attempt, due, crashCount, node, key]): PendingMessage => {
+    return { at: prefix + at, attempt, due, crashCount, node: names[node] ?? "", ...(key !== undefined && { key }) };
   });
 }
 
@@ -196,4 +206,59 @@ function commonPrefix(texts: readonly string[]): string {
     while (!text.startsWith(prefix)) prefix = prefix.slice(0, -1);
   }
   return prefix;
+}
+
+/** The pages of one consumer in the store. */
+export class PendingPages {
+  readonly #records: RecordStore;
+  readonly #consumer: ConsumerName;
+  /** Pages that were written, and the version of the record that was to be replaced. */
+  readonly #unconfirmed: { readonly id: string; readonly version: string | null }[] = [];
+
+  constructor(records: RecordStore, consumer: ConsumerName) {
+    this.#records = records;
+    this.#consumer = consumer;
+  }
+
+  /**
+   * Writes a page, to which the record does not refer yet.
+   *
+   * @param messages The late messages.
+   * @param version The version of the record that will be replaced by one with the page.
+   * @returns The id of the page.
+   */
+  async write(messages: readonly PendingMessage[], version: string | null): Promise<string> {
+    const id = crypto.randomUUID().slice(0, 13);
+    this.#unconfirmed.push({ id, version });
+    await this.#records.set(pageKey(this.#consumer, id), encodePage(messages), { expect: null });
+    return id;
+  }
+
+  /** The messages of a page; none if another node has deleted it. */
+  async read(id: string): Promise<readonly PendingMessage[]> {
+    const record = await this.#records.get(pageKey(this.#consumer, id));
+    return record ? decodePage(record.value) : [];
+  }
+
+  /** Deletes a page to which the record no longer refers. */
+  async delete(id: string): Promise<void> {
+    // A page without a reference is never read, so a failure does no harm.
+    await this.#records.delete(pageKey(this.#consumer, id), {}).catch(() => {});
+  }
+
+  /**
+   * Deletes pages to which the record will never refer, because their writes of it were refused.
+   *
+   * @param pages The pages of the record.
+   * @param version The version of the record.
+   */
+  async deleteOrphans(pages: readonly PendingPage[], version: string | null): Promise<void> {
+    const referred = new Set(pages.map(({ id }) => id));
+    for (const page of [...this.#unconfirmed]) {
+      // A write without a reply may still be carried out while the record is as it expects.
+      if (page.version === version) continue;
+      this.#unconfirmed.splice(this.#unconfirmed.indexOf(page), 1);
+      if (!referred.has(page.id)) await this.delete(page.id);
+    }
+  }
 }

@@ -3,14 +3,14 @@
  */
 import { errorText } from "../../log/error_text.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
-import { describeError, log } from "../../log/log.ts";
+import { describeError, log, loggerOf } from "../../log/log.ts";
 import { hasProcessEnded, processNameOf, type RecordEntry, type Records } from "../../store/records.ts";
 import { type Tracing, tracing } from "../../log/telemetry.ts";
 import type { CronClock } from "./clock.ts";
-import { callHandler } from "./handle.ts";
-import type { DeclaredCron } from "./options.ts";
+import type { CronHandler, DeclaredCron } from "./options.ts";
 import { type CronRecord, MAX_AHEAD, newRecord, type RunningCron } from "./record.ts";
 import type { CronTimes } from "./times.ts";
+import { makeLog } from "../../log/user_log.ts";
 
 /** How long a node that has died holds a run, in milliseconds. */
 const LEASE = 30_000;
@@ -458,4 +458,28 @@ function elapsedSince(moment: Moment, { now, time }: CronClock): number {
 
 function textOf(time: number): string {
   return new Date(time).toISOString();
+}
+
+/** What a handler gets. */
+interface CronCall {
+  /** The time that is due, in milliseconds since 1970. */
+  readonly scheduled: number;
+  readonly signal: AbortSignal;
+  readonly app: AppHandle;
+  readonly state: unknown;
+}
+
+/** Calls the handler, and fails as it does. */
+export async function callHandler(cron: DeclaredCron, { scheduled, signal, app, state }: CronCall): Promise<void> {
+  const handler = cron.handler as CronHandler<unknown>;
+  const due = new Date(scheduled);
+  const returned = await handler({
+    scheduled: due,
+    signal,
+    log: makeLog(loggerOf(app, { cron: cron.name, scheduled: due.toISOString() })),
+    app,
+    state: state as Readonly<unknown>,
+  });
+  // A returned error is a failure, like a thrown one.
+  if (returned instanceof Error) throw returned;
 }

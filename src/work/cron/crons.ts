@@ -2,16 +2,15 @@
 import { load } from "../../base/async_context.ts";
 import { RouteError } from "../../base/errors.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
-import { type Records, recordsOf } from "../../store/records.ts";
+import type { Records } from "../../store/records.ts";
 import { quote } from "../../base/options.ts";
 import { readVariable } from "../../base/runtime.ts";
-import { triggersOf } from "./fields.ts";
+import { triggersOf } from "./options.ts";
 import { clockOf, type CronClock } from "./clock.ts";
 import type { CronJobs } from "./jobs.ts";
 import type { Topics } from "../../topics/topics.ts";
 import { type DeclareCron, type DeclaredCron, readCron } from "./options.ts";
-import { CRON_SPACE } from "./record.ts";
-import type { CronReport } from "./report.ts";
+import type { CronReport } from "./record.ts";
 
 /** How long runs have after a stop without a server, in milliseconds. */
 const GRACE = 10_000;
@@ -123,7 +122,7 @@ export class Crons<State> {
       throw new TypeError(`Cannot run the cron ${quote(name)}: there is none of this name, declared are: ${names}`);
     }
     await this.#startApp();
-    const { callHandler } = await load(() => import("./handle.ts"));
+    const { callHandler } = await load(() => import("./cron_job.ts"));
     const { signal } = this.#runsNow;
     await callHandler(cron, { ...this.#owner!, scheduled: this.#clock.time(), signal });
   }
@@ -135,9 +134,8 @@ export class Crons<State> {
    */
   async report(hasRecords = true): Promise<CronReport[]> {
     if (this.#declared.size === 0) return [];
-    const { reportCrons } = await load(() => import("./report.ts"));
-    const records = hasRecords ? recordsOf(this.#records, CRON_SPACE) : undefined;
-    return await reportCrons(this.#declared.values(), records, this.#clock.time());
+    const { reportCrons } = await load(() => import("./record.ts"));
+    return await reportCrons(this.#declared.values(), hasRecords ? this.#records : undefined, this.#clock.time());
   }
 
   #abortRunsNow(): void {

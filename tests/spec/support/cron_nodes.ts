@@ -4,7 +4,7 @@ import { App, type AppHandle } from "@webfw/core";
 import type { LogEntry } from "@webfw/core/types";
 import { Crons, type PlatformCron } from "../../../src/work/cron/crons.ts";
 import type { CronOptions, CronRun } from "../../../src/work/cron/options.ts";
-import type { CronReport } from "../../../src/work/cron/report.ts";
+import type { CronReport } from "../../../src/work/cron/record.ts";
 import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
 import { Records } from "../../../src/store/records.ts";
 import type {

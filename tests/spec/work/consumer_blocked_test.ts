@@ -93,10 +93,10 @@ test("A handler that resolves after its time makes its message done: there is no
   }, { timeout: 1_000, backoff: 60_000 });
   await setting.publish("one");
   await rest(2_000);
-  assertEquals((await setting.state()).late.length, 1);
+  assertEquals((await setting.state()).pending.length, 1);
   resolve();
   await rest(1_000);
-  assertEquals((await setting.state()).late, []);
+  assertEquals((await setting.state()).pending, []);
   await rest(120_000);
   assertEquals(tries, [1]);
   await node.stop();

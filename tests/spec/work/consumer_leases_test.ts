@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SYSTEM_CLOCK } from "../../../src/work/consumers/clock.ts";
 import { Consumer } from "../../../src/work/consumers/consumer.ts";
-import { reportConsumers } from "../../../src/work/consumers/report.ts";
+import { reportConsumers } from "../../../src/work/consumers/operate.ts";
 import { consumerKey } from "../../../src/work/consumers/record.ts";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import type { ConsumerReport } from "../../../src/topics/topic_report.ts";
@@ -159,7 +159,7 @@ test("`a node that cannot renew` `aborts its signals at 0.8 of it, which counts 
   connection.isAway = false;
   await rest(10_000);
   assertEquals(attempts, [1, 1, 1]);
-  assertEquals((await setting.state()).late, []);
+  assertEquals((await setting.state()).pending, []);
   await node.stop();
 });
 
@@ -289,7 +289,7 @@ test(
     await setting.publish(1, 2, 3, 4);
     await rest(1_000);
     assertEquals(begun, [1, 2]);
-    node.quiet();
+    node.drain();
     const stopping = node.stop();
     await rest(3_000);
     assertEquals(ended, [1]);
@@ -422,8 +422,8 @@ test(
     await first.stop();
     const second = await setting.node(handle, { backoff: 60_000 });
     await rest(120_000);
-    const { late, lost } = await setting.state();
-    assertEquals([tries, late, lost], [[1], [], 1]);
+    const { pending, lost } = await setting.state();
+    assertEquals([tries, pending, lost], [[1], [], 1]);
     assertStringIncludes(log.text, "which its topic no longer keeps topic=orders consumer=mail lost=1");
     await second.stop();
   },
@@ -530,7 +530,7 @@ test(
     await rest(5_000);
     assertEquals([letters, tries], [[[2, "no", true]], 2]);
     assertMatch(log.text, /A message could not be given up, and this is tried again/);
-    assertEquals((await setting.state()).late, []);
+    assertEquals((await setting.state()).pending, []);
     await node.stop();
   },
 );
@@ -619,14 +619,14 @@ test("`At stop: no new messages`, also none that are being claimed", async (sett
   const slow = await setting.node((data) => seen.push(data), { connection });
   // It writes its claim by now.
   await rest(300);
-  slow.quiet();
+  slow.drain();
   await slow.stop();
   assertEquals(seen, []);
-  const { late } = await setting.state();
-  assertEquals(late.map(({ node, attempt, deaths }) => ({ node, attempt, deaths })), [{
+  const { pending } = await setting.state();
+  assertEquals(pending.map(({ node, attempt, crashCount }) => ({ node, attempt, crashCount })), [{
     node: "",
     attempt: 1,
-    deaths: 0,
+    crashCount: 0,
   }]);
 });
 

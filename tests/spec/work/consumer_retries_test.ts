@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Consumer } from "../../../src/work/consumers/consumer.ts";
 import { removeConsumer, retryFailures } from "../../../src/work/consumers/operate.ts";
 import { consumerKey, failureKey, pageKey } from "../../../src/work/consumers/record.ts";
-import { readProgress, reportConsumers } from "../../../src/work/consumers/report.ts";
+import { readProgress, reportConsumers } from "../../../src/work/consumers/operate.ts";
 import { Discard } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { LOG, NAME, never, rest, Switch, test } from "../support/consumer_setting.ts";
@@ -68,8 +68,8 @@ test("`Beyond 512 messages that wait (blocked or failing) a keyed consumer reads
   }, { key: () => "all", attempts: 50, backoff: 60_000, concurrency: 16 });
   for (let n = 0; n < 1_000; n++) await setting.publish(n);
   await rest(30_000);
-  const { late, ranges } = await setting.state();
-  assert(late.length >= 512 && late.length < 600, `${late.length}`);
+  const { pending, ranges } = await setting.state();
+  assert(pending.length >= 512 && pending.length < 600, `${pending.length}`);
   assertEquals(ranges, []);
   isBroken = false;
   await rest(600_000);
@@ -96,8 +96,8 @@ test("many messages that fail wait outside the record, which stays below 60 KiB"
   isBroken = false;
   await rest(2_000_000);
   assertEquals(handled, 3_000);
-  const { late, pages, lost } = await setting.state();
-  assertEquals([late.length, pages.length, lost], [0, 0, 0]);
+  const { pending, pages, lost } = await setting.state();
+  assertEquals([pending.length, pages.length, lost], [0, 0, 0]);
   await node.stop();
 });
 
@@ -121,8 +121,8 @@ test("pages of messages that wait are deleted, also where several nodes write at
   }
   assert(most > 3, `${most}`);
   await rest(2_000_000);
-  const { late, pages: left } = await setting.state();
-  assertEquals([late.length, left.length, (await pages()).length], [0, 0, 0]);
+  const { pending, pages: left } = await setting.state();
+  assertEquals([pending.length, left.length, (await pages()).length], [0, 0, 0]);
   await Promise.all(nodes.map((node) => node.stop()));
 });
 

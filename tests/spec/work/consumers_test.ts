@@ -598,7 +598,7 @@ Deno.test("`A topic in memory has the same within one process (workers included)
     Array.from({ length: 40 }, (_, n) => n),
   );
   assertEquals(new Set(found.map(([worker]) => worker)).size, 2);
-  for (const each of consumers) each.quiet();
+  for (const each of consumers) each.drain();
   await Promise.all(consumers.map((each) => each.stop()));
   await Promise.all(workers.toReversed().map((topics) => topics.close()));
 });

@@ -97,7 +97,7 @@ export class SimulatedConsumer {
 
   /** Ends it as an application does. */
   async stop(grace: number): Promise<void> {
-    this.#consumer.quiet();
+    this.#consumer.drain();
     const timer = setTimeout(() => this.#consumer.abort(), grace);
     await this.#consumer.stop();
     clearTimeout(timer);

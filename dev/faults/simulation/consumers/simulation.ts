@@ -175,7 +175,7 @@ class Simulation {
   async #isOver(): Promise<boolean> {
     const state = await this.#state();
     const { highWatermark } = await this.#store.bounds(LOG);
-    return state?.next === highWatermark && state.ranges.length + state.late.length + state.pages.length === 0;
+    return state?.next === highWatermark && state.ranges.length + state.pending.length + state.pages.length === 0;
   }
 
   /** Nothing may be left in the record, and all that was given up must be kept, or was sent. */

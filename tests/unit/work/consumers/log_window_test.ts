@@ -17,7 +17,7 @@ Deno.test("What is missing is found wherever it was, also if more is removed bef
   const { incarnation, highWatermark } = await store.bounds(LOG);
   const window = new LogWindow({ store, log: LOG, keyOf: undefined });
   window.reset(incarnation);
-  window.beginAt(highWatermark);
+  window.startAfter(highWatermark);
   await publish(1_000);
   await window.fill();
   await publish(1_000);
@@ -25,7 +25,7 @@ Deno.test("What is missing is found wherever it was, also if more is removed bef
   const first = window.messages[0]!.cursor;
   assertEquals(countGaps(highWatermark, window.messages), 2);
   // Others had what was before the first of them.
-  window.beginAt(first);
+  window.startAfter(first);
   assertEquals(countGaps(first, window.messages), 1);
   await store.close();
 });

@@ -2,7 +2,7 @@
 import { isDiscard } from "../../topics/consume_options.ts";
 import type { Cursor } from "../../store/topic_store.ts";
 import type { Clock } from "./clock.ts";
-import type { ReadMessage } from "./read_message.ts";
+import type { ReadMessage } from "./log_window.ts";
 
 /** What became of a message in hand. It is in hand until a write has said so. */
 export type Outcome =
@@ -19,12 +19,12 @@ export type Outcome =
   };
 
 /** A message in hand. */
-export interface Held {
+export interface Delivery {
   readonly at: Cursor;
   /** Undefined if it is not in the log any more. */
   readonly message: ReadMessage | undefined;
   readonly attempt: number;
-  readonly deaths: number;
+  readonly crashCount: number;
   readonly key: string | undefined;
   /** The beginning of the range that has it; undefined if the record has it by itself. */
   range: Cursor | undefined;
@@ -33,7 +33,7 @@ export interface Held {
   outcome: Outcome | undefined;
 }
 
-export interface HandOptions {
+export interface InFlightOptions {
   readonly concurrency: number;
   readonly attempts: number;
   readonly backoff: number;
@@ -46,25 +46,25 @@ export interface HandOptions {
   readonly isHeld: () => boolean;
   readonly handle: (message: ReadMessage, attempt: number, signal: AbortSignal) => unknown;
   /** Gives a message up. It never rejects; false says that it must be done again. */
-  readonly giveUp: (held: Held, error: unknown) => Promise<boolean>;
+  readonly park: (delivery: Delivery, error: unknown) => Promise<boolean>;
   /** A try has failed, and there will be another one. */
-  readonly noteFailure: (held: Held, error: unknown) => void;
+  readonly onFailure: (delivery: Delivery, error: unknown) => void;
   /**
    * A handler has resolved after its time was over, or when another node had the message. It is
    * done.
    */
-  readonly onLate: (held: Held) => void;
+  readonly onLateResult: (delivery: Delivery) => void;
   /** Something in hand has an outcome. */
-  readonly onOutcome: (held: Held) => void;
+  readonly onOutcome: (delivery: Delivery) => void;
 }
 
 /** A handler that runs. */
 interface Run {
-  readonly held: Held;
+  readonly delivery: Delivery;
   readonly controller: AbortController;
   readonly begin: number;
   /** Whether its signal was aborted though it was in time: then what it throws is no failed try. */
-  isCut: boolean;
+  isInterrupted: boolean;
 }
 
 /** The longest pause between two tries, unless the first one is longer. */
@@ -74,20 +74,20 @@ const JITTER = 1 / 4;
 /** How much one handler counts in the mean of their times. */
 const MEAN_WEIGHT = 1 / 32;
 /** Why a message is given up that was in hand when so many nodes ended. */
-const DIED = "Cannot handle the message: the processes that had it have ended, each of them before it was done";
+const CRASHED = "Cannot handle the message: the processes that had it have ended, each of them before it was done";
 
 /** What one node has in hand. It knows nothing of the record. */
-export class Hand {
-  readonly #options: HandOptions;
-  readonly #held = new Map<Cursor, Held>();
+export class InFlight {
+  readonly #options: InFlightOptions;
+  readonly #deliveries = new Map<Cursor, Delivery>();
   /** In the order in which they were claimed. */
-  #ready: Held[] = [];
+  #ready: Delivery[] = [];
   /** In the order in which they have begun. */
   readonly #runs = new Set<Run>();
   /** Messages whose handlers run, also if they are not in hand any more. */
   readonly #running = new Set<Cursor>();
   /** Keys of which a message is being handled or given up, and that message. */
-  readonly #busyKeys = new Map<string, Held>();
+  readonly #busyKeys = new Map<string, Delivery>();
   /** How many messages in hand have an outcome. */
   #finished = 0;
   #meanTime: number | undefined;
@@ -95,20 +95,20 @@ export class Hand {
   #cancelWatchdog: (() => void) | undefined;
   #allFinished: PromiseWithResolvers<void> | undefined;
   /** Whether nothing more begins. */
-  #isQuiet = false;
+  #isDraining = false;
   #isClosed = false;
 
-  constructor(options: HandOptions) {
+  constructor(options: InFlightOptions) {
     this.#options = options;
   }
 
   /** All messages in hand, also those that have an outcome. */
-  get all(): Iterable<Held> {
-    return this.#held.values();
+  get all(): Iterable<Delivery> {
+    return this.#deliveries.values();
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#deliveries.size;
   }
 
   /** How many handlers run. */
@@ -137,108 +137,110 @@ export class Hand {
   }
 
   /** The message at a position; undefined if it is not in flight. */
-  get(at: Cursor): Held | undefined {
-    return this.#held.get(at);
+  get(at: Cursor): Delivery | undefined {
+    return this.#deliveries.get(at);
   }
 
-  /** Takes messages in hand, in their order. {@linkcode Hand.pump} begins to handle them. */
-  take(claimed: readonly Held[]): void {
+  /** Takes messages in hand, in their order. {@linkcode InFlight.pump} begins to handle them. */
+  take(claimed: readonly Delivery[]): void {
     if (claimed.length === 0) return;
     const failed = this.#failedKeys();
-    for (const held of claimed) {
-      this.#held.set(held.at, held);
-      this.#bytes += held.message?.bytes ?? 0;
-      const { message, key, attempt } = held;
-      if (message === undefined) this.#settle(held, { isDone: true, isLost: true });
+    for (const delivery of claimed) {
+      this.#deliveries.set(delivery.at, delivery);
+      this.#bytes += delivery.message?.bytes ?? 0;
+      const { message, key, attempt } = delivery;
+      if (message === undefined) this.#settle(delivery, { isDone: true, isLost: true });
       // It was claimed while the stop began, or while an earlier one of its key has failed.
-      else if (this.#isQuiet || (key !== undefined && failed.has(key))) this.#release(held);
-      else if (message.fault !== undefined) void this.#giveUp(held, message.fault);
-      else if (held.deaths >= this.#options.attempts) void this.#giveUp(held, new Error(DIED));
-      else if (attempt > this.#options.attempts) void this.#giveUp(held, undefined);
-      else this.#ready.push(held);
+      else if (this.#isDraining || (key !== undefined && failed.has(key))) this.#release(delivery);
+      else if (message.fault !== undefined) void this.#park(delivery, message.fault);
+      else if (delivery.crashCount >= this.#options.attempts) void this.#park(delivery, new Error(CRASHED));
+      else if (attempt > this.#options.attempts) void this.#park(delivery, undefined);
+      else this.#ready.push(delivery);
     }
   }
 
   /** Waits until all messages in hand have an outcome. */
   async whenFinished(): Promise<void> {
-    if (this.#held.size === this.#finished) return;
+    if (this.#deliveries.size === this.#finished) return;
     this.#allFinished ??= Promise.withResolvers();
     await this.#allFinished.promise;
   }
 
   /** Lets go of a message of which a write has said what became of it. */
-  forget(held: Held): void {
-    if (this.#held.get(held.at) !== held) return;
-    this.#held.delete(held.at);
-    this.#bytes -= held.message?.bytes ?? 0;
-    if (held.outcome) this.#finished--;
-    this.#noteFinished();
+  remove(delivery: Delivery): void {
+    if (this.#deliveries.get(delivery.at) !== delivery) return;
+    this.#deliveries.delete(delivery.at);
+    this.#bytes -= delivery.message?.bytes ?? 0;
+    if (delivery.outcome) this.#finished--;
+    this.#resolveIfFinished();
   }
 
   /** Lets go of a message that another node may have. */
-  drop(held: Held): void {
-    this.forget(held);
-    this.#ready = this.#ready.filter((other) => other !== held);
-    const { outcome } = held;
-    if (outcome?.isDone && !outcome.isLost) this.#options.onLate(held);
-    for (const run of this.#runs) if (run.held === held) this.#cut(run, "The message was given to another process");
+  revoke(delivery: Delivery): void {
+    this.remove(delivery);
+    this.#ready = this.#ready.filter((other) => other !== delivery);
+    const { outcome } = delivery;
+    if (outcome?.isDone && !outcome.isLost) this.#options.onLateResult(delivery);
+    for (const run of this.#runs) {
+      if (run.delivery === delivery) this.#abort(run, "The message was given to another process");
+    }
   }
 
   /** Begins to handle what can begin. */
-  pump(): void {
+  dispatch(): void {
     const { concurrency, isHeld } = this.#options;
     if (this.#isClosed) return;
     for (let index = 0; index < this.#ready.length && this.#runs.size < concurrency;) {
-      const held = this.#ready[index]!;
+      const delivery = this.#ready[index]!;
       // A handler whose message was taken away may still run.
-      const isBusy = this.#running.has(held.at) || (held.key !== undefined && this.#busyKeys.has(held.key));
+      const isBusy = this.#running.has(delivery.at) || (delivery.key !== undefined && this.#busyKeys.has(delivery.key));
       if (isBusy) {
         index++;
         continue;
       }
       if (!isHeld()) return;
       this.#ready.splice(index, 1);
-      void this.#run(held);
+      void this.#run(delivery);
     }
   }
 
   /** Gives back what has not begun, and what is taken in hand from now on. */
-  quiet(): void {
-    this.#isQuiet = true;
-    for (const held of this.#ready.splice(0)) this.#release(held);
+  drain(): void {
+    this.#isDraining = true;
+    for (const delivery of this.#ready.splice(0)) this.#release(delivery);
   }
 
   /** Aborts the signals of all handlers that run. What ends by it is no failed try. */
-  cut(reason: string): void {
-    for (const run of this.#runs) this.#cut(run, reason);
+  abortAll(reason: string): void {
+    for (const run of this.#runs) this.#abort(run, reason);
   }
 
   /** Gives back all that has no outcome, though its handlers may run on. */
   close(): void {
-    this.#isQuiet = this.#isClosed = true;
+    this.#isDraining = this.#isClosed = true;
     this.#cancelWatchdog?.();
     this.#ready = [];
     this.#runs.clear();
-    for (const held of this.#held.values()) if (!held.outcome) this.#release(held);
+    for (const delivery of this.#deliveries.values()) if (!delivery.outcome) this.#release(delivery);
   }
 
   /** The keys of messages of which a write will say that they have failed, or are given back. */
   #failedKeys(): ReadonlySet<string | undefined> {
     const failed = new Set<string | undefined>();
     if (this.#finished === 0) return failed;
-    for (const { key, outcome } of this.#held.values()) if (outcome?.isDone === false) failed.add(key);
+    for (const { key, outcome } of this.#deliveries.values()) if (outcome?.isDone === false) failed.add(key);
     return failed;
   }
 
-  async #run(held: Held): Promise<void> {
+  async #run(delivery: Delivery): Promise<void> {
     const { clock, handle } = this.#options;
-    const run: Run = { held, controller: new AbortController(), begin: clock.now(), isCut: false };
+    const run: Run = { delivery, controller: new AbortController(), begin: clock.now(), isInterrupted: false };
     this.#runs.add(run);
-    this.#running.add(held.at);
-    if (held.key !== undefined) this.#busyKeys.set(held.key, held);
+    this.#running.add(delivery.at);
+    if (delivery.key !== undefined) this.#busyKeys.set(delivery.key, delivery);
     this.#watch();
     try {
-      await handle(held.message!, held.attempt, run.controller.signal);
+      await handle(delivery.message!, delivery.attempt, run.controller.signal);
       this.#end(run, undefined);
     } catch (thrown) {
       // `undefined` can be thrown, too.
@@ -248,80 +250,82 @@ export class Hand {
 
   /** A handler has ended, or its time is over. Afterwards it may run on. */
   #end(run: Run, failure: { readonly thrown: unknown } | undefined): void {
-    const { held } = run;
+    const { delivery } = run;
     if (!this.#runs.delete(run)) {
-      if (!failure) this.#options.onLate(held);
+      if (!failure) this.#options.onLateResult(delivery);
       return;
     }
     const time = this.#options.clock.now() - run.begin;
     this.#meanTime = this.#meanTime === undefined ? time : this.#meanTime + (time - this.#meanTime) * MEAN_WEIGHT;
-    this.#running.delete(held.at);
-    if (!this.#isInHand(held)) {
-      this.#free(held);
-      if (!failure) this.#options.onLate(held);
-    } else if (!failure) this.#settle(held, { isDone: true });
-    else if (run.isCut) this.#release(held);
-    else if (isDiscard(failure.thrown) || held.attempt >= this.#options.attempts) {
-      void this.#giveUp(held, failure.thrown);
-    } else this.#fail(held, failure.thrown);
-    this.pump();
+    this.#running.delete(delivery.at);
+    if (!this.#isInFlight(delivery)) {
+      this.#free(delivery);
+      if (!failure) this.#options.onLateResult(delivery);
+    } else if (!failure) this.#settle(delivery, { isDone: true });
+    else if (run.isInterrupted) this.#release(delivery);
+    else if (isDiscard(failure.thrown) || delivery.attempt >= this.#options.attempts) {
+      void this.#park(delivery, failure.thrown);
+    } else this.#fail(delivery, failure.thrown);
+    this.dispatch();
   }
 
-  #fail(held: Held, error: unknown): void {
-    this.#options.noteFailure(held, error);
-    const { attempt } = held;
-    this.#settle(held, { isDone: false, attempt: attempt + 1, due: this.#dueAfter(attempt) });
+  #fail(delivery: Delivery, error: unknown): void {
+    this.#options.onFailure(delivery, error);
+    const { attempt } = delivery;
+    this.#settle(delivery, { isDone: false, attempt: attempt + 1, due: this.#dueAfter(attempt) });
   }
 
   /** Its key stays busy until this is done: those behind it wait. */
-  async #giveUp(held: Held, error: unknown): Promise<void> {
-    if (held.key !== undefined) this.#busyKeys.set(held.key, held);
-    const isDone = await this.#options.giveUp(held, error);
-    if (!this.#isInHand(held)) this.#free(held);
-    else if (isDone) this.#settle(held, { isDone });
+  async #park(delivery: Delivery, error: unknown): Promise<void> {
+    if (delivery.key !== undefined) this.#busyKeys.set(delivery.key, delivery);
+    const isDone = await this.#options.park(delivery, error);
+    if (!this.#isInFlight(delivery)) this.#free(delivery);
+    else if (isDone) this.#settle(delivery, { isDone });
     else {
       // More tries than there are: the next time, it is given up and not handled.
-      const attempt = Math.max(held.attempt, this.#options.attempts) + 1;
-      this.#settle(held, { isDone: false, attempt, due: this.#dueAfter(this.#options.attempts) });
+      const attempt = Math.max(delivery.attempt, this.#options.attempts) + 1;
+      this.#settle(delivery, { isDone: false, attempt, due: this.#dueAfter(this.#options.attempts) });
     }
-    this.pump();
+    this.dispatch();
   }
 
-  #release(held: Held): void {
-    this.#settle(held, { isDone: false, attempt: held.attempt, due: 0 });
+  #release(delivery: Delivery): void {
+    this.#settle(delivery, { isDone: false, attempt: delivery.attempt, due: 0 });
   }
 
-  #settle(held: Held, outcome: Outcome): void {
-    held.outcome = outcome;
+  #settle(delivery: Delivery, outcome: Outcome): void {
+    delivery.outcome = outcome;
     this.#finished++;
-    this.#free(held);
-    const { key } = held;
+    this.#free(delivery);
+    const { key } = delivery;
     if (key !== undefined && !outcome.isDone) {
       const behind = this.#ready.filter((other) => other.key === key);
       this.#ready = this.#ready.filter((other) => other.key !== key);
       for (const other of behind) this.#release(other);
     }
-    this.#noteFinished();
-    this.#options.onOutcome(held);
+    this.#resolveIfFinished();
+    this.#options.onOutcome(delivery);
   }
 
-  #noteFinished(): void {
-    if (this.#held.size > this.#finished) return;
+  #resolveIfFinished(): void {
+    if (this.#deliveries.size > this.#finished) return;
     this.#allFinished?.resolve();
     this.#allFinished = undefined;
   }
 
-  #free(held: Held): void {
-    if (held.key !== undefined && this.#busyKeys.get(held.key) === held) this.#busyKeys.delete(held.key);
+  #free(delivery: Delivery): void {
+    if (delivery.key !== undefined && this.#busyKeys.get(delivery.key) === delivery) {
+      this.#busyKeys.delete(delivery.key);
+    }
   }
 
-  #isInHand(held: Held): boolean {
-    return this.#held.get(held.at) === held && held.outcome === undefined;
+  #isInFlight(delivery: Delivery): boolean {
+    return this.#deliveries.get(delivery.at) === delivery && delivery.outcome === undefined;
   }
 
-  #cut(run: Run, reason: string): void {
-    if (run.isCut) return;
-    run.isCut = true;
+  #abort(run: Run, reason: string): void {
+    if (run.isInterrupted) return;
+    run.isInterrupted = true;
     run.controller.abort(new DOMException(reason, "AbortError"));
   }
 

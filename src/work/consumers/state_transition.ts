@@ -1,15 +1,15 @@
 /** One change of the record of a consumer: what a node says, takes over, claims and gives back. */
 import type { Cursor } from "../../store/topic_store.ts";
-import type { Held } from "./hand.ts";
+import type { Delivery } from "./in_flight.ts";
 import { countGaps } from "./log_window.ts";
-import type { ReadMessage } from "./read_message.ts";
+import type { ReadMessage } from "./log_window.ts";
 import {
   type ConsumerState,
   copyState,
   heldCount,
   isOpenRange,
-  type Late,
-  type LatePage,
+  type PendingMessage,
+  type PendingPage,
   type Range,
 } from "./record.ts";
 
@@ -29,25 +29,25 @@ const PAGE_COST = 2 / 3;
 /** How many messages one step claims at most that have to be read one by one. */
 const MAX_LOADED = 64;
 /** How many messages a node takes of what is open to it before it writes that down. */
-export const MAX_TAIL = 64;
+export const MAX_UNRECORDED = 64;
 
 /** Messages that a node has taken of what is open to it, which the record does not say yet. */
-export interface Tail {
+export interface UnrecordedClaim {
   readonly from: Cursor;
   to: Cursor;
   count: number;
 }
 
 /** What a node knows beside the record. */
-export interface StepOptions {
+export interface TransitionOptions {
   readonly node: string;
   readonly hasKeys: boolean;
   /** The time of the store. */
   readonly time: number;
-  readonly inHand: readonly Held[];
-  readonly tail: Tail | undefined;
+  readonly inFlight: readonly Delivery[];
+  readonly unrecorded: UnrecordedClaim | undefined;
   /** Whether nodes take what is open to them before they write that down. */
-  readonly hasTails: boolean;
+  readonly claimsUnrecorded: boolean;
 }
 
 /** What a node knows of the others. */
@@ -55,7 +55,7 @@ export interface Others {
   /** Whether one has ended. */
   readonly hasEnded: (node: string) => boolean;
   /** Whether one that has ended has died, and what it had may have caused that. */
-  readonly hasDied: (node: string) => boolean;
+  readonly hasCrashed: (node: string) => boolean;
 }
 
 /** What a step reads of the log. */
@@ -69,28 +69,28 @@ export interface LogReading {
 }
 
 /** A change of the record. It is made on a copy, and counts when it is written. */
-export class Step {
+export class StateTransition {
   readonly state: ConsumerState;
   /** The messages in hand of which it says what became of them. */
-  readonly acknowledged: readonly Held[];
+  readonly acknowledged: readonly Delivery[];
   /** Messages in hand that the record has by themselves from now on. */
-  readonly dissolved: Held[] = [];
+  readonly dissolved: Delivery[] = [];
   /** Messages of the log that it claims. */
-  readonly claimed: Held[] = [];
+  readonly claimed: Delivery[] = [];
   /** Entries of the record that it claims. */
-  readonly claimedLate: Late[] = [];
+  readonly claimedPending: PendingMessage[] = [];
   readonly #base: ConsumerState;
-  readonly #options: StepOptions;
+  readonly #options: TransitionOptions;
   /** Messages in hand that the record goes on to have for this node. */
-  readonly #kept: readonly Held[];
+  readonly #unfinished: readonly Delivery[];
   #isChanged = false;
 
-  constructor(base: ConsumerState, options: StepOptions) {
+  constructor(base: ConsumerState, options: TransitionOptions) {
     this.#base = base;
     this.#options = options;
     this.state = copyState(base);
-    this.acknowledged = options.inHand.filter(({ outcome }) => outcome);
-    this.#kept = options.inHand.filter(({ outcome }) => !outcome);
+    this.acknowledged = options.inFlight.filter(({ outcome }) => outcome);
+    this.#unfinished = options.inFlight.filter(({ outcome }) => !outcome);
   }
 
   /**
@@ -98,32 +98,32 @@ export class Step {
    */
   acknowledge(): void {
     const { state } = this;
-    const { node, tail } = this.#options;
-    if (tail) {
-      state.ranges.push({ node, ...tail, done: "" });
-      state.next = tail.to;
+    const { node, unrecorded } = this.#options;
+    if (unrecorded) {
+      state.ranges.push({ node, ...unrecorded, done: "" });
+      state.next = unrecorded.to;
     }
     const ranges = new Map(this.#ownRanges().map((range) => [range.from, range]));
-    const late = new Map(state.late.filter((entry) => entry.node === node).map((entry) => [entry.at, entry]));
+    const pending = new Map(state.pending.filter((entry) => entry.node === node).map((entry) => [entry.at, entry]));
     const bits = new Map<Range, string[]>();
-    for (const held of this.acknowledged) {
-      const outcome = held.outcome!;
-      const entry = late.get(held.at);
-      const range = held.range === undefined ? undefined : ranges.get(held.range);
+    for (const delivery of this.acknowledged) {
+      const outcome = delivery.outcome!;
+      const entry = pending.get(delivery.at);
+      const range = delivery.range === undefined ? undefined : ranges.get(delivery.range);
       if (range) {
         const done = bits.get(range) ?? [...(range.done || "0".repeat(range.count))];
         bits.set(range, done);
         // A write whose answer was lost has said it before.
-        if (done[held.index] === "1") continue;
-        done[held.index] = "1";
-        if (!outcome.isDone) state.late.push(toLate(held, { ...outcome, node: "" }));
+        if (done[delivery.index] === "1") continue;
+        done[delivery.index] = "1";
+        if (!outcome.isDone) state.pending.push(toPending(delivery, { ...outcome, node: "" }));
       } else if (!entry) continue;
-      else if (outcome.isDone) late.delete(held.at);
+      else if (outcome.isDone) pending.delete(delivery.at);
       else Object.assign(entry, { attempt: outcome.attempt, due: outcome.due, node: "" });
       if (outcome.isDone && outcome.isLost) state.lost++;
     }
     for (const [range, done] of bits) range.done = done.join("");
-    state.late = state.late.filter((entry) => entry.node !== node || late.get(entry.at) === entry);
+    state.pending = state.pending.filter((entry) => entry.node !== node || pending.get(entry.at) === entry);
     this.#dissolveRanges();
   }
 
@@ -135,19 +135,19 @@ export class Step {
    */
   async finishLate(late: Iterable<Cursor>, log: LogReading): Promise<Cursor[]> {
     const { state } = this;
-    const said: Cursor[] = [];
+    const recorded: Cursor[] = [];
     for (const at of late) {
-      const waiting = state.late.length;
-      state.late = state.late.filter((entry) => entry.at !== at);
+      const waiting = state.pending.length;
+      state.pending = state.pending.filter((entry) => entry.at !== at);
       const range = state.ranges.find(({ from, to }) => from < at && at <= to);
-      if (state.late.length < waiting) this.#isChanged = true;
+      if (state.pending.length < waiting) this.#isChanged = true;
       else if (range) {
         const index = await log.indexIn(range, at);
         if (index !== undefined) this.#finishInRange(range, index);
       } else if (at > state.next) continue; // The node to which the end is open may have it.
-      said.push(at);
+      recorded.push(at);
     }
-    return said;
+    return recorded;
   }
 
   #finishInRange(range: Range, index: number): void {
@@ -161,14 +161,14 @@ export class Step {
   /** What is left of the oldest ranges is held one by one. */
   #dissolveRanges(): void {
     const { node } = this.#options;
-    const known = new Set(this.#kept.map(({ range }) => range));
+    const known = new Set(this.#unfinished.map(({ range }) => range));
     const open = this.#ownRanges().filter((range) => isOpenRange(range) && known.has(range.from));
     const oldest = open.slice(0, Math.max(0, open.length - MAX_RANGES));
     const from = new Set<Cursor | undefined>(oldest.map((range) => range.from));
-    for (const held of this.#kept) {
-      if (held.range === undefined || !from.has(held.range)) continue;
-      this.dissolved.push(held);
-      this.state.late.push(toLate(held, { attempt: held.attempt, due: 0, node }));
+    for (const delivery of this.#unfinished) {
+      if (delivery.range === undefined || !from.has(delivery.range)) continue;
+      this.dissolved.push(delivery);
+      this.state.pending.push(toPending(delivery, { attempt: delivery.attempt, due: 0, node }));
     }
     if (oldest.length > 0) this.state.ranges = this.state.ranges.filter((range) => !oldest.includes(range));
   }
@@ -177,15 +177,18 @@ export class Step {
    * Frees what others held that have ended, and what this node does not know of: a write whose
    * answer was lost has claimed it.
    */
-  async takeOver({ hasEnded, hasDied }: Others, log: LogReading): Promise<void> {
+  async takeOver({ hasEnded, hasCrashed }: Others, log: LogReading): Promise<void> {
     const { state } = this;
     const { node: own } = this.#options;
-    const inHand = new Set(this.#kept.map(({ at }) => at));
-    const ranges = new Set([...this.#kept.map(({ range }) => range), ...this.acknowledged.map(({ range }) => range)]);
+    const inFlight = new Set(this.#unfinished.map(({ at }) => at));
+    const ranges = new Set([
+      ...this.#unfinished.map(({ range }) => range),
+      ...this.acknowledged.map(({ range }) => range),
+    ]);
     const isGone = (node: string) => node !== own && (!(node in state.nodes) || hasEnded(node));
-    for (const entry of state.late) {
-      if (entry.node === "" || (entry.node === own ? inHand.has(entry.at) : !isGone(entry.node))) continue;
-      if (entry.node !== own && hasDied(entry.node)) entry.deaths++;
+    for (const entry of state.pending) {
+      if (entry.node === "" || (entry.node === own ? inFlight.has(entry.at) : !isGone(entry.node))) continue;
+      if (entry.node !== own && hasCrashed(entry.node)) entry.crashCount++;
       entry.node = "";
       this.#isChanged = true;
     }
@@ -195,19 +198,19 @@ export class Step {
     for (const range of freed) {
       const { messages, lost } = await log.readRange(range);
       state.lost += lost;
-      const deaths = range.node === own || range.node === "" || !hasDied(range.node) ? 0 : 1;
+      const crashCount = range.node === own || range.node === "" || !hasCrashed(range.node) ? 0 : 1;
       for (const { cursor: at, key } of messages) {
-        state.late.push({ at, attempt: 1, due: 0, deaths, node: "", ...(key !== undefined && { key }) });
+        state.pending.push({ at, attempt: 1, due: 0, crashCount, node: "", ...(key !== undefined && { key }) });
       }
       this.#isChanged = true;
     }
     if (state.open !== "" && state.open !== own && isGone(state.open)) {
-      if (this.#options.hasTails && hasDied(state.open)) await this.#suspectNext(log);
+      if (this.#options.claimsUnrecorded && hasCrashed(state.open)) await this.#suspectNext(log);
       state.open = "";
     }
     for (const node of Object.keys(state.nodes)) if (isGone(node)) delete state.nodes[node];
     state.ranges = state.ranges.filter((range) => isOpenRange(range) && !freed.includes(range));
-    state.late.sort((one, other) => one.at < other.at ? -1 : 1);
+    state.pending.sort((one, other) => one.at < other.at ? -1 : 1);
     if (this.#options.hasKeys) { for (const range of this.#ownRanges()) range.keys = this.#keysOf(range); }
   }
 
@@ -217,29 +220,29 @@ export class Step {
    */
   async #suspectNext(log: LogReading): Promise<void> {
     const { state } = this;
-    const messages = (await log.readAfter(state.next, MAX_TAIL)).slice(0, Math.max(0, spaceIn(state)));
+    const messages = (await log.readAfter(state.next, MAX_UNRECORDED)).slice(0, Math.max(0, spaceIn(state)));
     const last = messages.at(-1);
     if (last === undefined) return;
     state.lost += countGaps(state.next, messages);
     for (const { cursor: at, key } of messages) {
-      state.late.push({ at, attempt: 1, due: 0, deaths: 1, node: "", ...(key !== undefined && { key }) });
+      state.pending.push({ at, attempt: 1, due: 0, crashCount: 1, node: "", ...(key !== undefined && { key }) });
     }
     state.next = last.cursor;
   }
 
   /** The page to take back before late messages are claimed, if there is room for one. */
-  get duePage(): LatePage | undefined {
-    const { late, pages } = this.state;
-    const due = pages.filter(({ due, count }) => due <= this.#options.time && late.length + count <= MAX_WAITING);
+  get duePage(): PendingPage | undefined {
+    const { pending, pages } = this.state;
+    const due = pages.filter(({ due, count }) => due <= this.#options.time && pending.length + count <= MAX_WAITING);
     return due.sort((one, other) => one.due - other.due)[0];
   }
 
-  takeBack(page: LatePage, late: readonly Late[]): void {
+  restorePage(page: PendingPage, pending: readonly PendingMessage[]): void {
     const { state } = this;
     state.pages = state.pages.filter((other) => other !== page);
-    const known = new Set(state.late.map(({ at }) => at));
-    state.late.push(...late.filter(({ at }) => !known.has(at)));
-    state.late.sort((one, other) => one.at < other.at ? -1 : 1);
+    const known = new Set(state.pending.map(({ at }) => at));
+    state.pending.push(...pending.filter(({ at }) => !known.has(at)));
+    state.pending.sort((one, other) => one.at < other.at ? -1 : 1);
     this.#isChanged = true;
   }
 
@@ -249,17 +252,17 @@ export class Step {
    * @param room How many at most.
    * @param isLoaded Whether one of them is in memory.
    */
-  claimLate(room: number, isLoaded: (at: Cursor) => boolean): void {
+  claimPending(room: number, isLoaded: (at: Cursor) => boolean): void {
     const { time, node } = this.#options;
     let toLoad = MAX_LOADED;
-    const risks = this.#kept.filter(({ deaths }) => deaths > 0).map(({ deaths }) => deaths);
-    for (const late of claimable(this.state)) {
-      if (this.claimedLate.length >= room) return;
-      if (late.due > time || risks.some((deaths) => isRisk(deaths, late.deaths))) continue;
-      if (!isLoaded(late.at) && toLoad-- <= 0) continue;
-      late.node = node;
-      this.claimedLate.push(late);
-      if (late.deaths > 0) risks.push(late.deaths);
+    const risks = this.#unfinished.filter(({ crashCount }) => crashCount > 0).map(({ crashCount }) => crashCount);
+    for (const pending of claimable(this.state)) {
+      if (this.claimedPending.length >= room) return;
+      if (pending.due > time || risks.some((crashCount) => isRisk(crashCount, pending.crashCount))) continue;
+      if (!isLoaded(pending.at) && toLoad-- <= 0) continue;
+      pending.node = node;
+      this.claimedPending.push(pending);
+      if (pending.crashCount > 0) risks.push(pending.crashCount);
     }
   }
 
@@ -282,12 +285,12 @@ export class Step {
       const { cursor: at, key } = message;
       const isBlocked = key !== undefined && blocked.has(key);
       done += isBlocked ? "1" : "0";
-      const held: Held = {
+      const delivery: Delivery = {
         ...{ at, message, key, index, range: range.from },
-        ...{ attempt: 1, deaths: 0, outcome: undefined },
+        ...{ attempt: 1, crashCount: 0, outcome: undefined },
       };
-      if (isBlocked) state.late.push(toLate(held, { attempt: 1, due: 0, node: "" }));
-      else this.claimed.push(held);
+      if (isBlocked) state.pending.push(toPending(delivery, { attempt: 1, due: 0, node: "" }));
+      else this.claimed.push(delivery);
     }
     if (done.includes("1")) range.done = done;
     if (hasKeys) range.keys = [...new Set(this.claimed.flatMap(({ key }) => key ?? []))];
@@ -314,32 +317,33 @@ export class Step {
    * The late messages to put on a page, if there are too many, or a page that is due needs their
    * place. With keys, all must stay in the record: they say what else has to wait.
    */
-  get excess(): readonly Late[] {
-    const { late, pages } = this.state;
+  get excess(): readonly PendingMessage[] {
+    const { pending, pages } = this.state;
     const { hasKeys, time } = this.#options;
     const most = pages.some(({ due }) => due <= time) ? MAX_WAITING - PAGE_SIZE : MAX_WAITING;
-    if (hasKeys || late.length <= most) return [];
-    const waiting = late.filter(({ node, due }) => node === "" && due > time);
+    if (hasKeys || pending.length <= most) return [];
+    const waiting = pending.filter(({ node, due }) => node === "" && due > time);
     if (waiting.length < PAGE_SIZE) return [];
     return waiting.sort((one, other) => one.due - other.due).slice(-PAGE_SIZE);
   }
 
-  putAway(id: string, late: readonly Late[]): void {
-    const put = new Set(late);
-    this.state.late = this.state.late.filter((entry) => !put.has(entry));
-    this.state.pages.push({ id, count: put.size, due: Math.max(...late.map(({ due }) => due)) });
+  movePage(id: string, pending: readonly PendingMessage[]): void {
+    const put = new Set(pending);
+    this.state.pending = this.state.pending.filter((entry) => !put.has(entry));
+    this.state.pages.push({ id, count: put.size, due: Math.max(...pending.map(({ due }) => due)) });
   }
 
   /** Shows that this node lives, if it holds anything. Gives whether there is anything to write. */
-  finish(beat: number, isRenewal: boolean): boolean {
+  finish(heartbeat: number, isRenewal: boolean): boolean {
     const { state } = this;
     const base = this.#base;
-    const { node, tail } = this.#options;
-    const isHolding = this.#kept.length + this.claimed.length + this.claimedLate.length > 0 || state.open === node;
-    if (isHolding) state.nodes[node] = beat;
+    const { node, unrecorded } = this.#options;
+    const isHolding = this.#unfinished.length + this.claimed.length + this.claimedPending.length > 0 ||
+      state.open === node;
+    if (isHolding) state.nodes[node] = heartbeat;
     else delete state.nodes[node];
-    return this.#isChanged || tail !== undefined || this.acknowledged.length > 0 || this.dissolved.length > 0 ||
-      this.claimedLate.length > 0 || state.next !== base.next || state.open !== base.open ||
+    return this.#isChanged || unrecorded !== undefined || this.acknowledged.length > 0 || this.dissolved.length > 0 ||
+      this.claimedPending.length > 0 || state.next !== base.next || state.open !== base.open ||
       state.pages.length !== base.pages.length || state.incarnation !== base.incarnation ||
       (isHolding && isRenewal) ||
       Object.keys(state.nodes).join() !== Object.keys(base.nodes).join();
@@ -351,22 +355,22 @@ export class Step {
 
   #keysOf({ from }: Range): string[] {
     const keys = new Set<string>();
-    for (const { range, key } of this.#kept) if (range === from && key !== undefined) keys.add(key);
+    for (const { range, key } of this.#unfinished) if (range === from && key !== undefined) keys.add(key);
     return [...keys];
   }
 
   /** The keys of messages before `next` that are not queued in this process. */
   #blockedKeys(): (string | undefined)[] {
-    const { late, ranges } = this.state;
+    const { pending, ranges } = this.state;
     const others = ranges.filter(({ node }) => node !== this.#options.node);
-    return [...late.map(({ key }) => key), ...others.flatMap(({ keys }) => keys ?? [])];
+    return [...pending.map(({ key }) => key), ...others.flatMap(({ keys }) => keys ?? [])];
   }
 }
 
-/** Late messages that nobody holds, and that no earlier one of their key holds up. */
-export function* claimable({ late, ranges }: ConsumerState): Generator<Late> {
+/** PendingMessage messages that nobody holds, and that no earlier one of their key holds up. */
+export function* claimable({ pending, ranges }: ConsumerState): Generator<PendingMessage> {
   const keys = new Set(ranges.flatMap(({ keys }) => keys ?? []));
-  for (const entry of late) {
+  for (const entry of pending) {
     const isFirst = entry.key === undefined || !keys.has(entry.key);
     if (entry.key !== undefined) keys.add(entry.key);
     if (isFirst && entry.node === "") yield entry;
@@ -377,8 +381,8 @@ export function* claimable({ late, ranges }: ConsumerState): Generator<Late> {
  * Whether two messages must not be in hand together: one that was in hand when nodes ended twice
  * may be the cause, and another beside it would seem to be.
  */
-export function isRisk(deaths: number, others: number): boolean {
-  return Math.min(deaths, others) >= 1 && Math.max(deaths, others) >= 2;
+export function isRisk(crashCount: number, others: number): boolean {
+  return Math.min(crashCount, others) >= 1 && Math.max(crashCount, others) >= 2;
 }
 
 /** Whether the end of the log is open to another node. */
@@ -388,24 +392,27 @@ export function isElsewhere({ open }: ConsumerState, node: string): boolean {
 
 /** Whether nothing more of the log may be claimed. */
 export function isFull(state: ConsumerState, hasKeys: boolean): boolean {
-  const { late, pages } = state;
+  const { pending, pages } = state;
   // With keys, pages are what operators redeliver. One comes back when there is room for it.
   const most = pages.length > 0 ? MAX_WAITING - PAGE_SIZE : MAX_WAITING;
-  return spaceIn(state) <= 0 || (hasKeys && late.length >= most);
+  return spaceIn(state) <= 0 || (hasKeys && pending.length >= most);
 }
 
 /** For how many messages the record has space. */
-export function spaceIn({ late, ranges, pages }: ConsumerState): number {
-  const held = ranges.reduce((sum, range) => sum + heldCount(range), 0);
-  return MAX_IN_RECORD - late.length - held - Math.ceil(pages.length * PAGE_COST);
+export function spaceIn({ pending, ranges, pages }: ConsumerState): number {
+  const delivery = ranges.reduce((sum, range) => sum + heldCount(range), 0);
+  return MAX_IN_RECORD - pending.length - delivery - Math.ceil(pages.length * PAGE_COST);
 }
 
-function toLate({ at, deaths, key }: Held, place: Pick<Late, "attempt" | "due" | "node">): Late {
+function toPending(
+  { at, crashCount, key }: Delivery,
+  place: Pick<PendingMessage, "attempt" | "due" | "node">,
+): PendingMessage {
   return {
     at,
     attempt: place.attempt,
     due: place.due,
-    deaths,
+    crashCount,
     node: place.node,
     ...(key !== undefined && { key }),
   };

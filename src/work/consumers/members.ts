@@ -1,18 +1,19 @@
 /** The other nodes of a consumer: which of them live, and which have ended. */
 import type { ProcessStore } from "../../store/record_store.ts";
+import { type Clock, elapsedSince, type Moment } from "./clock.ts";
 
 /** Who has not seen the record for this part of a lease counts the leases of the others anew. */
 const BLIND_PART = 1 / 2;
 /** How often at most: a store may always be slow. */
 const MAX_RENEWALS = 3;
 /** How often the store is asked whether others have ended, in milliseconds. */
-const ASK_PAUSE = 1_000;
+const CHECK_INTERVAL = 1_000;
 /** What is between the name of a process and the rest of the name of its node. */
 const SEPARATOR = ".";
 
 /** When another node was seen to live. */
 interface Sighting {
-  readonly beat: number;
+  readonly heartbeat: number;
   time: number;
   /** How often its lease was counted anew since. */
   renewals: number;
@@ -31,7 +32,7 @@ export async function newNodeName(store: ProcessStore): Promise<string> {
 }
 
 /** What one node knows of the others. Times are in milliseconds on its clock that nobody sets. */
-export class Peers {
+export class Members {
   readonly #store: ProcessStore;
   readonly #lease: number;
   readonly #sightings = new Map<string, Sighting>();
@@ -39,7 +40,7 @@ export class Peers {
   readonly #ended = new Set<string>();
   /** Those whose processes lived when the store was asked last. */
   readonly #alive = new Set<string>();
-  #askedAt = -Infinity;
+  #checkedAt = -Infinity;
 
   constructor(store: ProcessStore, lease: number) {
     this.#store = store;
@@ -53,14 +54,16 @@ export class Peers {
    * @param now When it was read.
    * @param before When it was read before.
    */
-  see(nodes: ReadonlyMap<string, number>, now: number, before: number): void {
+  observe(nodes: ReadonlyMap<string, number>, now: number, before: number): void {
     // The store was away, or this process stood still: the others may not have been able to renew.
     const wasBlind = now - before > this.#lease * BLIND_PART;
     for (const sighting of wasBlind ? this.#sightings.values() : []) {
       if (sighting.renewals++ < MAX_RENEWALS) sighting.time = now;
     }
-    for (const [node, beat] of nodes) {
-      if (this.#sightings.get(node)?.beat !== beat) this.#sightings.set(node, { beat, time: now, renewals: 0 });
+    for (const [node, heartbeat] of nodes) {
+      if (this.#sightings.get(node)?.heartbeat !== heartbeat) {
+        this.#sightings.set(node, { heartbeat, time: now, renewals: 0 });
+      }
     }
     for (const node of this.#sightings.keys()) {
       if (nodes.has(node)) continue;
@@ -74,9 +77,9 @@ export class Peers {
    * Asks the store which of them have ended: their leases need not be waited for. It is asked again
    * before a lease that has run out counts as a death.
    */
-  async ask(now: number): Promise<void> {
-    if (now < this.nextAsk && !this.#hasSilent(now)) return;
-    this.#askedAt = now;
+  async checkProcesses(now: number): Promise<void> {
+    if (now < this.nextCheck && !this.#hasSilent(now)) return;
+    this.#checkedAt = now;
     for (const node of [...this.#sightings.keys()]) {
       const process = this.#processOf(node);
       if (process === undefined) continue;
@@ -107,14 +110,14 @@ export class Peers {
   }
 
   /** Whether a node that has ended has died: its process is not known to live. */
-  hasDied(node: string): boolean {
+  hasCrashed(node: string): boolean {
     return !this.#alive.has(node);
   }
 
   /** When the store is to be asked next; `Infinity` if there is nobody to ask for. */
-  get nextAsk(): number {
+  get nextCheck(): number {
     const canAsk = [...this.#sightings.keys()].some((node) => this.#processOf(node) !== undefined);
-    return canAsk ? this.#askedAt + ASK_PAUSE : Infinity;
+    return canAsk ? this.#checkedAt + CHECK_INTERVAL : Infinity;
   }
 
   /** When the next of them ends by its lease, or has ended; `Infinity` if there is none. */
@@ -122,5 +125,65 @@ export class Peers {
     let next = this.#ended.size > 0 ? -Infinity : Infinity;
     for (const { time } of this.#sightings.values()) next = Math.min(next, time + this.#lease);
     return next;
+  }
+}
+
+/** The part of the lease after which this node must have renewed it. */
+const SAFE_PART = 0.8;
+const RENEWAL_PART = 1 / 3;
+const READ_PART = 1 / 4;
+
+/** When the lease was renewed, and when it must be renewed again. */
+export class NodeLease {
+  /** The longest time between two reads of the record, in milliseconds. */
+  readonly readInterval: number;
+  readonly #ms: number;
+  readonly #clock: Clock;
+  /** When the last write was sent that went through. */
+  #renewed: Moment = { now: -Infinity, wall: -Infinity };
+  #cancel: (() => void) | undefined;
+
+  /** @param ms How long a lease is, in milliseconds. */
+  constructor(ms: number, clock: Clock) {
+    this.readInterval = ms * READ_PART;
+    this.#ms = ms;
+    this.#clock = clock;
+  }
+
+  /** Whether this node can be sure that no other node takes its messages. */
+  get isHeld(): boolean {
+    return elapsedSince(this.#renewed, this.#clock) < this.#ms * SAFE_PART;
+  }
+
+  get isRenewalDue(): boolean {
+    return elapsedSince(this.#renewed, this.#clock) >= this.#ms * RENEWAL_PART;
+  }
+
+  /** When the next renewal is due, by the clock of the machine. */
+  get nextRenewal(): number {
+    return this.isHeld ? this.#renewed.now + this.#ms * RENEWAL_PART : -Infinity;
+  }
+
+  /**
+   * Renews the lease.
+   *
+   * @param sent When the write was sent: the reply may have taken long.
+   */
+  renew(sent: Moment): void {
+    this.#renewed = sent;
+  }
+
+  /** Calls back, again and again, while the lease is not held. */
+  watch(onLost: () => void): void {
+    const left = this.#ms * SAFE_PART - elapsedSince(this.#renewed, this.#clock);
+    const ms = left > 0 ? Math.min(left, this.readInterval) : this.readInterval;
+    this.#cancel = this.#clock.after(Math.ceil(ms), () => {
+      if (!this.isHeld) onLost();
+      this.watch(onLost);
+    });
+  }
+
+  unwatch(): void {
+    this.#cancel?.();
   }
 }
