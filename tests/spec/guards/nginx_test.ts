@@ -58,7 +58,7 @@ async function run(args: string[]): Promise<void> {
 
 function service(): App {
   const app = new App({ trustProxy: 1, hosts: ["shop.example"], origins: ["https://partner.example"] });
-  app.get("/who", async (request) => [request.remoteAddress, request.url.href]);
+  app.get("/who", async (request) => [request.remoteAddress, request.url.href, request.basePath]);
   app.post("/who", async () => html("taken"));
   app.websocket("/chat", async (socket) => await socket.send(socket.request.remoteAddress!));
   return app;
@@ -75,10 +75,11 @@ for (const place of ["a port", "a Unix socket"]) {
     const send = (method: string, headers: string, host = "shop.example") =>
       exchange(nginx.port, `${method} /who HTTP/1.1\r\nHost: ${host}\r\n${headers}Connection: close\r\n\r\n`);
 
-    const forged = "X-Forwarded-For: 9.9.9.9\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: attacker.example\r\n";
+    const forged = "X-Forwarded-For: 9.9.9.9\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: attacker.example\r\n" +
+      "X-Forwarded-Prefix: /attacker\r\n";
     for (const headers of ["", forged, `${forged}Forwarded: for=9.9.9.9\r\n`]) {
       const { status, body } = await send("GET", headers);
-      assertEquals([status, JSON.parse(body)], [200, ["127.0.0.1", "http://shop.example/who"]]);
+      assertEquals([status, JSON.parse(body)], [200, ["127.0.0.1", "http://shop.example/who", ""]]);
     }
     assertEquals((await send("GET", "", "attacker.example")).status, 421);
     assertEquals((await send("POST", "Origin: http://shop.example\r\nContent-Length: 0\r\n")).body, "taken");
