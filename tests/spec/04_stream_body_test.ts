@@ -9,7 +9,7 @@ import { CapturedLog } from "./support/captured_log.ts";
 import { exchange, RawConnection } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
 import { ticks } from "./support/ticks.ts";
-import { FakeTime } from "../unit/client/support/fake_time.ts";
+import { FakeTime } from "../unit/support/fake_time.ts";
 
 // deno-lint-ignore no-explicit-any -- declarations whose mistakes TypeScript would find
 type Untyped = any;

@@ -5,7 +5,7 @@
 import { App, Form, type Limits, UploadFile } from "@webfw/core";
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
-import { FakeTime } from "../unit/client/support/fake_time.ts";
+import { FakeTime } from "../unit/support/fake_time.ts";
 
 const KIBIBYTE = 1024;
 const HEAD = '--B\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';

@@ -167,7 +167,7 @@ export class WebSocketTransport {
     this.isLost = this.#socket.readyState === WebSocket.CONNECTING;
     // Deno keeps a broken socket for a minute. Without these handlers it keeps nothing else.
     this.#socket.onmessage = this.#socket.onclose = this.#socket.onerror = null;
-    this.#socket.onopen = closeLate;
+    this.#socket.onopen = closing(this.#closed!);
     this.#closeSent.resolve();
     this.#gone.resolve();
   }
@@ -278,9 +278,14 @@ export class SendQueue {
   }
 }
 
-/** Closes a socket that opens after the transport has given it up. */
-function closeLate(this: WebSocket): void {
-  this.close(1001);
+/**
+ * Closes a socket that opens after its transport was closed. The code of a connection that was given
+ * up cannot be sent.
+ */
+function closing({ code, reason }: WebSocketClosedError): (this: WebSocket) => void {
+  return function () {
+    this.close(code === 1006 ? 1001 : code, shorten(reason));
+  };
 }
 
 /** A rejection that may stay unhandled: a program that does not wait must not end by it. */

@@ -5,7 +5,7 @@ import { App, Bytes, Events, file, Html, JsonLines, Text } from "@webfw/core";
 import { client } from "@webfw/core/client";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";
-import { FakeTime } from "../../unit/client/support/fake_time.ts";
+import { FakeTime } from "../../unit/support/fake_time.ts";
 import { Serving } from "../support/serving.ts";
 import { countListeners } from "./support/listeners.ts";
 

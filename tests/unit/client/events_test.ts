@@ -5,7 +5,7 @@ import type { TopicGap } from "@webfw/core";
 import { client } from "../../../src/client/client.ts";
 import type { CallOptions, ClientEvent, ClientOptions, TextEventOptions } from "../../../src/client/types.ts";
 import { EventConnection, EventServer } from "./support/event_server.ts";
-import { FakeTime } from "./support/fake_time.ts";
+import { FakeTime } from "../support/fake_time.ts";
 
 // Loads it, which takes real time.
 await import("../../../src/client/events.ts");

@@ -4,7 +4,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { CallSignal } from "../../../src/client/call_signal.ts";
 import { Socket } from "../../../src/client/socket.ts";
 import { toJson } from "../../../src/client/text.ts";
-import { FakeTime } from "./support/fake_time.ts";
+import { FakeTime } from "../support/fake_time.ts";
 
 /** How much the platform may keep before senders wait, in bytes. */
 const HIGH_WATER = 1024 * 1024;

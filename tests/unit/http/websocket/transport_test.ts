@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { SendQueue } from "../../../../src/http/websocket/transport.ts";
+import { SendQueue, WebSocketTransport } from "../../../../src/http/websocket/transport.ts";
+import { FakeTime } from "../../support/fake_time.ts";
 import { ticks } from "../../../spec/support/ticks.ts";
 
 const KIB = 1024;
@@ -160,4 +161,38 @@ Deno.test("the end rejects those who wait, and nothing is left running", async (
   const waiting = [queue.send("x".repeat(200 * KIB)), queue.send("x")];
   queue.end(new Error("Gone"));
   for (const each of waiting) await assertRejects(() => each, Error, "Gone");
+});
+
+/** A socket that opens when the test says so. */
+class OpeningSocket {
+  readyState: number = WebSocket.CONNECTING;
+  readonly bufferedAmount = 0;
+  readonly closes: [code: number, reason: string][] = [];
+  onopen: (() => void) | null = null;
+
+  open(): void {
+    this.readyState = WebSocket.OPEN;
+    this.onopen!();
+  }
+
+  close(code: number, reason: string): void {
+    this.closes.push([code, reason]);
+  }
+}
+
+Deno.test("a client whose socket opens after the close gets the code and the reason", () => {
+  const socket = new OpeningSocket();
+  const transport = new WebSocketTransport(socket as unknown as WebSocket, KIB, 60_000);
+  transport.close(1008, "The sign-in has ended");
+  socket.open();
+  assertEquals(socket.closes, [[1008, "The sign-in has ended"]]);
+});
+
+Deno.test("a socket that opens after its handshake was given up is closed with 1001", async () => {
+  const socket = new OpeningSocket();
+  using time = new FakeTime();
+  new WebSocketTransport(socket as unknown as WebSocket, KIB, 60_000);
+  await time.advance(60_000);
+  socket.open();
+  assertEquals(socket.closes.map(([code]) => code), [1001]);
 });
