@@ -134,6 +134,8 @@ export function compileBinder(parts: BinderParts): Binder {
     const isEmpty = fields.isEmpty && resolver.others.isEmpty;
     return { ...common, isAsync: false, bind: isEmpty ? () => [{}] : (request) => bindText(fields, request) };
   }
+  const json = fields.isAsync ? undefined : body?.json;
+  if (json) return { ...common, isAsync: true, bind: (request) => bindJson(fields, json, request) };
   return { ...common, isAsync: true, bind: (request) => bindAll(fields, body ?? {}, request) };
 }
 
@@ -229,6 +231,28 @@ function bodyOf({ body, form, limits = {} }: InputOptions, name: string): Body |
   if (form) return { form: new FormBody(form, name) };
   if (!body) return undefined;
   return isStream(body) ? { openStream: streamOpener(limits, name) } : { json: new JsonBody(body, name) };
+}
+
+/**
+ * Binds a JSON body beside sync fields. An async function would make one more promise for each
+ * request, and a request with a JSON body costs some 4 % more CPU time then.
+ */
+function bindJson(fields: TextFields, json: JsonBody, request: HttpRequest): Promise<readonly Args[]> {
+  const issues: Issue[] = [];
+  const args = fields.bind(request, issues);
+  const parse = (body: Uint8Array): readonly Args[] | Promise<readonly Args[]> => {
+    const value = json.parse(body, request, issues);
+    if (value instanceof Promise) return value.then((value) => withBody(args, value, issues));
+    return withBody(args, value, issues);
+  };
+  const body = json.read(request);
+  return body instanceof Promise ? body.then(parse) : Promise.resolve(parse(body));
+}
+
+function withBody(args: readonly Args[], value: unknown, issues: readonly Issue[]): readonly Args[] {
+  args[0]!.body = value;
+  refuseIssues(issues);
+  return args;
 }
 
 async function bindAll(
