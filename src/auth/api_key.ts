@@ -6,8 +6,16 @@ import { pickQuery, queryText } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/syntax.ts";
 import { type OptionNames, quote } from "../base/options.ts";
-import { checkGuardOptions, checkVerify, type GuardOptions, requirementOf } from "./options.ts";
-import { isLetIn, MAX_CREDENTIAL, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+import {
+  checkGuardOptions,
+  checkVerify,
+  type GuardOptions,
+  isAccepted,
+  MAX_CREDENTIAL,
+  requirementOf,
+  UNAUTHORIZED,
+  unauthorized,
+} from "./credentials.ts";
 
 /**
  * The options of a guard of keys.
@@ -16,8 +24,8 @@ import { isLetIn, MAX_CREDENTIAL, UNAUTHORIZED, unauthorized } from "./refusal.t
  */
 export interface ApiKeyOptions extends GuardOptions {
   /**
-   * The part of the request that contains the key. URLs end up in logs of proxies and in
-   * histories of browsers, so prefer a header.
+   * The part of the request that contains the key. Prefer a header: proxies log URLs, and browsers
+   * keep them in their history.
    */
   in: "header" | "query" | "cookie";
   /** The name of the header, the query parameter or the cookie. */
@@ -32,13 +40,12 @@ const SOURCES = { header: "headers", query: "query", cookie: "cookies" } as cons
  * A guard of a key in a header, in the query, or in a cookie.
  *
  * A key has at most 16,384 characters. A request without one, or with several in the query, is
- * refused with 401. Where the framework writes the URL of a request, as into the access log, the
- * value of the query parameter is `REDACTED`.
+ * refused with 401. In logs and error replies, the value of the query parameter is `REDACTED`.
  *
- * @param verify Finds whom the key belongs to. With null, undefined or false the request is refused
- * with 401. An `HTTPError` that it throws is the reply; any other error is a 500.
- * @param options Where the key is, and the name and the description of its security scheme.
- * @returns A dependency. Its value is what `verify` returned.
+ * @param verify Returns the user of the key. Null, undefined or false refuses the request with 401.
+ * An `HTTPError` that it throws is the reply; any other error is a 500.
+ * @param options The place of the key, and the name and the description of its security scheme.
+ * @returns A dependency. Its value is the result of `verify`.
  * @throws {TypeError} If an option is wrong.
  *
  * @example A key in a header
@@ -88,13 +95,13 @@ export function apiKey<Value, State = Record<string, unknown>>(
       const key = read(request);
       if (typeof key !== "string" || key === "") throw unauthorized(missing, challenge);
       const value = key.length <= MAX_CREDENTIAL && await verify(key, request as HttpRequest<never>);
-      if (!isLetIn(value)) throw unauthorized("The key is not valid", challenge);
+      if (!isAccepted(value)) throw unauthorized("The key is not valid", challenge);
       return value;
     },
   });
 }
 
-/** Makes the function that reads the key; a list if it was sent several times in the query. */
+/** Reads the key; an array if the query has several. */
 function reader(source: ApiKeyOptions["in"], name: string): (request: HttpRequest) => string | string[] | undefined {
   if (source === "header") return (request) => request.raw.headers.get(name) ?? undefined;
   if (source === "cookie") return (request) => request.cookies[name];

@@ -5,9 +5,18 @@ import { readSecurity } from "../binding/security.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/syntax.ts";
 import type { OptionNames } from "../base/options.ts";
-import { credentialsOf, hasAuthorization } from "./authorization.ts";
-import { checkGuardOptions, checkText, checkVerify, type GuardOptions, requirementOf } from "./options.ts";
-import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+import {
+  checkGuardOptions,
+  checkString,
+  checkVerify,
+  credentialsOf,
+  type GuardOptions,
+  hasAuthorization,
+  isAccepted,
+  requirementOf,
+  UNAUTHORIZED,
+  unauthorized,
+} from "./credentials.ts";
 
 /**
  * The options of a guard of names and passwords.
@@ -16,8 +25,8 @@ import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
  */
 export interface BasicOptions extends GuardOptions {
   /**
-   * What the password opens, in ASCII. Browsers show it when they ask for the password. By default
-   * the name of the scheme.
+   * The realm of the challenge, in ASCII. Some browsers show it when they ask for the password. By
+   * default the name of the scheme.
    */
   realm?: string;
 }
@@ -28,16 +37,16 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * A guard of the name and the password in the `Authorization` header (RFC 7617). Both are UTF-8,
- * and only the password can have a colon. Together they have at most 12,288 bytes.
+ * and only the password can contain a colon. Together they have at most 12,288 bytes.
  *
- * A request without them is refused with 401. Browsers then ask for both, and send them with each
- * later request, so use it over HTTPS only.
+ * A request without them is refused with 401. Browsers then ask the user for both, and send them
+ * with each later request, so use it over HTTPS only.
  *
- * @param verify Finds whom the name and the password belong to. With null, undefined or false the
- * request is refused with 401. An `HTTPError` that it throws is the reply; any other error is a
- * 500. Store passwords as hashes of a slow function such as Argon2.
+ * @param verify Returns the user of the name and the password. Null, undefined or false refuses the
+ * request with 401. An `HTTPError` that it throws is the reply; any other error is a 500. Store
+ * passwords as hashes of a slow function such as Argon2.
  * @param options The realm, and the name and the description of its security scheme.
- * @returns A dependency. Its value is what `verify` returned.
+ * @returns A dependency. Its value is the result of `verify`.
  * @throws {TypeError} If an option is wrong.
  *
  * @example One user
@@ -85,14 +94,14 @@ export function basic<Value, State = Record<string, unknown>>(
       if (credentials === null) throw unauthorized("Send a name and a password in the Authorization header", challenge);
       const pair = decodePair(credentials);
       const value = pair && await verify(...pair, request as HttpRequest<never>);
-      if (!isLetIn(value)) throw unauthorized("The name or the password is not valid", challenge);
+      if (!isAccepted(value)) throw unauthorized("The name or the password is not valid", challenge);
       return value;
     },
   });
 }
 
 function checkRealm(realm: unknown, action: string): void {
-  checkText(realm, "realm", action);
+  checkString(realm, "realm", action);
   if (/^[\x20-\x7e]*$/.test(realm as string)) return;
   throw new TypeError(`Cannot ${action}: a header carries the realm, so it must be ASCII without control characters`);
 }

@@ -7,9 +7,17 @@ import { HTTPError } from "../base/errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/syntax.ts";
 import { type OptionNames, quote } from "../base/options.ts";
-import { credentialsOf, hasAuthorization } from "./authorization.ts";
-import { checkGuardOptions, checkVerify, type GuardOptions, requirementOf } from "./options.ts";
-import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
+import {
+  checkGuardOptions,
+  checkVerify,
+  credentialsOf,
+  type GuardOptions,
+  hasAuthorization,
+  isAccepted,
+  requirementOf,
+  UNAUTHORIZED,
+  unauthorized,
+} from "./credentials.ts";
 
 /**
  * The options of a guard of bearer tokens.
@@ -18,7 +26,7 @@ import { isLetIn, UNAUTHORIZED, unauthorized } from "./refusal.ts";
  */
 export interface BearerOptions<Value> extends GuardOptions {
   /**
-   * Names the subject of a token, so that a renewed token is that of the same caller, for routes
+   * Returns the subject of a token, so that a renewed token belongs to the same caller, for routes
    * that are `idempotent`. By default each token is a caller of its own. A subject that is neither
    * a string nor a number is a 500.
    *
@@ -35,10 +43,10 @@ const OPTIONS: OptionNames<Omit<BearerOptions<unknown>, keyof GuardOptions>> = {
  * A token has at most 16,384 characters, all visible ASCII. A request without one is refused with
  * 401.
  *
- * @param verify Finds whom the token belongs to. With null, undefined or false the request is
- * refused with 401. An `HTTPError` that it throws is the reply; any other error is a 500.
- * @param options The name and the description of its security scheme, and whom a token belongs to.
- * @returns A dependency. Its value is what `verify` returned.
+ * @param verify Returns the user of the token. Null, undefined or false refuses the request with
+ * 401. An `HTTPError` that it throws is the reply; any other error is a 500.
+ * @param options The name and the description of its security scheme, and the subject of a token.
+ * @returns A dependency. Its value is the result of `verify`.
  * @throws {TypeError} If an option is wrong.
  *
  * @example The users of tokens
@@ -85,7 +93,7 @@ export function bearer<Value, State = Record<string, unknown>>(
     resolve: async (request) => {
       const token = bearerToken(request, challenges);
       const value = await verify(token, request as HttpRequest<never>);
-      if (!isLetIn(value)) throw challenges.invalid("The token is not valid");
+      if (!isAccepted(value)) throw challenges.invalid("The token is not valid");
       return value;
     },
   });
@@ -95,22 +103,20 @@ export function bearer<Value, State = Record<string, unknown>>(
 export class BearerChallenges {
   readonly #realm: string;
 
-  /** @param scheme The name of the scheme: RFC 6750 demands a parameter in each challenge. */
+  /** @param scheme The realm: RFC 6750 requires a parameter in each challenge. */
   constructor(scheme: string) {
     this.#realm = `Bearer realm=${quotedString(scheme)}`;
   }
 
-  /** Refuses a request without a bearer token. */
   missing(): HTTPError {
     return unauthorized("Send a bearer token in the Authorization header", this.#realm);
   }
 
-  /** Refuses a wrong token. */
   invalid(detail: string): HTTPError {
     return unauthorized(detail, `${this.#realm}, error="invalid_token"`);
   }
 
-  /** Refuses a valid token that lacks one of these scopes. */
+  /** Refuses a valid token that lacks a scope. */
   insufficient(scopes: readonly string[]): HTTPError {
     const scope = quotedString(scopes.join(" "));
     return new HTTPError(403, "The token lacks a scope that is needed here", {

@@ -1,4 +1,4 @@
-/** JSON Web Tokens (RFC 7519) that an issuer signs. */
+/** Guards of JSON Web Tokens (RFC 7519). */
 import type { Dependency } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import {
@@ -10,13 +10,11 @@ import {
   type SecurityWay,
 } from "../binding/security.ts";
 import { quote } from "../base/options.ts";
-import { hasAuthorization } from "./authorization.ts";
 import { BearerChallenges } from "./bearer.ts";
-import { readKeys } from "./jwt/keys.ts";
-import { checkJwtOptions, type JwtClaims, type JwtOptions } from "./jwt/options.ts";
-import { subjectOf } from "./jwt/subject.ts";
+import { FORBIDDEN, hasAuthorization, UNAUTHORIZED, UNAVAILABLE } from "./credentials.ts";
+import { checkJwtOptions, type JwtClaims, type JwtOptions, readKeys } from "./jwt/options.ts";
+import { subjectOf } from "./jwt/token.ts";
 import { JwtVerifier } from "./jwt/verifier.ts";
-import { FORBIDDEN, UNAUTHORIZED, UNAVAILABLE } from "./refusal.ts";
 
 /**
  * A guard of JSON Web Tokens, made by {@linkcode jwt}. Its value is the claims.
@@ -25,25 +23,24 @@ import { FORBIDDEN, UNAUTHORIZED, UNAVAILABLE } from "./refusal.ts";
  */
 export interface JwtGuard<Claims> extends Dependency<Claims> {
   /**
-   * A guard that also demands scopes. A token without all of them is refused with 403.
+   * Makes a guard that also requires scopes. A token without all of them is refused with 403.
    *
-   * @throws {TypeError} If a scope is not a word, or the flow of `oauth2` does not have it.
+   * @throws {TypeError} If a scope is no word in ASCII, or the option `oauth2` does not have it.
    */
   withScopes(...scopes: readonly [string, ...string[]]): Dependency<Claims>;
 }
 
 /**
- * A guard of JSON Web Tokens in the `Authorization` header, which an issuer such as an identity
- * provider signs.
+ * A guard of JSON Web Tokens in the `Authorization` header, signed by an issuer such as an identity
+ * provider.
  *
- * A token is refused with 401 unless its signature, its issuer, its audience and its times (`exp`,
- * which it must have, and `nbf`) are right. The clocks may differ by 30 seconds. Tokens without a
- * signature are never taken. Keys that were fetched stay good for a day while their address does
- * not answer; where there are none, the reply is 503 with `Retry-After`.
+ * A token is refused with 401 unless its signature, issuer, audience and times (`nbf`, and `exp`,
+ * which is required) are valid. The clocks may differ by 30 seconds. Fetched keys stay valid for a
+ * day while their URL does not respond; without keys, the reply is 503 with `Retry-After`.
  *
- * A token that is valid stays valid until it ends, also if the user has signed out or is deleted.
+ * A valid token stays valid until it expires, also after the user has signed out or is deleted.
  *
- * @returns A dependency. Its value is the claims; `withScopes` makes guards that demand more.
+ * @returns A dependency. Its value is the claims; `withScopes` makes guards that require scopes.
  * @throws {TypeError} If an option is missing or wrong.
  *
  * @example Tokens of an identity provider
@@ -123,13 +120,12 @@ function schemeOf({ oauth2, openIdConnectUrl, description }: SchemeOptions): Jwt
   return { type: "http", scheme: "bearer", bearerFormat: "JWT", ...words };
 }
 
-/** The security of a guard that demands scopes. */
 function requireScopes(scheme: JwtScheme, name: string, scopes: readonly string[]): SecurityWay {
   const wrong = scopes.find((scope) => !isScope(scope));
   if (wrong !== undefined || scopes.length === 0) {
     const got = scopes.length === 0 ? "none" : quote(wrong);
     throw new TypeError(
-      `Cannot demand scopes: each must be a word in ASCII, write withScopes("books:write"), got ${got}`,
+      `Cannot require scopes: each must be a word in ASCII, write withScopes("books:write"), got ${got}`,
     );
   }
   if (scheme.type === "http") return new Map([[name, { scheme, scopes }]]);

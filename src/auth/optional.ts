@@ -1,19 +1,19 @@
-/** Guards that let callers in who send nothing. */
+/** Guards that accept requests without credentials. */
 import { callerThrough } from "../binding/caller.ts";
 import { type Dependency, isDependency, type PreparedDependency } from "../binding/dependency.ts";
 import { InnerGuard, makeGuard, sharedDeps } from "../binding/guard.ts";
 import { quote } from "../base/options.ts";
 
 /**
- * A guard that lets a request in that carries no credentials, with the value null. Wrong
- * credentials are still refused.
+ * A guard that accepts a request without credentials, with the value null. Wrong credentials are
+ * still refused.
  *
  * Any `Authorization` header counts as credentials of a guard that reads this header. For several
  * kinds of credentials, write `optional(anySecurity(…))`.
  *
- * @param guard A guard of `@webfw/core/auth`, or `anySecurity` of such.
- * @throws {TypeError} If another dependency is given: it would have to tell what is missing from
- * what is wrong.
+ * @param guard A guard of `@webfw/core/auth`, or `anySecurity` of such guards.
+ * @throws {TypeError} If another dependency is given: it cannot distinguish missing credentials
+ * from wrong ones.
  *
  * @example A greeting for guests, too
  * ```ts
@@ -42,7 +42,7 @@ export function optional<Value, State>(guard: Dependency<Value, State>): Depende
   const { name, isSent } = given;
   if (!isSent) {
     throw new TypeError(
-      `Cannot make ${name} optional: only guards of @webfw/core/auth tell whether credentials were sent, ` +
+      `Cannot make ${name} optional: only guards of @webfw/core/auth know whether credentials were sent, ` +
         `return null from its function instead`,
     );
   }

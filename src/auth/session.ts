@@ -1,42 +1,38 @@
-/** Sessions: data of a visitor that comes back with each request, by a cookie. */
+/** Sessions: data of a visitor, which a cookie carries from request to request. */
 import type { Dependency } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import { alternatives, readSecurity } from "../binding/security.ts";
 import { type Duration, toMilliseconds } from "../base/duration.ts";
-import type { HttpRequest } from "../http/request.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import { redirect, ThrownReply } from "../http/reply.ts";
 import { quotedString } from "../http/syntax.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "../schema/schema.ts";
-import { checkGuardOptions, type GuardOptions, requirementOf } from "./options.ts";
-import { UNAUTHORIZED, unauthorized } from "./refusal.ts";
+import { checkGuardOptions, type GuardOptions, requirementOf, UNAUTHORIZED, unauthorized } from "./credentials.ts";
 import { SessionCookie, type SessionCookieOptions } from "./sessions/cookie.ts";
-import { checkLoginPath, loginAddress } from "./sessions/login.ts";
-import { readSecrets, type Secrets } from "./sessions/secret.ts";
-import { callerOfSession, type Session, SessionDefinition } from "./sessions/definition.ts";
-import { RecordSessions } from "./sessions/records.ts";
-import type { SessionStore } from "./sessions/store.ts";
+import { callerOfSession, readSecrets, type Secrets, type Session, SessionDefinition } from "./sessions/definition.ts";
+import { RecordSessions, type SessionStore } from "./sessions/stores.ts";
 
 /**
- * A session of somebody who is signed in.
+ * The session of a request that `required()` has accepted.
  *
  * @category Dependencies
  */
 export interface RequiredSession<Data, Input = Data> extends Session<Data, Input> {
-  /** What the session holds. After it has ended, it is what it held before. */
+  /** The data of the session. After the session has ended, its last data. */
   readonly data: Data;
 }
 
 /**
- * The options of a guard that needs a session.
+ * The options of `required()`.
  *
  * @category Dependencies
  */
 export interface RequiredSessionOptions {
   /**
-   * The path of the page to sign in at. A browser that asks for a page without a session is sent
-   * there by a 303, with the path that it asked for as `next` in the query. All other requests are
-   * refused with 401.
+   * The path of the sign-in page. A browser that requests a page without a session is redirected
+   * there with 303, and with the requested path as `next` in the query. Other requests are refused
+   * with 401.
    */
   redirect?: string;
 }
@@ -48,76 +44,61 @@ export interface RequiredSessionOptions {
  */
 export interface SessionDependency<Data, Input = Data> extends Dependency<Session<Data, Input>> {
   /**
-   * Makes the guard of those who have a session. Its `data` is not null.
+   * Makes a guard that requires a session. Its `data` is not null.
    *
-   * @param options Where browsers are sent to sign in.
    * @throws {TypeError} If an option is unknown, or `redirect` is no path of the application.
    */
   required(options?: RequiredSessionOptions): Dependency<RequiredSession<Data, Input>>;
 }
 
-/** The options of a session that do not say where its data is. */
-export interface SessionBaseOptions<Data = never> extends GuardOptions {
-  /**
-   * The subject of a session, such as the id of its user; null for a visitor who has not signed in.
-   *
-   * With a store, the id in the cookie is a new one exactly where `set` changes the subject, so
-   * that an id from before a sign-in is worth nothing after it. As long as the subject stays, other
-   * requests of the page, and a repetition whose first reply was lost, keep their session. Without
-   * this option each `set` makes a new id, and ends the one before at once.
-   *
-   * Keys of routes that are `idempotent` belong to the subject, too.
-   */
-  subject?(data: Data): string | number | null;
-  /** The cookie. */
-  cookie?: SessionCookieOptions;
-  /**
-   * How long a session is good after it was set. It is checked on the server, too.
-   *
-   * @default {"14d"}
-   */
-  maxAge?: Duration;
-  /**
-   * Whether a request in the second half of `maxAge` sets the session again, so that it stays good
-   * for those who come back.
-   *
-   * @default {false}
-   */
-  renew?: boolean;
-}
-
-/** Seals the data of a session into its cookie. */
-export interface SealedSessionOptions {
-  /**
-   * The secret that encrypts and authenticates the cookie: a text of at least 32 characters, or a
-   * list of which the first seals and all open. A function is called when the application starts.
-   *
-   * It must be random, such as the output of `openssl rand -base64 32`. Keys are derived of it
-   * without a slow hash, so whoever has a cookie could find a phrase of words by trying.
-   */
-  secret: Secrets | (() => Secrets | undefined | Promise<Secrets | undefined>);
-  /** Where the data is kept. By default it is in the cookie. */
-  store?: SessionStore | RecordSessions;
-}
-
-/** Keeps the data of a session on the server. */
-export interface StoredSessionOptions {
-  /** The store, such as `recordSessions()`. The cookie has only a random id. */
-  store: SessionStore | RecordSessions;
-  /** Not needed with a store, whose ids are random. It is checked all the same. */
-  secret?: SealedSessionOptions["secret"];
-}
-
 /**
- * The options of a session: a `secret`, or a `store`. `Data` is the data of the session.
+ * The options of a session. `secret` or `store` must be given. `Data` is the data of the session.
  *
  * @category Dependencies
  */
 export type SessionOptions<Data = never> =
-  & SessionBaseOptions<Data>
-  & (SealedSessionOptions | StoredSessionOptions);
+  & GuardOptions
+  & {
+    /**
+     * The secret that encrypts and authenticates the cookie: a string of at least 32 characters, or
+     * an array of which the first seals and all open. A function is called at each start. It must
+     * be random, such as the output of `openssl rand -base64 32`: no slow hash protects a phrase of
+     * words against guesses. With a `store` it is not needed.
+     */
+    secret?: Secrets | (() => Secrets | undefined | Promise<Secrets | undefined>);
+    /**
+     * Keeps the data on the server, and only a random id in the cookie: `recordSessions()`,
+     * `memorySessions()` or your own. By default the data is in the cookie.
+     */
+    store?: SessionStore | RecordSessions;
+    /**
+     * Returns the subject of a session, such as the id of its user; null for a visitor who has not
+     * signed in. Keys of routes that are `idempotent` belong to the subject, too.
+     *
+     * With a store, `set` makes a new id exactly when the subject changes: an id from before a
+     * sign-in is worth nothing after it, and concurrent requests keep their session. Without this
+     * option each `set` makes a new id, and ends the previous one at once.
+     */
+    subject?(data: Data): string | number | null;
+    /** The cookie. */
+    cookie?: SessionCookieOptions;
+    /**
+     * How long a session is valid after `set`, also checked on the server.
+     *
+     * @default {"14d"}
+     */
+    maxAge?: Duration;
+    /**
+     * Whether a request in the second half of `maxAge` extends the session.
+     *
+     * @default {false}
+     */
+    renew?: boolean;
+  }
+  // The compiler refuses options with neither, and a secret that may be undefined.
+  & ({ secret: NonNullable<unknown> } | { store: NonNullable<unknown> });
 
-const OPTIONS: OptionNames<Omit<SessionBaseOptions & SealedSessionOptions, keyof GuardOptions>> = {
+const OPTIONS: OptionNames<Omit<SessionOptions, keyof GuardOptions>> = {
   subject: true,
   secret: true,
   store: true,
@@ -127,17 +108,17 @@ const OPTIONS: OptionNames<Omit<SessionBaseOptions & SealedSessionOptions, keyof
 };
 
 /**
- * A session: data of a visitor that comes back with each request.
+ * A session: data of a visitor, which a cookie carries from request to request.
  *
- * The data is in a cookie that is encrypted and authenticated, so only the server can read or
- * change it. Such a seal stays good until `maxAge`, also if it was copied before `clear`: use
- * `store` where sign-out must hold. With a store, the cookie has only a random id.
+ * The cookie contains the data, encrypted and authenticated, so only the server can read or change
+ * it. A copied cookie stays valid until `maxAge`, also after `clear`: use a `store` if signing out
+ * must revoke it.
  *
- * The dependency refuses nobody. `visit.required()` is the guard.
+ * The dependency refuses no request. `visit.required()` is the guard.
  *
- * @param schema The schema of the data. It must take JSON. A cookie whose data does not fit, that
- * is too old, or that cannot be opened, is no session.
- * @param options The secret or the store, the cookie, and how long a session is good.
+ * @param schema The schema of the data, which must have a JSON form. A cookie whose data does not
+ * fit, that is too old, or that cannot be opened, is no session.
+ * @param options The secret or the store, the cookie, and the maximum age.
  * @throws {TypeError} If an option is wrong, or a secret is too short.
  * @throws {RangeError} If `maxAge` is not a positive duration.
  *
@@ -247,13 +228,23 @@ export function session<Data extends NonNullable<unknown>, Input = Data>(
   return Object.assign(visit, { required });
 }
 
+/**
+ * A path of the same origin, as a URL has it. After `//`, or a backslash, which browsers treat as a
+ * slash, a host would begin. Browsers ignore tabs and line breaks.
+ */
+const OWN_PATH = /^\/(?!\/)[!-\[\]-~]*$/;
+
 const REQUIRED_OPTIONS: OptionNames<RequiredSessionOptions> = { redirect: true };
 
 function readLogin(options: RequiredSessionOptions, scheme: string): string | undefined {
   const action = `require the session "${scheme}"`;
   checkOptions(options, REQUIRED_OPTIONS, action);
-  if (options.redirect !== undefined) checkLoginPath(options.redirect, action);
-  return options.redirect;
+  const { redirect } = options;
+  if (redirect === undefined) return undefined;
+  if (typeof redirect === "string" && OWN_PATH.test(redirect) && !redirect.includes("#")) return redirect;
+  throw new TypeError(
+    `Cannot ${action}: "redirect" must be a path of the application in ASCII, such as "/login", got ${quote(redirect)}`,
+  );
 }
 
 function checkStore(store: unknown, action: string): void {
@@ -267,16 +258,41 @@ function checkStore(store: unknown, action: string): void {
   );
 }
 
-/** The challenge names the cookie. No scheme for cookies is registered. */
+/** The challenge names the cookie: no authentication scheme for cookies is registered. */
 function refusalOf(
   request: HttpRequest,
   { name, cookie }: { readonly name: string; readonly cookie: SessionCookie },
   login: string | undefined,
 ): Error {
-  const address = login === undefined ? undefined : loginAddress(request, login);
-  if (address !== undefined) return new ThrownReply(redirect(address));
+  const url = login === undefined ? undefined : loginUrl(request, login);
+  if (url !== undefined) return new ThrownReply(redirect(url));
   const challenge = `Cookie realm=${quotedString(name)}, cookie-name=${quotedString(cookie.name)}`;
   return unauthorized("Sign in: there is no session", challenge);
+}
+
+/**
+ * The URL of the sign-in page, with the requested path as `next`. Undefined if the request is not
+ * that of a browser for a page, or already requests that page.
+ */
+function loginUrl(request: HttpRequest, login: string): string | undefined {
+  const { method, path, raw, basePath } = request;
+  if ((method !== "GET" && method !== "HEAD") || !acceptsHtml(raw.headers)) return undefined;
+  const [page] = login.split("?", 1);
+  if (path === page) return undefined;
+  const query = raw.url.slice(contextOf(request).pathEnd).split("#", 1)[0];
+  const next = basePath + path + query;
+  const url = basePath + login;
+  if (!OWN_PATH.test(next)) return url;
+  return `${url}${login.includes("?") ? "&" : "?"}next=${encodeURIComponent(next)}`;
+}
+
+/** Whether `text/html` is named: programs send only a wildcard, and need the 401. */
+function acceptsHtml(headers: Headers): boolean {
+  const ranges = headers.get("accept")?.toLowerCase().split(",") ?? [];
+  return ranges.some((range) => {
+    const [type, ...parameters] = range.split(";").map((part) => part.trim());
+    return type === "text/html" && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+  });
 }
 
 class SignedIn<Data, Input> implements RequiredSession<Data, Input> {

@@ -1,41 +1,73 @@
-/** The options of a guard of JSON Web Tokens. */
+/** The options of a guard of JSON Web Tokens, their checks, and the keys that they name. */
 import { type OptionNames, quote } from "../../base/options.ts";
 import { type GivenSchema, isSchema, schemaFault } from "../../schema/schema.ts";
-import { checkGuardOptions, checkText, type GuardOptions } from "../options.ts";
-import { checkAlgorithms, type JwtAlgorithm } from "./algorithms.ts";
-import type { JwtKeys } from "./keys.ts";
+import { checkGuardOptions, checkString, type GuardOptions } from "../credentials.ts";
+import { RemoteKeys } from "./remote_keys.ts";
+import {
+  algorithmsOf,
+  ASYMMETRIC,
+  checkAlgorithms,
+  InvalidToken,
+  isSymmetric,
+  type JwtAlgorithm,
+  type JwtCryptoKey,
+  type JwtHeader,
+  leastSecret,
+} from "./token.ts";
 
 /**
- * The claims of a token: those of RFC 7519, and whatever else the issuer says.
+ * The claims of a token: those of RFC 7519, and others of the issuer.
  *
  * @category Dependencies
  */
 export interface JwtClaims {
   /** The issuer. */
   readonly iss: string;
-  /** When the token ends, in seconds since 1970. */
+  /** The expiration time, in seconds since 1970. */
   readonly exp: number;
-  /** Whom the token is about. Not checked: use `claims` to demand it. */
+  /** The subject of the token. Not checked: use `claims` to require it. */
   readonly sub?: unknown;
-  /** Whom the token is for. */
+  /** The audience of the token. */
   readonly aud?: unknown;
-  /** All other claims. Not checked. */
+  /** Other claims, not checked. */
   readonly [claim: string]: unknown;
 }
 
 /**
- * Where users get a token by OAuth 2.0, with an authorization code.
+ * The endpoints of OAuth 2.0 that issue a token for an authorization code.
  *
  * @category Dependencies
  */
 export interface JwtOAuth2 {
-  /** Where users grant access. */
+  /** The URL at which users grant access. */
   authorizationUrl: string;
-  /** Where clients get tokens. */
+  /** The URL from which clients get tokens. */
   tokenUrl: string;
-  /** The scopes that clients can ask for, with their descriptions. */
+  /** The available scopes with their descriptions. */
   scopes: Record<string, string>;
 }
+
+/**
+ * A key that verifies signatures: a public `CryptoKey`, or a secret.
+ *
+ * @category Dependencies
+ */
+export type JwtKey = JwtCryptoKey | Uint8Array;
+
+/**
+ * Finds the key of a token. Without a key (null or undefined), the token is refused. For a JSON Web
+ * Key Set of the application, `createLocalJWKSet` of npm's `jose` makes such a function.
+ *
+ * @category Dependencies
+ */
+export type JwtKeyFunction = (header: JwtHeader) => Promise<JwtKey | null | undefined>;
+
+/**
+ * The option `keys` of `jwt`.
+ *
+ * @category Dependencies
+ */
+export type JwtKeys = string | URL | JwtKey | JwtKeyFunction;
 
 /**
  * The options of a guard of JSON Web Tokens.
@@ -43,34 +75,34 @@ export interface JwtOAuth2 {
  * @category Dependencies
  */
 export interface JwtOptions<Claims> extends GuardOptions {
-  /** The issuer: the claim `iss` must be this text. */
+  /** The issuer: the claim `iss` must be this string. */
   issuer: string;
   /**
-   * Whom the tokens are for: the claim `aud` must have this text, or one of these. With null the
-   * claim is not looked at, and tokens for other applications of the issuer are taken.
+   * The audience: the claim `aud` must contain this string, or one of these. With null the claim is
+   * not checked, and tokens for other applications of the issuer are accepted.
    */
   audience: string | readonly string[] | null;
   /**
-   * The keys that verify signatures: the address of a JSON Web Key Set, a public `CryptoKey`, the
-   * bytes of a secret, or an async function that finds the key of a token by its header. By default
-   * the set that the issuer publishes by OpenID Connect Discovery.
+   * The keys that verify signatures: the URL of a JSON Web Key Set, a public `CryptoKey`, the bytes
+   * of a secret, or an async function that finds the key of a token by its header. By default the
+   * set that the issuer publishes by OpenID Connect Discovery.
    *
-   * An address is of HTTPS or of a loopback host. Its keys are fetched on first use and then every
-   * 10 minutes, and for a token with an unknown `kid` at most every 30 seconds.
+   * A URL uses HTTPS or a loopback host. Its keys are fetched on first use and then every 10 minutes,
+   * and for a token with an unknown `kid` at most every 30 seconds.
    */
   keys?: JwtKeys;
   /**
-   * The algorithms that are taken. By default those of pairs of keys: RS, PS and ES with 256, 384
-   * and 512, and Ed25519. A secret needs this option.
+   * The accepted algorithms. By default those of pairs of keys: RS, PS and ES with 256, 384 and 512,
+   * and Ed25519. A secret needs this option.
    */
   algorithms?: readonly JwtAlgorithm[];
   /**
-   * The schema of the claims. Its result is the value. A token whose claims do not fit is refused.
+   * The schema of the claims. Its result is the value. Other claims refuse the token.
    */
   claims?: GivenSchema<unknown, Claims>;
   /**
-   * The scopes of a token, for `withScopes`. By default those in the claims `scope` and `scp`, each
-   * a text with spaces or a list.
+   * Returns the scopes of a token, for `withScopes`. By default those in the claims `scope` and
+   * `scp`, each a string with spaces or an array.
    */
   scopes?: (claims: NoInfer<Claims>) => readonly string[];
   /** Documents the scheme as OAuth 2.0, so that the documentation page can get a token. */
@@ -99,15 +131,15 @@ export function checkJwtOptions(options: JwtOptions<unknown>, action: string): v
   checkGuardOptions(options, OPTIONS, action);
   const { issuer, audience, algorithms, claims, scopes, oauth2, openIdConnectUrl } = options;
   if (typeof issuer !== "string" || issuer === "") {
-    throw new TypeError(`Cannot ${action}: "issuer" must be the text of the claim iss, got ${quote(issuer)}`);
+    throw new TypeError(`Cannot ${action}: "issuer" must be the string of the claim iss, got ${quote(issuer)}`);
   }
-  const isText = (value: unknown) => typeof value === "string" && value !== "";
-  const isList = Array.isArray(audience) && audience.length > 0 && audience.every(isText);
-  if (audience !== null && !isText(audience) && !isList) {
+  const isName = (value: unknown) => typeof value === "string" && value !== "";
+  const areNames = Array.isArray(audience) && audience.length > 0 && audience.every(isName);
+  if (audience !== null && !isName(audience) && !areNames) {
     throw new TypeError(
-      `Cannot ${action}: "audience" must be the text of the claim aud, or a list of such texts, got ${
+      `Cannot ${action}: "audience" must be the string of the claim aud, or an array of such strings, got ${
         quote(audience)
-      }; write null to take tokens for any audience`,
+      }; write null to accept tokens for any audience`,
     );
   }
   if (algorithms !== undefined) checkAlgorithms(algorithms, action);
@@ -117,8 +149,148 @@ export function checkJwtOptions(options: JwtOptions<unknown>, action: string): v
   if (scopes !== undefined && typeof scopes !== "function") {
     throw new TypeError(`Cannot ${action}: "scopes" must be a function of the claims, got ${quote(scopes)}`);
   }
-  checkText(openIdConnectUrl, "openIdConnectUrl", action);
+  checkString(openIdConnectUrl, "openIdConnectUrl", action);
   if (oauth2 !== undefined && openIdConnectUrl !== undefined) {
     throw new TypeError(`Cannot ${action}: a scheme has one type, leave out "oauth2" or "openIdConnectUrl"`);
   }
+}
+
+/** Keys, and the algorithms that a token may use with them. */
+export interface KeySource {
+  readonly algorithms: readonly JwtAlgorithm[];
+  /** Whether a request can fail because keys cannot be fetched. */
+  readonly isRemote: boolean;
+  /**
+   * Finds the key of a token, whose algorithm is among those of the source.
+   *
+   * @throws {InvalidToken} If there is none.
+   * @throws {HTTPError} With 503 if the keys cannot be fetched.
+   */
+  readonly find: (header: JwtHeader) => Promise<JwtKey>;
+}
+
+/**
+ * Reads the option `keys`.
+ *
+ * @param keys The option; undefined for the keys that the issuer publishes.
+ * @param algorithms The option `algorithms`, checked.
+ * @throws {TypeError} If the keys are wrong, or do not fit the algorithms.
+ */
+export function readKeys(
+  keys: unknown,
+  issuer: string,
+  algorithms: readonly JwtAlgorithm[] | undefined,
+  action: string,
+): KeySource {
+  if (typeof keys === "string" && !/^https?:/i.test(keys)) {
+    // Do not print the value: it may be a secret.
+    throw new TypeError(
+      `Cannot ${action}: a string as "keys" is the https: URL of a JWKS, and this one is no such URL, ` +
+        `give a secret as bytes, new TextEncoder().encode(secret)`,
+    );
+  }
+  if (keys === undefined || typeof keys === "string" || keys instanceof URL) {
+    checkAsymmetric(algorithms, "keys of a URL are public", action);
+    const remote = new RemoteKeys(issuer, keys === undefined ? undefined : String(keys), action);
+    return { algorithms: algorithms ?? ASYMMETRIC, isRemote: true, find: (header) => remote.find(header) };
+  }
+  if (typeof keys === "function") return functionSource(keys as JwtKeyFunction, algorithms ?? ASYMMETRIC);
+  if (!isKey(keys)) {
+    throw new TypeError(
+      `Cannot ${action}: "keys" must be the URL of a JWKS, a CryptoKey, a Uint8Array or a function, got ${quote(keys)}`,
+    );
+  }
+  if (isSecret(keys)) checkSecret(keys, algorithms, action);
+  else {
+    checkAsymmetric(algorithms, "the key is public", action);
+    checkPublic(keys as JwtCryptoKey, action);
+  }
+  if (!(keys instanceof Uint8Array)) checkFit(keys, algorithms ?? ASYMMETRIC, action);
+  return { algorithms: algorithms ?? ASYMMETRIC, isRemote: false, find: () => Promise.resolve(keys) };
+}
+
+function functionSource(find: JwtKeyFunction, algorithms: readonly JwtAlgorithm[]): KeySource {
+  return {
+    algorithms,
+    isRemote: false,
+    find: async (header) => {
+      const key = await findOrRefuse(find, header);
+      if (key === null || key === undefined) throw new InvalidToken();
+      if (!isKey(key)) {
+        throw new TypeError(
+          `Cannot verify a token: "keys" must return a CryptoKey, a Uint8Array, null or undefined, got ${quote(key)}`,
+        );
+      }
+      if (isSecret(key)) checkSecret(key, algorithms.filter(isSymmetric), "verify a token");
+      // As a secret, a public key could be used by anybody to sign.
+      if (isSecret(key) !== isSymmetric(header.alg)) throw new InvalidToken();
+      return key;
+    },
+  };
+}
+
+async function findOrRefuse(find: JwtKeyFunction, header: JwtHeader): Promise<JwtKey | null | undefined> {
+  try {
+    return await find(header);
+  } catch (error) {
+    // Functions of jose throw where no key fits, or several do.
+    const { code } = Object(error) as { readonly code?: unknown };
+    const isUnknown = code === "ERR_JWKS_NO_MATCHING_KEY" || code === "ERR_JWKS_MULTIPLE_MATCHING_KEYS";
+    throw isUnknown ? new InvalidToken() : error;
+  }
+}
+
+function isKey(value: unknown): value is JwtKey {
+  return value instanceof Uint8Array || value instanceof CryptoKey;
+}
+
+function isSecret(key: JwtKey): boolean {
+  return key instanceof Uint8Array || key.type === "secret";
+}
+
+function checkAsymmetric(algorithms: readonly JwtAlgorithm[] | undefined, reason: string, action: string): void {
+  const wrong = algorithms?.find(isSymmetric);
+  if (wrong === undefined) return;
+  throw new TypeError(`Cannot ${action}: ${reason}, and "${wrong}" needs a secret, leave it out of "algorithms"`);
+}
+
+function checkPublic({ type, usages, algorithm }: JwtCryptoKey, action: string): void {
+  if (type !== "public" || !usages.includes("verify")) {
+    throw new TypeError(`Cannot ${action}: the key must be a public one with the usage "verify"`);
+  }
+  const { modulusLength } = algorithm as { readonly modulusLength?: number };
+  if (modulusLength === undefined || modulusLength >= 2048) return;
+  throw new TypeError(`Cannot ${action}: a key of RSA must have 2048 bits or more, got ${modulusLength}`);
+}
+
+/** A key that fits no algorithm would refuse each token. */
+function checkFit({ algorithm }: JwtCryptoKey, algorithms: readonly JwtAlgorithm[], action: string): void {
+  const own = algorithmsOf(algorithm);
+  if (algorithms.some((name) => own.includes(name))) return;
+  const fault = own.length === 0
+    ? `the key is of ${algorithm.name}, and no algorithm fits it`
+    : `the key is for "${own[0]}", and "algorithms" does not have it`;
+  throw new TypeError(`Cannot ${action}: ${fault}, give another key`);
+}
+
+function checkSecret(key: JwtKey, algorithms: readonly JwtAlgorithm[] | undefined, action: string): void {
+  if (algorithms === undefined || algorithms.length === 0) {
+    throw new TypeError(`Cannot ${action}: a secret needs "algorithms", write algorithms: ["HS256"]`);
+  }
+  const wrong = algorithms.find((algorithm) => !isSymmetric(algorithm));
+  if (wrong !== undefined) {
+    throw new TypeError(`Cannot ${action}: the key is a secret, and "${wrong}" needs a public key, leave it out`);
+  }
+  if (!(key instanceof Uint8Array)) {
+    if (!key.usages.includes("verify")) {
+      throw new TypeError(`Cannot ${action}: the key must have the usage "verify"`);
+    }
+  } else if (new TextDecoder().decode(key.subarray(0, 10)) === "-----BEGIN") {
+    throw new TypeError(`Cannot ${action}: the bytes are a PEM file and no secret, import it as a CryptoKey`);
+  }
+  const [least, length] = key instanceof Uint8Array
+    ? [leastSecret(algorithms), key.length]
+    : [leastSecret(algorithmsOf(key.algorithm)), (key.algorithm as { readonly length?: number }).length! / 8];
+  if (length >= least) return;
+  throw new TypeError(`Cannot ${action}: the secret must have ${least} bytes or more, got ${length}`);
 }

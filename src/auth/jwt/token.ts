@@ -1,20 +1,20 @@
-/** What is known of a JSON Web Token before it is verified, and the key that verifies it. */
+/** The parts of JSON Web Tokens: their header, algorithm, key and subject (RFC 7519). */
+import type { HttpRequest } from "../../http/request.ts";
+import { nearest, quote } from "../../base/options.ts";
+import { credentialsOf } from "../credentials.ts";
 
 /**
  * The header of a token that is not verified yet. A client can send any header.
  *
  * @category Dependencies
  */
-// Not an interface, which would lack the index signature that functions of jose ask for.
+// Not an interface, which would lack the index signature that functions of jose require.
 export type JwtHeader = {
-  /** The algorithm, one of those that the guard takes. */
+  /** The algorithm, one of those that the guard accepts. */
   readonly alg: string;
-  /** The id of the key, if the token names one. It is checked to be a text. */
+  /** The id of the key, if the token names one. */
   readonly kid?: string;
 };
-
-/** The token is not valid, a mistake of the client. The message is the reason, for the log. */
-export class InvalidToken extends Error {}
 
 /**
  * A `CryptoKey` of the platform. Its type is not named here, because Deno and the types of Node.js
@@ -27,8 +27,122 @@ export interface JwtCryptoKey {
   readonly type: string;
   /** Whether its bytes can be read. */
   readonly extractable: boolean;
-  /** The algorithm that it is for. */
+  /** Its algorithm. */
   readonly algorithm: { readonly name: string };
-  /** What it may be used for; it must contain `verify`. */
+  /** Its permitted uses, which must include `verify`. */
   readonly usages: readonly string[];
+}
+
+/** The token is not valid, a mistake of the client. The message is the reason, for the log. */
+export class InvalidToken extends Error {}
+
+/**
+ * The name of a signature algorithm (RFC 7518, RFC 8037, RFC 9864). `none` is not among them. Those
+ * with `HS` sign and verify with one secret; all others have a pair of keys.
+ *
+ * @category Dependencies
+ */
+export type JwtAlgorithm =
+  | "RS256"
+  | "RS384"
+  | "RS512"
+  | "PS256"
+  | "PS384"
+  | "PS512"
+  | "ES256"
+  | "ES384"
+  | "ES512"
+  | "Ed25519"
+  | "EdDSA"
+  | "HS256"
+  | "HS384"
+  | "HS512";
+
+/** The algorithms of pairs of keys: a public key verifies. */
+export const ASYMMETRIC: readonly JwtAlgorithm[] = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "Ed25519",
+  "EdDSA",
+];
+
+/** The least bytes of a secret for each symmetric algorithm (RFC 7518, section 3.2). */
+const SECRET_BYTES = new Map<string, number>([["HS256", 32], ["HS384", 48], ["HS512", 64]]);
+
+const ALGORITHMS: readonly string[] = [...ASYMMETRIC, ...SECRET_BYTES.keys()];
+
+export function isSymmetric(algorithm: string): boolean {
+  return SECRET_BYTES.has(algorithm);
+}
+
+/** The least bytes of a secret that verifies with all of the algorithms. */
+export function leastSecret(algorithms: readonly string[]): number {
+  return Math.max(...algorithms.map((algorithm) => SECRET_BYTES.get(algorithm) ?? 0));
+}
+
+const FAMILIES = new Map([["RSASSA-PKCS1-v1_5", "RS"], ["RSA-PSS", "PS"], ["HMAC", "HS"]]);
+
+const CURVES = new Map<string | undefined, string>([["P-256", "ES256"], ["P-384", "ES384"], ["P-521", "ES512"]]);
+
+/** The algorithms of a `CryptoKey`: two names of one, or none. */
+export function algorithmsOf(key: { readonly name: string }): readonly JwtAlgorithm[] {
+  const { name, hash, namedCurve } = key as {
+    readonly name: string;
+    readonly hash?: { readonly name: string };
+    readonly namedCurve?: string;
+  };
+  if (name === "Ed25519") return ["Ed25519", "EdDSA"];
+  const found = name === "ECDSA" ? CURVES.get(namedCurve) : `${FAMILIES.get(name)}${hash?.name.slice("SHA-".length)}`;
+  return ALGORITHMS.includes(found!) ? [found as JwtAlgorithm] : [];
+}
+
+/** @throws {TypeError} If the option is no array of known algorithms. */
+export function checkAlgorithms(algorithms: unknown, action: string): asserts algorithms is readonly JwtAlgorithm[] {
+  if (!Array.isArray(algorithms) || algorithms.length === 0) {
+    throw new TypeError(`Cannot ${action}: "algorithms" must be an array of names, write algorithms: ["ES256"]`);
+  }
+  for (const algorithm of algorithms) {
+    if (algorithm === "none") {
+      throw new TypeError(`Cannot ${action}: "none" would accept tokens without a signature, leave it out`);
+    }
+    if (ALGORITHMS.includes(algorithm)) continue;
+    throw new TypeError(
+      `Cannot ${action}: the algorithm ${quote(algorithm)} is unknown, the nearest is "${
+        nearest(String(algorithm), ALGORITHMS)
+      }"; there are ${ALGORITHMS.join(", ")}`,
+    );
+  }
+}
+
+/**
+ * Identifies the owner of a verified token, whatever the guard has made of its claims: the subject
+ * and its issuer, or the token itself if it has no subject.
+ */
+export function subjectOf(request: HttpRequest): string | undefined {
+  const token = credentialsOf(request, "bearer") ?? undefined;
+  const payload = token?.split(".")[1];
+  // A test that replaces the guard has no token.
+  if (payload === undefined) return token;
+  const { iss, sub } = decodePayload(payload) as Readonly<Record<string, unknown>>;
+  return typeof sub === "string" ? JSON.stringify([iss, sub]) : token;
+}
+
+/** The issuer that a token names, before it is verified. */
+export function issuerOf(payload: string): unknown {
+  try {
+    return (decodePayload(payload) as Readonly<Record<string, unknown>>).iss;
+  } catch {
+    return undefined;
+  }
+}
+
+function decodePayload(payload: string): unknown {
+  return JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: "base64url" })));
 }

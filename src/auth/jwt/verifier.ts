@@ -10,13 +10,12 @@ import { toValidator, type Validator } from "../../schema/check.ts";
 import { withStandardChecks } from "../../schema/map_schema.ts";
 import { nodeOf } from "../../schema/schema.ts";
 import { type BearerChallenges, bearerToken } from "../bearer.ts";
-import type { JwtKey, KeySource } from "./keys.ts";
-import type { JwtOptions } from "./options.ts";
-import { InvalidToken, type JwtHeader } from "./token.ts";
+import type { JwtKey, JwtOptions, KeySource } from "./options.ts";
+import { InvalidToken, issuerOf, type JwtHeader } from "./token.ts";
 
-/** The clocks of issuer and application can differ by this. */
+/** The largest difference between the clocks of the issuer and the application. */
 const TOLERANCE_S = 30;
-/** How many reasons of refusals are logged: those that name an issuer have text of clients. */
+/** The most logged reasons: those with an issuer contain strings of clients. */
 const MAX_REASONS = 20;
 /** The most characters of an issuer in the log. */
 const MAX_ISSUER = 200;
@@ -28,9 +27,8 @@ export class JwtVerifier<Claims> {
   readonly #challenges: BearerChallenges;
   readonly #rules: Readonly<Record<string, unknown>>;
   readonly #validate: Validator["validate"] | undefined;
-  /** Whether a guard demands scopes. */
+  /** Whether a guard requires scopes. */
   #keepsScopes = false;
-  /** The reasons of refusals that the log has. */
   readonly #logged = new Set<string>();
 
   constructor(options: JwtOptions<Claims>, source: KeySource, challenges: BearerChallenges) {
@@ -48,7 +46,7 @@ export class JwtVerifier<Claims> {
     if (claims) this.#validate = toValidator(withStandardChecks(nodeOf(claims))).validate;
   }
 
-  /** Begins to keep scopes for {@linkcode JwtVerifier.scopesOf}. */
+  /** Keeps the scopes of later tokens for {@linkcode JwtVerifier.scopesOf}. */
   keepScopes(): void {
     this.#keepsScopes = true;
   }
@@ -79,7 +77,7 @@ export class JwtVerifier<Claims> {
     let failure: { readonly thrown: unknown } | undefined;
     const findKey = async (header: JWTHeaderParameters, { payload }: FlattenedJWSInput): Promise<JwtKey> => {
       try {
-        // Another issuer has other keys. Strangers must not cause fetches of this one's.
+        // Another issuer has other keys. Tokens of strangers must not cause fetches.
         const issuer = issuerOf(String(payload));
         if (issuer !== this.#options.issuer) throw new InvalidToken(this.#wrongIssuer(issuer));
         return await this.#source.find(readHeader(header));
@@ -94,7 +92,7 @@ export class JwtVerifier<Claims> {
       if (!Number.isFinite(payload.exp)) throw new InvalidToken("the claim exp is not finite");
       return payload;
     } catch (error) {
-      // Any other fault is one of the token, also where a key does not fit the algorithm.
+      // Each other error is a fault of the token, also a key that does not fit the algorithm.
       if (failure && !(failure.thrown instanceof InvalidToken)) throw failure.thrown;
       const { code, claim } = error as Refusal;
       if (code === "ERR_JWT_EXPIRED") throw this.#challenges.invalid("The token has expired");
@@ -104,16 +102,14 @@ export class JwtVerifier<Claims> {
     }
   }
 
-  /** A slash too many is the usual mistake, so both values are shown. */
+  /** Names both values: the usual mistake is a trailing slash. */
   #wrongIssuer(issuer: unknown): string {
     const sent = typeof issuer === "string" ? issuer.slice(0, MAX_ISSUER) : issuer;
     const claim = sent === undefined ? "the claim iss is missing" : `the claim iss is ${quote(sent)}`;
     return `${claim}, and the option issuer is ${quote(this.#options.issuer)}`;
   }
 
-  /**
-   * Logs each reason once: a wrong `audience` refuses all tokens, and the reply does not say so.
-   */
+  /** Logs each reason once: a wrong `audience` refuses all tokens, and the reply hides the reason. */
   #logOnce(reason: string): void {
     if (this.#logged.has(reason) || this.#logged.size >= MAX_REASONS) return;
     this.#logged.add(reason);
@@ -125,25 +121,15 @@ export class JwtVerifier<Claims> {
     if (!scopes) return [...wordsOf(payload.scope), ...wordsOf(payload.scp)];
     const found = scopes(claims);
     if (Array.isArray(found)) return found;
-    throw new TypeError(`Cannot read the scopes of a token: "scopes" must return a list, got ${quote(found)}`);
+    throw new TypeError(`Cannot read the scopes of a token: "scopes" must return an array, got ${quote(found)}`);
   }
 }
 
-/** What `jose` says of a token. The text of its message can hold parts of the token. */
+/** An error of `jose`. Its message can contain parts of the token. */
 interface Refusal {
   readonly code?: string;
-  /** The claim that is missing or has another value; one of those that the guard asks for. */
+  /** The missing or wrong claim, one of those that the guard checks. */
   readonly claim?: string;
-}
-
-/** The issuer that a token names, before it is verified. */
-function issuerOf(payload: string): unknown {
-  try {
-    const text = new TextDecoder().decode(Uint8Array.fromBase64(payload, { alphabet: "base64url" }));
-    return JSON.parse(text).iss;
-  } catch {
-    return undefined;
-  }
 }
 
 /** @throws {InvalidToken} If the id of the key is no string. */

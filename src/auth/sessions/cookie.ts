@@ -1,4 +1,4 @@
-/** The cookie of a session: its name, its attributes, and whether browsers take it. */
+/** The cookie of a session: its name, its attributes, and whether browsers accept it. */
 import { isLoopbackName } from "../../http/host.ts";
 import { addCookie, type Cookie, type CookieAttributes } from "../../http/cookies.ts";
 import type { HttpRequest } from "../../http/request.ts";
@@ -12,30 +12,30 @@ import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
  */
 export interface SessionCookieOptions {
   /**
-   * Its name. With `secure`, the path `/` and no domain, it is sent with the prefix `__Host-`: so
-   * no neighbouring host can set it (RFC 6265bis, section 4.1.3).
+   * Its name. With `secure`, the path `/` and no domain, it gets the prefix `__Host-`, so that no
+   * neighbouring host can set it (RFC 6265bis, section 4.1.3).
    *
    * @default {"session"}
    */
   name?: string;
   /**
-   * Which requests from pages of other sites carry it: with `strict` none, with `lax` only links
-   * that are followed, with `none` all.
+   * Which requests from pages of other sites send it: `strict` none, `lax` only followed links,
+   * `none` all.
    *
    * @default {"lax"}
    */
   sameSite?: "strict" | "lax" | "none";
-  /** A domain, for its subdomains, too. Without it the cookie is only for the host that replies. */
+  /** A domain and its subdomains. By default only the host that replies. */
   domain?: string;
   /**
-   * The path below which it is sent.
+   * The path prefix of requests that send it.
    *
    * @default {"/"}
    */
   path?: string;
   /**
-   * Whether it is only for HTTPS, and for loopback hosts in most browsers. Safari takes a `Secure`
-   * cookie from no host without HTTPS.
+   * Whether it is only for HTTPS; most browsers also accept it from loopback hosts, Safari does
+   * not.
    *
    * @default {true}
    */
@@ -64,9 +64,7 @@ export class SessionCookie {
   #hasWarned = false;
 
   /**
-   * Checks the options.
-   *
-   * @param maxAge How long browsers keep it, in milliseconds.
+   * @param maxAge In milliseconds.
    * @throws {TypeError} If an option is wrong, or browsers would refuse the cookie.
    */
   constructor(options: SessionCookieOptions, maxAge: number, action: string) {
@@ -83,27 +81,27 @@ export class SessionCookie {
     this.domain = domain;
     this.#attributes = { path, secure, sameSite: SAME_SITE[sameSite], ...(domain !== undefined && { domain }) };
     this.#maxAge = Math.max(1, Math.ceil(maxAge / 1000));
-    addCookie(new Headers(), this.#holding(""));
+    addCookie(new Headers(), this.#with(""));
   }
 
   /**
-   * Sets the cookie with the reply, which no cache may keep then.
+   * Sets the cookie with the reply, which caches must not store then.
    *
-   * @throws {RangeError} If it is larger than browsers take.
+   * @throws {RangeError} If it is larger than browsers accept.
    */
   set(request: HttpRequest, value: string): void {
-    request.setCookie(this.#holding(value));
-    keepFromCaches(request);
+    request.setCookie(this.#with(value));
+    forbidCaching(request);
     this.#warnOnce(request.url);
   }
 
   /** Deletes the cookie with the reply. */
   delete(request: HttpRequest): void {
     request.deleteCookie(this.name, this.#attributes);
-    keepFromCaches(request);
+    forbidCaching(request);
   }
 
-  #holding(value: string): Cookie {
+  #with(value: string): Cookie {
     return { name: this.name, value, maxAge: this.#maxAge, ...this.#attributes };
   }
 
@@ -118,7 +116,7 @@ export class SessionCookie {
   }
 }
 
-/** A cache that is shared would hand the cookie of one visitor to others. */
-function keepFromCaches({ replyHeaders }: HttpRequest): void {
+/** A shared cache would send the cookie of one visitor to others. */
+function forbidCaching({ replyHeaders }: HttpRequest): void {
   if (!replyHeaders.has("cache-control")) replyHeaders.set("cache-control", "no-store");
 }

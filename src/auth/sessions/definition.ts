@@ -1,4 +1,4 @@
-/** One declaration of a session, and the session of each request. */
+/** The declaration of a session, its secrets, and the session of each request. */
 import { load } from "../../base/async_context.ts";
 import { subjectText } from "../../binding/caller.ts";
 import type { StartConditions } from "../../binding/dependency.ts";
@@ -15,11 +15,44 @@ import { coerceJson } from "../../schema/coerce_json.ts";
 import { summarizeIssues } from "../../schema/issues.ts";
 import type { Schema } from "../../schema/schema.ts";
 import type { SessionCookie } from "./cookie.ts";
-import { type KeptSession, type SessionKeeper, toText } from "./keeper.ts";
-import { RecordSessions } from "./records.ts";
-import { readSecrets, type Secrets } from "./secret.ts";
-import type { SessionStore } from "./store.ts";
-import { StoredSessions } from "./stored.ts";
+import { type KeptSession, type SessionKeeper, StoredSessions, toText } from "./kept.ts";
+import { RecordSessions, type SessionStore } from "./stores.ts";
+
+/** A secret, or several, of which the first seals and all open. */
+export type Secrets = string | readonly string[];
+
+/** The option `secret`. */
+type SessionSecret = Secrets | (() => Secrets | undefined | Promise<Secrets | undefined>);
+
+const MIN_LENGTH = 32;
+
+const CURE = `set it to at least ${MIN_LENGTH} random characters, such as the output of "openssl rand -base64 32"`;
+
+/**
+ * Checks secrets. No message contains them.
+ *
+ * @param owner The owner, for messages: `the session "session"`.
+ * @throws {TypeError} If there is none, or one is too short.
+ */
+export function readSecrets(given: unknown, owner: string, action: string): readonly string[] {
+  const secrets: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (secrets.length === 0 || secrets.some((secret) => secret === undefined || secret === null || secret === "")) {
+    throw new TypeError(`Cannot ${action}: the secret of ${owner} is missing, ${CURE}`);
+  }
+  for (const secret of secrets) {
+    if (typeof secret !== "string") {
+      throw new TypeError(
+        `Cannot ${action}: the secret of ${owner} must be a string or an array of strings, got ${typeof secret}`,
+      );
+    }
+    if (secret.length < MIN_LENGTH) {
+      throw new TypeError(
+        `Cannot ${action}: the secret of ${owner} has ${secret.length} characters, ${CURE}`,
+      );
+    }
+  }
+  return secrets as readonly string[];
+}
 
 /**
  * The session of a request.
@@ -27,24 +60,23 @@ import { StoredSessions } from "./stored.ts";
  * @category Dependencies
  */
 export interface Session<Data, Input = Data> {
-  /** What the session holds; null if there is none. `set` and `clear` change it. */
+  /** The data of the session; null if there is none. `set` and `clear` change it. */
   readonly data: Data | null;
   /**
-   * Begins a session, or replaces what it holds. Call it before the handler returns: the cookie is
-   * in the head of the reply, also of an error reply.
+   * Begins a session, or replaces its data. Call it before the handler returns: the cookie is in the
+   * head of the reply, also of an error reply.
    *
-   * If another request has cleared the session since this one began, nothing is stored, and `data`
-   * is null then. A sign-in from a session whose `subject` was null begins a new session all the
-   * same.
+   * If another request has cleared the session in the meantime, nothing is stored, and `data` is
+   * null. A sign-in from a session whose `subject` was null still begins a new session.
    *
-   * @param data What it holds. It must fit the schema, and JSON must be able to carry it.
+   * @param data The data. It must fit the schema, and have a JSON form.
    * @throws {TypeError} If the data does not fit, if the reply has begun, on a WebSocket, or in
    * the call of a tool.
    * @throws {RangeError} If the cookie has more than 4,096 bytes.
    */
   set(data: Input): Promise<void>;
   /**
-   * Ends the session: it deletes the cookie, and what is in the store. Event streams, lines of JSON
+   * Ends the session: deletes the cookie, and the data in the store. Event streams, lines of JSON
    * and WebSockets behind a session in a store end within 5 s, on all nodes.
    *
    * @throws {TypeError} If the reply has begun, on a WebSocket, or in the call of a tool.
@@ -56,17 +88,16 @@ interface SessionParts {
   /** The name in messages. */
   readonly name: string;
   readonly schema: Schema;
-  readonly secret: Secrets | undefined | (() => Secrets | undefined | Promise<Secrets | undefined>);
+  readonly secret: SessionSecret | undefined;
   readonly store: SessionStore | RecordSessions | undefined;
   readonly cookie: SessionCookie;
   /** In milliseconds. */
   readonly maxAge: number;
   readonly renew: boolean;
-  /** The subject of the data. Without it, each `set` counts as that of another one. */
+  /** Returns the subject of data. Without it, each `set` counts as a new subject. */
   readonly subject: ((data: never) => unknown) | undefined;
 }
 
-/** Gives what keeps the sessions of an application. */
 type KeeperOf = (app: AppHandle) => SessionKeeper;
 
 /** One declaration of a session. */
@@ -87,7 +118,8 @@ export class SessionDefinition<Data, Input> {
   }
 
   /**
-   * Prepares the keys. An application calls it at each start, so that a secret can change.
+   * Reads the secret and derives the keys, at each start of an application, so that a secret can
+   * change.
    *
    * @throws {CannotStartError} If the secret is wrong, or the workers do not share the store.
    */
@@ -102,7 +134,7 @@ export class SessionDefinition<Data, Input> {
     if (isFirst) this.#warnOnce();
   };
 
-  /** The session of a request, which its dependencies share. It rejects only if the store fails. */
+  /** The session of a request, one for all of its dependencies. Rejects only if the store fails. */
   open(request: HttpRequest): Promise<Session<Data, Input>> {
     const { kept } = contextOf(request);
     let session = kept.get(this) as Promise<Session<Data, Input>> | undefined;
@@ -111,10 +143,10 @@ export class SessionDefinition<Data, Input> {
   }
 
   /**
-   * Identifies the subject of data; null for a visitor who has not signed in, undefined if the
-   * session does not know its subjects.
+   * Identifies the subject of data; null for a visitor who has not signed in, undefined without the
+   * option `subject`.
    *
-   * @throws {TypeError} If the program's function gives something else.
+   * @throws {TypeError} If the function returns something else.
    */
   subjectOf(data: Data): string | null | undefined {
     const { subject } = this.#parts;
@@ -124,19 +156,19 @@ export class SessionDefinition<Data, Input> {
     return subjectText(found, `"subject" of the session "${this.name}"`, "a string, a number or null");
   }
 
-  /** What kept data holds; null if it does not fit the schema. */
+  /** Validates kept data; null if it does not fit the schema. */
   async read(data: unknown): Promise<Data | null> {
     try {
       const { issues, value } = await this.#validate(data);
       return issues ? null : (value ?? null) as Data | null;
     } catch {
-      // A transformation may fail for data of an earlier release.
+      // A transformation can throw for data of an earlier release.
       return null;
     }
   }
 
   /**
-   * The JSON of data, and what will be read of it.
+   * Makes the JSON of data, and the data that later requests read.
    *
    * @throws {TypeError} If it does not fit the schema, or has no JSON form.
    */
@@ -178,7 +210,7 @@ export class SessionDefinition<Data, Input> {
     log("warn", "Each set of a session signs out the requests that run beside it: the session has no subject", {
       session: this.name,
       cure:
-        "add an option such as subject: (data) => data.userId, which gives null for a visitor who has not signed in",
+        "add an option such as subject: (data) => data.userId, which returns null for a visitor who has not signed in",
     });
   }
 
@@ -217,15 +249,14 @@ export class SessionDefinition<Data, Input> {
 
 let callerIn: (session: RequestSession<unknown, unknown>) => string | undefined;
 
-/** Identifies whose session it is, for keys that belong to callers; undefined if there is none. */
+/** Identifies the caller by a session, for idempotency keys; undefined if there is no session. */
 export function callerOfSession(session: unknown): string | undefined {
   return session instanceof RequestSession ? callerIn(session) : undefined;
 }
 
-/** A session that there is. */
 interface Present<Data> {
   readonly data: Data;
-  /** Random. It stays over `set` for the same subject. */
+  /** The id of {@linkcode KeptSession}. */
   readonly id: string;
 }
 
@@ -234,14 +265,14 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
   readonly #definition: SessionDefinition<Data, Input>;
   readonly #keeper: SessionKeeper;
   readonly #request: HttpRequest;
-  /** What the request came with. */
+  /** The session at the beginning of the request. */
   readonly #found: Present<Data> | undefined;
   #present: Present<Data> | undefined;
-  /** The value that the cookie of the client has after the reply. */
+  /** The value of the cookie after the reply. */
   #value: string | undefined;
-  /** What the session held that another request has ended. */
+  /** The data of the session that another request has ended. */
   #ended: Data | undefined;
-  /** Settles after the changes so far: each one replaces what the one before has kept. */
+  /** Settles after the changes so far, which run one after another. */
   #changed: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -266,9 +297,9 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     return this.#present ? this.#present.data : null;
   }
 
-  /** Calls back once when the session ends. It returns what ends the watch. */
+  /** Calls back once when the session ends. Returns a function that ends the watch. */
   watch(kept: KeptSession, onEnd: () => void): () => void {
-    // What the request itself has ended was the decision of its handler.
+    // If the handler itself has ended the session, its stream goes on.
     return this.#value === undefined ? () => {} : this.#keeper.watch(this.#value, kept, onEnd);
   }
 
@@ -293,16 +324,16 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     });
   }
 
-  /** Keeps what was found for longer. */
+  /** Extends the session. */
   async renew(kept: KeptSession): Promise<void> {
     const value = await this.#keeper.renew(this.#value!, kept);
-    // The browser may have another cookie by now.
+    // If it is undefined, another request has set the cookie.
     if (value !== undefined) this.#setCookie(this.#value = value);
   }
 
   /**
-   * The subject, or else the id that the request came with: a repetition, whose first reply was
-   * lost, comes with it again.
+   * The subject, or else the id at the beginning of the request: a client that repeats a request
+   * whose reply was lost sends that id again.
    */
   #caller(): string | undefined {
     const subject = this.#present && this.#definition.subjectOf(this.#present.data);
@@ -312,8 +343,8 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
   }
 
   /**
-   * Whether a `set` would bring back a session that another request has ended. A visitor without a
-   * subject had no rights that could come back, and may sign in.
+   * Whether a `set` would restore a session that another request has ended. A visitor without a
+   * subject had no rights to restore, and may sign in.
    */
   #mayNotReturn(subject: string | null | undefined): boolean {
     if (this.#ended === undefined) return false;
@@ -322,7 +353,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     return !isSignIn;
   }
 
-  /** Keeps the session under the same id, so that other requests of the client keep theirs. */
+  /** Keeps the id, so that concurrent requests of the client keep their session. */
   async #replace(next: Present<Data>, json: string): Promise<void> {
     this.#assertAwaited();
     const value = await this.#keeper.replace(this.#value!, toText(json, next.id));
@@ -333,7 +364,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     this.#present = next;
   }
 
-  /** Keeps a session under a new id. The one before ends: an attacker may have planted it. */
+  /** Makes a new id, and ends the previous session: an attacker may have planted it. */
   async #begin(next: Present<Data>, json: string, subject: string | null | undefined): Promise<void> {
     const earlier = this.#present;
     const value = await this.#keeper.keep(toText(json, next.id));
@@ -348,14 +379,14 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
       this.#setCookie(value);
       isSent = true;
     } finally {
-      // No client has received its id.
+      // No client has received the id.
       if (!isSent) await this.#keeper.drop(value);
     }
     this.#value = value;
     this.#present = next;
   }
 
-  /** Forgets what is behind a cookie. False if another request has ended the session there. */
+  /** Deletes a kept session. False if another request has ended it. */
   async #drop(value: string | undefined, present: Present<Data> | undefined): Promise<boolean> {
     const wasThere = value === undefined || await this.#keeper.drop(value);
     return wasThere || present === undefined;
@@ -386,7 +417,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     contextOf(this.#request).assertHeadOpen(`${what} the session`, name);
   }
 
-  /** The reply had not begun when the change was called for. */
+  /** Asserts that the handler has awaited the change. */
   #assertAwaited(): void {
     if (!contextOf(this.#request).hasReplied) return;
     throw new TypeError(
@@ -410,7 +441,7 @@ function canSetCookie(request: HttpRequest): boolean {
   return withoutCookies(request) === undefined && !contextOf(request).hasReplied;
 }
 
-/** What a request is that cannot have cookies with its reply; undefined if it can. */
+/** The kind of a request whose reply cannot carry cookies; undefined if it can. */
 function withoutCookies(request: HttpRequest): string | undefined {
   if (request.route?.method === WEBSOCKET) return "a WebSocket";
   return contextOf(request).call && "the call of a tool";

@@ -2,13 +2,13 @@
 import { defaults, type password, seal, type SealOptions, unseal } from "iron-webcrypto";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
 import { TimedSignIn } from "../../http/sign_in.ts";
-import { fromText, type KeptSession, renewedText, type SessionKeeper } from "./keeper.ts";
+import { fromText, type KeptSession, renewedText, type SessionKeeper } from "./kept.ts";
 
-/** The bytes that are derived of a secret: two keys, and an id that says which secret it was. */
+/** A secret gives two keys, and an id that identifies it. */
 const KEY_BYTES = 32;
 const ID_BYTES = 4;
 
-/** Keeps sessions in the cookie itself. */
+/** Sessions in the cookie itself. */
 export class SealedSessions implements SessionKeeper {
   readonly #first: password.Specific;
   readonly #keys: password.Hash;
@@ -17,10 +17,10 @@ export class SealedSessions implements SessionKeeper {
 
   private constructor(keys: readonly KeySet[], maxAge: number) {
     this.#first = keys[0]!;
-    // The client chooses the name that is looked up, so the object has no prototype.
+    // The client chooses the looked-up name, so the object has no prototype.
     this.#keys = Object.assign(Object.create(null), Object.fromEntries(keys.map((key) => [key.id, key])));
     this.#maxAge = maxAge;
-    // The texts of `toText` are JSON already.
+    // The strings of `toText` are JSON already.
     this.#options = { ...defaults, ttl: maxAge, timestampSkewSec: 0, encode: String, decode: String };
   }
 
@@ -28,20 +28,20 @@ export class SealedSessions implements SessionKeeper {
    * Derives the keys.
    *
    * @param secrets The first seals, all open.
-   * @param purpose What is sealed: a seal for one purpose cannot be opened for another.
-   * @param maxAge How long a seal is good, in milliseconds.
+   * @param purpose Separates cookies: the seal of one cannot be opened for another.
+   * @param maxAge In milliseconds.
    */
   static async make(secrets: readonly string[], purpose: string, maxAge: number): Promise<SealedSessions> {
     return new SealedSessions(await Promise.all(secrets.map((secret) => deriveKeys(secret, purpose))), maxAge);
   }
 
   async open(value: string): Promise<KeptSession | null> {
-    // No browser sends more, and a longer text would only cost time.
+    // No browser sends more, and longer ones would cost time.
     if (value.length > MAX_COOKIE_BYTES) return null;
     try {
       return fromText(await unseal(value, this.#keys, this.#options) as string, this.#maxAge);
     } catch {
-      // Everything that is wrong with a seal was done by the client, or by time.
+      // The client or time has broken the seal.
       return null;
     }
   }
@@ -63,7 +63,7 @@ export class SealedSessions implements SessionKeeper {
     return new TimedSignIn(setAt + this.#maxAge).watch(onEnd);
   }
 
-  /** A seal cannot be taken back. */
+  /** A seal cannot be revoked. */
   async drop(): Promise<boolean> {
     return true;
   }
@@ -72,8 +72,8 @@ export class SealedSessions implements SessionKeeper {
 type KeySet = password.Specific & { readonly id: string };
 
 /**
- * Derives keys by HKDF (RFC 5869), once for each secret: iron would derive them from a text for
- * each seal, which costs as much as opening it.
+ * Derives keys by HKDF (RFC 5869), once for each secret: iron would derive them for each seal, which
+ * costs as much as opening it.
  */
 async function deriveKeys(secret: string, purpose: string): Promise<KeySet> {
   const encoder = new TextEncoder();

@@ -145,7 +145,7 @@ Deno.test("Wrong options throw where the guard is made", () => {
     ],
     [
       () => bearer(async () => 1, { description: 1 as never }),
-      'Cannot make a bearer guard: "description" must be a text, got 1',
+      'Cannot make a bearer guard: "description" must be a string, got 1',
     ],
     [
       () => bearer(async () => 1, { scheme: "my scheme" }),
@@ -162,7 +162,7 @@ Deno.test("equal(a, b) compares texts and bytes of any length", () => {
   assertFalse(equal("secret", "secret "));
   assertFalse(equal("", "secret"));
   const { message } = assertThrows(() => equal("secret", undefined as never), TypeError);
-  assertEquals(message, "Cannot compare the secrets: both must be a text or bytes, got undefined");
+  assertEquals(message, "Cannot compare the secrets: both must be a string or bytes, got undefined");
 });
 
 Deno.test("equal(a, b) compares in constant time: hashes, whose length tells nothing", () => {

@@ -105,7 +105,7 @@ Deno.test("scopes: a function reads them from the claims", async () => {
   const wrong = answering(jwt({ ...common, scopes: () => "administrator" as never }).withScopes("admin"));
   using log = new CapturedLog();
   assertEquals((await ask(wrong, await signer.sign())).status, 500);
-  assert(log.text.includes('"scopes\\" must return a list'), log.text);
+  assert(log.text.includes('"scopes\\" must return an array'), log.text);
 });
 
 Deno.test("A token is verified once for a route that uses the guard and one with scopes", async () => {
@@ -184,18 +184,18 @@ Deno.test("Wrong options throw where the guard is made", async () => {
     ["sign", "verify"],
   );
   const cases: [options: Record<string, unknown>, message: string][] = [
-    [{ issuer: undefined }, '"issuer" must be the text of the claim iss, got undefined'],
-    [{ issuer: "" }, '"issuer" must be the text of the claim iss, got ""'],
+    [{ issuer: undefined }, '"issuer" must be the string of the claim iss, got undefined'],
+    [{ issuer: "" }, '"issuer" must be the string of the claim iss, got ""'],
     [
       { audience: undefined },
-      '"audience" must be the text of the claim aud, or a list of such texts, got undefined; write null to take tokens for any audience',
+      '"audience" must be the string of the claim aud, or an array of such strings, got undefined; write null to accept tokens for any audience',
     ],
     [
       { audience: [] },
-      '"audience" must be the text of the claim aud, or a list of such texts, got object; write null to take tokens for any audience',
+      '"audience" must be the string of the claim aud, or an array of such strings, got object; write null to accept tokens for any audience',
     ],
-    [{ algorithms: [] }, '"algorithms" must be a list of names, write algorithms: ["ES256"]'],
-    [{ algorithms: ["none"] }, '"none" would take tokens without a signature, leave it out'],
+    [{ algorithms: [] }, '"algorithms" must be an array of names, write algorithms: ["ES256"]'],
+    [{ algorithms: ["none"] }, '"none" would accept tokens without a signature, leave it out'],
     [{ algorithms: ["HS256"] }, 'the key is public, and "HS256" needs a secret, leave it out of "algorithms"'],
     [{ keys: secret }, 'a secret needs "algorithms", write algorithms: ["HS256"]'],
     [
@@ -208,7 +208,7 @@ Deno.test("Wrong options throw where the guard is made", async () => {
     [{ keys: small.publicKey }, "a key of RSA must have 2048 bits or more, got 1024"],
     [
       { keys: { kty: "RSA" } },
-      '"keys" must be the address of a JWKS, a CryptoKey, a Uint8Array or a function, got object',
+      '"keys" must be the URL of a JWKS, a CryptoKey, a Uint8Array or a function, got object',
     ],
     [
       { keys: "http://id.example/jwks" },
@@ -216,7 +216,7 @@ Deno.test("Wrong options throw where the guard is made", async () => {
     ],
     [
       { keys: "https://id.example/jwks", algorithms: ["HS256"] },
-      'keys of an address are public, and "HS256" needs a secret, leave it out of "algorithms"',
+      'keys of a URL are public, and "HS256" needs a secret, leave it out of "algorithms"',
     ],
     [
       { keys: undefined, issuer: "id.example" },
@@ -236,7 +236,7 @@ Deno.test("Wrong options throw where the guard is made", async () => {
       keys,
     ): [Record<string, unknown>, string] => [
       { keys, algorithms: ["HS256"] },
-      'a text as "keys" is the https: URL of a JWKS, and this one is no such URL, ' +
+      'a string as "keys" is the https: URL of a JWKS, and this one is no such URL, ' +
       "give a secret as bytes, new TextEncoder().encode(secret)",
     ]),
     [{ claims: { sub: v.string() } }, '"claims" must be one valibot schema, write v.object({ … }) around the entries'],
@@ -256,7 +256,7 @@ Deno.test("Wrong options throw where the guard is made", async () => {
     assertThrows(
       () => jwt(common).withScopes(...scopes as [string]),
       TypeError,
-      "Cannot demand scopes: each must be a word",
+      "Cannot require scopes: each must be a word",
     );
   }
 });

@@ -68,7 +68,7 @@ Deno.test("A dependency that cannot tell what is missing from what is wrong is a
     return 1;
   });
   const message =
-    "only guards of @webfw/core/auth tell whether credentials were sent, return null from its function instead";
+    "only guards of @webfw/core/auth know whether credentials were sent, return null from its function instead";
   assertEquals(assertThrows(() => optional(own), TypeError).message, `Cannot make own optional: ${message}`);
   assertEquals(
     assertThrows(() => optional(anySecurity(user, own)), TypeError).message,

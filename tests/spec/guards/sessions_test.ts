@@ -231,7 +231,7 @@ Deno.test("secret may be a function, called at the start, and what is wrong with
       [() => [], "is missing"],
       [() => "s3cr3t", "has 6 characters, set it to at least 32 random characters"],
       [() => [SECRET, "s3cr3t"], "has 6 characters"],
-      [() => 7 as unknown as string, "must be a text or a list of texts, got number"],
+      [() => 7 as unknown as string, "must be a string or an array of strings, got number"],
     ] as const
   ) {
     const failing = appWith({ secret });

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { memorySessions } from "../../../src/auth/sessions/memory.ts";
+import { memorySessions } from "../../../src/auth/sessions/stores.ts";
 import { MovedClock } from "../../spec/support/moved_clock.ts";
 
 const HOUR = { expiresIn: 3_600_000, mustExist: false };

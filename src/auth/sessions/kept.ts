@@ -1,0 +1,259 @@
+/** Kept sessions: their form, those in a store, and the watches of their end. */
+import { outsideRequests } from "../../base/async_context.ts";
+import { nodeCrypto } from "../../base/runtime.ts";
+import { describeError, log } from "../../log/log.ts";
+import type { SessionStore } from "./stores.ts";
+
+/** A session outside of a request: in a sealed cookie, or in a store. */
+export interface KeptSession {
+  /** In milliseconds since 1970. */
+  readonly setAt: number;
+  /** Parsed from JSON, and not checked. */
+  readonly data: unknown;
+  /** Random. It stays the same while `set` keeps the subject. */
+  readonly id: string;
+  /** The stored string. */
+  readonly text: string;
+}
+
+/** Keeps sessions by the value of their cookies. */
+export interface SessionKeeper {
+  /** Finds a session; null if there is none. */
+  open(value: string): Promise<KeptSession | null>;
+  /** Keeps a new session. Returns the value of its cookie. */
+  keep(text: string): Promise<string>;
+  /** Replaces a session. Returns the new value of the cookie; undefined if the session has ended. */
+  replace(value: string, text: string): Promise<string | undefined>;
+  /**
+   * Extends a session. Returns the new value of the cookie; undefined if the session has ended, or
+   * another request has set it.
+   */
+  renew(value: string, kept: KeptSession): Promise<string | undefined>;
+  /** Calls back once when a session ends. Returns a function that ends the watch. */
+  watch(value: string, kept: KeptSession, onEnd: () => void): () => void;
+  /** Deletes a session. Returns whether it existed. */
+  drop(value: string): Promise<boolean>;
+}
+
+/** The stored string of a session. */
+export function toText(json: string, id: string): string {
+  return `[${Date.now()},${json},"${id}"]`;
+}
+
+/** The stored string of the same session, set now. */
+export function renewedText({ data, id }: KeptSession): string {
+  return toText(JSON.stringify(data), id);
+}
+
+/** Parses a stored string; null if it is malformed, or older than `maxAge` (in milliseconds). */
+export function fromText(text: string, maxAge: number): KeptSession | null {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!Array.isArray(parts) || parts.length !== 3) return null;
+  const [setAt, data, id] = parts;
+  const isWhole = typeof setAt === "number" && typeof id === "string";
+  return isWhole && setAt + maxAge > Date.now() ? { setAt, data, id, text } : null;
+}
+
+const ID_BYTES = 32;
+/** An id in base64url. */
+const ID = /^[\w-]{43}$/;
+
+/** Sessions in a store, behind a random id in the cookie. */
+export class StoredSessions implements SessionKeeper {
+  readonly #store: SessionStore;
+  readonly #purpose: string;
+  readonly #maxAge: number;
+  readonly #watches: SessionWatches;
+
+  /**
+   * @param purpose Separates cookies: the id of one finds nothing for another.
+   * @param maxAge In milliseconds.
+   * @param hint Calls back when the value of a key may have changed. Returns a function that ends it.
+   */
+  constructor(store: SessionStore, purpose: string, maxAge: number, hint?: WatchedSessions["hint"]) {
+    this.#store = store;
+    this.#purpose = purpose;
+    this.#maxAge = maxAge;
+    this.#watches = new SessionWatches({
+      isThere: async (id) => await this.open(id) !== null,
+      hint: hint && ((id, onChange) => hint(this.#keyOf(id), onChange)),
+    });
+  }
+
+  async open(id: string): Promise<KeptSession | null> {
+    const text = ID.test(id) ? await this.#store.get(this.#keyOf(id)) : null;
+    return text === null ? null : fromText(text, this.#maxAge);
+  }
+
+  async keep(text: string): Promise<string> {
+    const id = nodeCrypto().randomBytes(ID_BYTES).toString("base64url");
+    await this.#store.set(this.#keyOf(id), text, { expiresIn: this.#maxAge, mustExist: false });
+    return id;
+  }
+
+  /** The id stays the same, so that other requests of the page keep their session. */
+  async replace(id: string, text: string): Promise<string | undefined> {
+    const write = { expiresIn: this.#maxAge, mustExist: true };
+    return isDone(await this.#store.set(this.#keyOf(id), text, write)) ? id : undefined;
+  }
+
+  async renew(id: string, kept: KeptSession): Promise<string | undefined> {
+    // Without `expect`, it would undo a `set` of another request.
+    const write = { expiresIn: this.#maxAge, mustExist: true, expect: kept.text };
+    return isDone(await this.#store.set(this.#keyOf(id), renewedText(kept), write)) ? id : undefined;
+  }
+
+  watch(id: string, _kept: KeptSession, onEnd: () => void): () => void {
+    return this.#watches.watch(id, onEnd);
+  }
+
+  async drop(id: string): Promise<boolean> {
+    const isDropped = ID.test(id) && isDone(await this.#store.delete(this.#keyOf(id)));
+    this.#watches.wake(id);
+    return isDropped;
+  }
+
+  /**
+   * A hash: a reader of the store cannot compute the id, and the time of a comparison shows nothing
+   * of it. In hex, because Deno encodes base64url three times as slowly.
+   */
+  #keyOf(id: string): string {
+    return nodeCrypto().createHash("sha256").update(`${this.#purpose}\0${id}`).digest("hex");
+  }
+}
+
+/** A store in JavaScript may return undefined, which does not count as an ended session. */
+function isDone(result: unknown): boolean {
+  return result !== false;
+}
+
+/** The interval of the reads of a session that streams depend on, in milliseconds. */
+const INTERVAL = 3_000;
+
+interface WatchedSessions {
+  readonly isThere: (id: string) => Promise<boolean>;
+  /** Calls back when a session may have changed. Returns a function that ends it. */
+  readonly hint?: ((id: string, onChange: () => void) => Promise<() => void>) | undefined;
+}
+
+/** The watched sessions of a store. One timer reads each, however many streams depend on it. */
+class SessionWatches {
+  readonly #sessions: WatchedSessions;
+  readonly #watched = new Map<string, WatchedSession>();
+
+  constructor(sessions: WatchedSessions) {
+    this.#sessions = sessions;
+  }
+
+  /** Calls back once when a session has ended. While the store fails, no session counts as ended. */
+  watch(id: string, onEnd: () => void): () => void {
+    let watched = this.#watched.get(id);
+    if (!watched) {
+      const forget = () => {
+        if (this.#watched.get(id) === watched) this.#watched.delete(id);
+      };
+      this.#watched.set(id, watched = new WatchedSession(id, this.#sessions, forget));
+    }
+    return watched.add(onEnd);
+  }
+
+  /** Reads a watched session now: this process has changed it. */
+  wake(id: string): void {
+    this.#watched.get(id)?.wake();
+  }
+}
+
+class WatchedSession {
+  readonly #id: string;
+  readonly #sessions: WatchedSessions;
+  readonly #forget: () => void;
+  readonly #listeners = new Set<() => void>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #unhint: (() => void) | undefined;
+  #isReading = false;
+  #isClosed = false;
+  #hasFailed = false;
+
+  constructor(id: string, sessions: WatchedSessions, forget: () => void) {
+    this.#id = id;
+    this.#sessions = sessions;
+    this.#forget = forget;
+    void outsideRequests(() => this.#start());
+  }
+
+  add(onEnd: () => void): () => void {
+    // A function for each watch, also if two callers pass the same one.
+    const listener = () => onEnd();
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#close();
+    };
+  }
+
+  wake(): void {
+    void outsideRequests(() => this.#read());
+  }
+
+  #start(): void {
+    if (this.#isClosed) return;
+    this.#schedule();
+    void this.#takeHints();
+  }
+
+  async #takeHints(): Promise<void> {
+    try {
+      const unhint = await this.#sessions.hint?.(this.#id, () => this.wake());
+      if (this.#isClosed) unhint?.();
+      else this.#unhint = unhint;
+    } catch {
+      // Without hints, the timer reads the session.
+    }
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#read(), INTERVAL);
+  }
+
+  async #read(): Promise<void> {
+    if (this.#isReading || this.#isClosed) return;
+    this.#isReading = true;
+    const isThere = await this.#isThere();
+    this.#isReading = false;
+    if (this.#isClosed) return;
+    if (isThere) return this.#schedule();
+    const listeners = [...this.#listeners];
+    this.#close();
+    for (const listener of listeners) listener();
+  }
+
+  async #isThere(): Promise<boolean> {
+    try {
+      const isThere = await this.#sessions.isThere(this.#id);
+      this.#hasFailed = false;
+      return isThere;
+    } catch (error) {
+      if (!this.#hasFailed && !this.#isClosed) {
+        log("error", "A stream goes on without its session being checked: the store fails", {
+          error: describeError(error),
+        });
+      }
+      this.#hasFailed = true;
+      return true;
+    }
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#listeners.clear();
+    this.#unhint?.();
+    this.#forget();
+  }
+}
