@@ -97,5 +97,12 @@ Deno.test("two tabs that begin to sign in together come back signed in; another 
   const denial = await browser.open(denied);
   assertEquals(denial.status, 400);
   assertStringIncludes(await denial.text(), "did not sign you in");
+
+  // Attempts that are never finished do not fill the headers of a browser, and the newest one counts.
+  const longest = `/account?tab=${"&".repeat(187)}`;
+  let newest = "";
+  for (let tab = 0; tab < 12; tab++) newest = await browser.leave(`/login?next=${encodeURIComponent(longest)}`);
+  assert([...browser.cookies].join("; ").length < 8_000);
+  assertEquals(await browser.leave(await server.authorize(newest)), longest);
   assert(!log.text.includes("ERROR"), log.text);
 });
