@@ -87,7 +87,10 @@ export class Socket implements AsyncDisposable {
   readonly #platform: WebSocket;
   readonly #call: CallSignal;
   readonly #toJson: ((message: unknown) => string) | undefined;
-  readonly #unread: Data[] = [];
+  /** The messages that came last. */
+  #newest: Data[] = [];
+  /** Those before them, the next one at the end: `shift()` of a long array takes long. */
+  #next: Data[] = [];
   #unreadSize = 0;
   #hasFailed = false;
 
@@ -142,7 +145,7 @@ export class Socket implements AsyncDisposable {
   close(code = 1000, reason = ""): Promise<void> {
     if (!this.closed) {
       this.#platform.close(code, reason);
-      this.#unread.length = 0;
+      this.#newest.length = this.#next.length = 0;
       this.#end(code, reason, false);
     }
     return this.#gone;
@@ -155,7 +158,8 @@ export class Socket implements AsyncDisposable {
   /** The messages until the end. Leaving the loop does not close the socket. */
   async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void, void> {
     for (;;) {
-      const data = this.#unread.shift();
+      if (this.#next.length === 0) [this.#next, this.#newest] = [this.#newest.reverse(), this.#next];
+      const data = this.#next.pop();
       if (data !== undefined) {
         this.#unreadSize -= sizeOf(data);
         yield this.#toJson && typeof data === "string" ? parseJson(data) : data;
@@ -180,9 +184,10 @@ export class Socket implements AsyncDisposable {
 
   #receive(data: Data): void {
     if (this.closed) return;
+    const isAlone = this.#unreadSize === 0;
     this.#unreadSize += sizeOf(data);
-    this.#unread.push(data);
-    if (this.#unread.length > 1 && this.#unreadSize > MAX_UNREAD) {
+    this.#newest.push(data);
+    if (!isAlone && this.#unreadSize > MAX_UNREAD) {
       const reason = "Messages come faster than they are read";
       this.#platform.close(4008, reason);
       this.#end(4008, reason, true);

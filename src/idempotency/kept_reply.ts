@@ -159,12 +159,12 @@ function resumed(
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
   reading?: ReturnType<typeof reader.read>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const read = [...chunks];
+  const read = [...chunks].values();
   // It may fail before the stream asks for it.
   reading?.catch(() => {});
   return new ReadableStream({
     async pull(controller) {
-      const chunk = read.shift();
+      const { value: chunk } = read.next();
       if (chunk) return controller.enqueue(chunk);
       const next = reading ?? reader.read();
       reading = undefined;

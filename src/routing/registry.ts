@@ -2,6 +2,7 @@
 import type { PreparedDependency, SessionCookieOf } from "../binding/dependency.ts";
 import { guardsOf } from "../binding/scope_guards.ts";
 import { SessionCookies } from "../binding/session_cookies.ts";
+import { atCaller } from "../base/at_caller.ts";
 import { RouteError } from "../base/errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
 import { WEBSOCKET } from "../http/websocket/handshake.ts";
@@ -138,7 +139,7 @@ export class Registry {
       this.#register([method], path, options as RouteDeclaration, handler);
       return ROUTE_REF;
     };
-    return register as RegisterRoute<State, Prefix, Given, Method>;
+    return atCaller(register) as RegisterRoute<State, Prefix, Given, Method>;
   }
 
   /** Makes the function `route`, which registers routes for the methods in its options. */
@@ -153,7 +154,7 @@ export class Registry {
       this.#register([...names], path, options, handler);
       return ROUTE_REF;
     };
-    return register as RegisterDeclared<State, Prefix, MethodsOption, Given>;
+    return atCaller(register) as RegisterDeclared<State, Prefix, MethodsOption, Given>;
   }
 
   /** Makes the function `websocket`, which registers WebSocket routes. */
@@ -179,7 +180,7 @@ export class Registry {
       this.#add([WebSocketRoute.declare(full, known, handler, this.scope)]);
       return ROUTE_REF;
     };
-    return register as RegisterWebSocket<State, Prefix, Given>;
+    return atCaller(register) as RegisterWebSocket<State, Prefix, Given>;
   }
 
   /**
@@ -214,7 +215,7 @@ export class Registry {
 
   /** Makes the function `mount`. */
   registerMount<State, Prefix extends string, Given>(): RegisterMount<State, Prefix, Given> {
-    return (path: string, handler: unknown, options: MountOptions = {}): void => {
+    return atCaller((path: string, handler: unknown, options: MountOptions = {}): void => {
       const action = "mount a handler";
       this.#assertOpen(action);
       // The slash alone stands for everything.
@@ -223,12 +224,12 @@ export class Registry {
       const mount = MountRoute.mount(this.#prefix + below, handler, options, this.scope);
       this.#assertServable(mount.path, action);
       this.#addRoutes([mount], action);
-    };
+    });
   }
 
   /** Makes the function `files`. */
   registerFiles<Prefix extends string, Given>(): RegisterFiles<Prefix, Given> {
-    return (path: string, folder: unknown, options: FilesOptions = {}): void => {
+    return atCaller((path: string, folder: unknown, options: FilesOptions = {}): void => {
       const action = "serve files";
       this.#assertOpen(action);
       // The slash alone stands for everything.
@@ -237,7 +238,7 @@ export class Registry {
       const files = FilesRoute.files(this.#prefix + below, folder, options, this.scope);
       this.#assertServable(files.path, action);
       this.#addRoutes([files], action);
-    };
+    });
   }
 
   /**

@@ -222,3 +222,28 @@ Deno.test("One schema instead of schemas by their names is an error that says so
   assertEquals(refusalOf(() => new App().get("/a", { query }, handler)), `Cannot declare GET /a: ${cure}`);
   assertEquals(refusalOf(() => new App().get("/a", { query: foreign }, handler)), `Cannot declare GET /a: ${cure}`);
 });
+
+Deno.test("A mistake in a declaration has the line of the program in its stack, before all others", () => {
+  const app: Untyped = new App();
+  const router: Untyped = new Router();
+  const wrong = { params: { id: 1 } };
+  const declarations = [
+    () => app.get("/{id}", wrong, handler),
+    () => router.post("/{id}", wrong, handler),
+    () => app.route("/{id}", { ...wrong, methods: ["PURGE"] }, handler),
+    () => app.websocket("/{id}", wrong, handler),
+    () => app.mount("mounted", handler),
+    () => app.files("files", "."),
+  ];
+  for (const declare of declarations) {
+    const { stack = "" } = assertThrows(declare, Error);
+    assertStringIncludes(
+      stack.split("\n").find((line) => line.startsWith("    at ")) ?? "",
+      import.meta.filename!,
+      stack,
+    );
+  }
+  router.get("/shelves/{id}", handler);
+  const { stack = "" } = assertThrows(() => app.include(router, { prefix: "/{id}" }), Error);
+  assertStringIncludes(stack, import.meta.filename!);
+});

@@ -120,7 +120,10 @@ const OVERHEAD_BYTES = 256;
  */
 export class ReceiveQueue {
   readonly #capacity: number;
-  readonly #messages: MessageData[] = [];
+  /** The messages that came last. */
+  #newest: MessageData[] = [];
+  /** Those before them, the next one at the end: `shift()` of a long array takes long. */
+  #next: MessageData[] = [];
   readonly #readers: ((message: MessageData | undefined) => void)[] = [];
   #size = 0;
   #hasEnded = false;
@@ -139,15 +142,16 @@ export class ReceiveQueue {
       return true;
     }
     const size = this.#size + sizeOf(message);
-    if (this.#messages.length > 0 && size > this.#capacity) return false;
+    if (this.#size > 0 && size > this.#capacity) return false;
     this.#size = size;
-    this.#messages.push(message);
+    this.#newest.push(message);
     return true;
   }
 
   /** Takes the next message, and waits for it. Undefined when there will be none. */
   take(): Promise<MessageData | undefined> {
-    const message = this.#messages.shift();
+    if (this.#next.length === 0) [this.#next, this.#newest] = [this.#newest.reverse(), this.#next];
+    const message = this.#next.pop();
     if (message !== undefined) {
       this.#size -= sizeOf(message);
       return Promise.resolve(message);
@@ -163,7 +167,7 @@ export class ReceiveQueue {
 
   /** Adds no more messages, and drops those that wait. */
   clear(): void {
-    this.#messages.length = 0;
+    this.#newest.length = this.#next.length = 0;
     this.end();
   }
 }
