@@ -44,7 +44,7 @@ export type { Lifespan } from "./src/app/lifespan.ts";
 export type { ListenAddress } from "./src/server/listen.ts";
 export type { RunOptions } from "./src/server/serve.ts";
 export type { Limits } from "./src/http/limits.ts";
-export type { Duration } from "./src/base/duration.ts";
+export type { Duration } from "./src/base/options.ts";
 export { settings } from "./src/schema/settings.ts";
 
 // Declarations of routes

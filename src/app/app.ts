@@ -16,7 +16,7 @@ import type { ConnectionInfo } from "../http/connection.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import type { Lifespan } from "./lifespan.ts";
-import { logFor, loggerOf } from "../log/log.ts";
+import { type Log, logFor, loggerOf, makeLog } from "../log/log.ts";
 import { checkOptions } from "../base/options.ts";
 import type { Overridable } from "./override.ts";
 import type { Records } from "../store/records.ts";
@@ -43,7 +43,6 @@ import { MemoryStore } from "../store/memory/memory_store.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
 import { Topics } from "../topics/topics.ts";
-import { type Log, makeLog } from "../log/user_log.ts";
 import { type ConsumerAction, Work } from "./work.ts";
 
 /** The version of the protocol with the command line, which may come from another release. */

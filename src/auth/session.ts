@@ -2,11 +2,10 @@
 import type { Dependency } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import { alternatives, readSecurity } from "../binding/security.ts";
-import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { redirect, ThrownReply } from "../http/reply.ts";
 import { quotedString } from "../http/syntax.ts";
-import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "../schema/schema.ts";
 import { checkGuardOptions, type GuardOptions, requirementOf, UNAUTHORIZED, unauthorized } from "./credentials.ts";
 import { SessionCookie, type SessionCookieOptions } from "./sessions/cookie.ts";

@@ -1,6 +1,6 @@
 /** Binds bodies that handlers read themselves. */
 import * as v from "valibot";
-import { toMilliseconds } from "../base/duration.ts";
+import { toMilliseconds } from "../base/options.ts";
 import type { Limits } from "../http/limits.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { Schema } from "../schema/schema.ts";

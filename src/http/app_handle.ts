@@ -2,7 +2,7 @@
 import type { Records } from "../store/records.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
-import type { Log } from "../log/user_log.ts";
+import type { Log } from "../log/log.ts";
 import type { RouteInfo } from "./route_info.ts";
 
 /**

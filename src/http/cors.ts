@@ -1,7 +1,6 @@
 /** Lets pages of other origins read replies (Fetch standard, section 3.2). */
-import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { type Duration, type OptionNames, quote, readOptions, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
-import { type OptionNames, quote, readOptions } from "../base/options.ts";
 import type { OriginList } from "./origin.ts";
 import { isToken } from "./syntax.ts";
 

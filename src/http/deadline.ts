@@ -5,7 +5,7 @@
  * with the first visit.
  */
 import { outsideRequests } from "../base/async_context.ts";
-import { MAX_TIMER_MS } from "../base/duration.ts";
+import { MAX_TIMER_MS } from "../base/options.ts";
 
 /** The first visit comes after this part of a wait's time; a wait can end that much too late. */
 const FIRST_VISIT = 1 / 16;

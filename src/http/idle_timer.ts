@@ -4,7 +4,7 @@
  * number of a turn.
  */
 import { outsideRequests } from "../base/async_context.ts";
-import { MAX_TIMER_MS } from "../base/duration.ts";
+import { MAX_TIMER_MS } from "../base/options.ts";
 
 /** The turns in a silence. It is noticed up to one turn too early. */
 const TURNS = 16;

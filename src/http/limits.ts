@@ -1,6 +1,5 @@
 /** The limits of what a client can send. They are on by default. */
-import { type Duration, toMilliseconds } from "../base/duration.ts";
-import { quote, readOptions } from "../base/options.ts";
+import { type Duration, quote, readOptions, toMilliseconds } from "../base/options.ts";
 
 /**
  * Limits of what a client can send. Each can be set on the application and on a route.

@@ -1,7 +1,7 @@
 /** The request, as handlers see it. */
 import { HTTPError } from "../base/errors.ts";
 import { checkOptions, quote } from "../base/options.ts";
-import { type Log, makeLog } from "../log/user_log.ts";
+import { type Log, makeLog } from "../log/log.ts";
 import type { AppHandle } from "./app_handle.ts";
 import type { RequestContext } from "./context.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";

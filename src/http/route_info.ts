@@ -1,7 +1,7 @@
 /** The declaration of a route, as the router, the OpenAPI document and applications read it. */
 import type { FormSchema } from "../schema/form.ts";
 import type { Schema } from "../schema/schema.ts";
-import type { Duration } from "../base/duration.ts";
+import type { Duration } from "../base/options.ts";
 import type { Limits } from "./limits.ts";
 import type { DocumentedReply } from "./replies/documented_reply.ts";
 import type { Origins } from "./origin.ts";

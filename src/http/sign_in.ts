@@ -1,5 +1,5 @@
 /** Sign-ins, and when they end. */
-import { MAX_TIMER_MS } from "../base/duration.ts";
+import { MAX_TIMER_MS } from "../base/options.ts";
 
 /** A sign-in, which ends at a time or by the server. */
 export interface SignIn {

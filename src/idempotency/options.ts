@@ -1,9 +1,8 @@
 /** The option `idempotent` of a route, and its checks. */
-import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { RouteError } from "../base/errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
-import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 
 /**
  * How a route answers requests with the header `Idempotency-Key`. `Args` are the values of its

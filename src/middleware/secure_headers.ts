@@ -1,7 +1,6 @@
 /** A middleware that adds headers which tell browsers to be careful. */
-import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { contextOf } from "../http/request.ts";
-import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**

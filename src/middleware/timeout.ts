@@ -1,5 +1,5 @@
 /** A middleware that bounds the time to a reply. */
-import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { type Duration, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import { withDeadline, withOwnDeadline } from "../http/deadline.ts";
 import { contextOf } from "../http/request.ts";

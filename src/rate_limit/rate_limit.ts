@@ -6,9 +6,8 @@ import {
   type PreparedDependency,
   toDependencies,
 } from "../binding/dependency.ts";
-import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import type { HttpRequest } from "../http/request.ts";
-import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 
 /**
  * The caller that a request counts for, such as the id of a user. Requests of null are not counted.

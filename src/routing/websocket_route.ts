@@ -1,7 +1,7 @@
 /** WebSocket routes: the record of a route, and the endpoint that accepts a handshake. */
 import { keepContext, load } from "../base/async_context.ts";
 import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
-import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { type Duration, type OptionNames, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { RequestContext } from "../http/context.ts";
 import { contextOf } from "../http/request.ts";
@@ -11,7 +11,6 @@ import { isToken } from "../http/syntax.ts";
 import { asksForWebSocket, checkHandshake, chooseProtocol, WEBSOCKET } from "../http/websocket/handshake.ts";
 import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts";
 import type { WebSocketTransport } from "../http/websocket/transport.ts";
-import type { OptionNames } from "../base/options.ts";
 import { readRateLimits } from "../rate_limit/rate_limit.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { compose, type Endpoint, type ErrorBoundary, type ReplyStep } from "./middleware.ts";

@@ -3,7 +3,7 @@
  * with the first WebSocket.
  */
 import type { RunInContext } from "../base/async_context.ts";
-import { MAX_TIMER_MS } from "../base/duration.ts";
+import { MAX_TIMER_MS } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import type { RequestContext } from "../http/context.ts";

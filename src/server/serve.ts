@@ -1,6 +1,6 @@
 /** Serves an application on a socket until it stops. */
 import { load } from "../base/async_context.ts";
-import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import { isDenoServe, readVariable } from "../base/runtime.ts";
 import { type BackgroundTasks, streamProgress } from "../http/after_response.ts";
@@ -14,7 +14,6 @@ import type { ListenOptions } from "./http_server.ts";
 import { reportFailedStart } from "./failed_start.ts";
 import { addressText, type ListenAddress, listenOptions, openServer } from "./listen.ts";
 import { log, logFor } from "../log/log.ts";
-import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import type { Readiness } from "./readiness.ts";
 import { withSentTags } from "./etag_compat.ts";
 import { type Stopper, StopRequest } from "./stop_request.ts";

@@ -1,7 +1,6 @@
 /** Records as applications use them. */
-import { type Duration, toMilliseconds } from "../base/duration.ts";
+import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { countBytes, encodeData } from "../base/json_data.ts";
-import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { type OpenWatches, RecordWatch } from "./record_watch.ts";
 import type { ProcessStore, RecordKey, RecordStore, StoredRecord } from "./record_store.ts";
 

@@ -1,7 +1,6 @@
 /** How a consumer of a topic works: the options of `topic.consume()`, and what its handler gets. */
-import { type Duration, toMilliseconds } from "../base/duration.ts";
-import type { Log } from "../log/user_log.ts";
-import { checkOptions, type OptionNames, quote, readOptions } from "../base/options.ts";
+import { checkOptions, type Duration, type OptionNames, quote, readOptions, toMilliseconds } from "../base/options.ts";
+import type { Log } from "../log/log.ts";
 import type { TopicMessage } from "./message.ts";
 import type { LogRef } from "../store/topic_store.ts";
 import type { StoredCheck } from "./stored_check.ts";

@@ -3,7 +3,7 @@ import { toValidator, type Validator } from "../schema/check.ts";
 import { summarizeIssues } from "../schema/issues.ts";
 import { outputSchema } from "../schema/output_schema.ts";
 import { type Dataset, nodeOf, type Schema } from "../schema/schema.ts";
-import { MisfitLog } from "./misfit_log.ts";
+import { ThrottledLog } from "../log/log.ts";
 
 /** What messages of errors call the data. */
 const DATA = "its data";
@@ -16,7 +16,7 @@ export type CheckedData = { readonly data: unknown; readonly fault?: undefined }
 export class StoredCheck {
   readonly #topic: string;
   readonly #validator: Validator;
-  readonly #log = new MisfitLog("warn", LOGGED);
+  readonly #log = new ThrottledLog("warn", LOGGED);
 
   /**
    * @param schema The schema of the topic. Messages are its output.

@@ -1,6 +1,5 @@
 /** The options of a topic: checks and defaults. */
-import { type Duration, toMilliseconds } from "../base/duration.ts";
-import { checkOptions, type OptionNames, quote, readOptions } from "../base/options.ts";
+import { checkOptions, type Duration, type OptionNames, quote, readOptions, toMilliseconds } from "../base/options.ts";
 import { isSchema, nodeOf, NON_JSON, partsOf, type Schema, schemaFault, type SchemaNode } from "../schema/schema.ts";
 import type { LogPolicy } from "../store/topic_store.ts";
 

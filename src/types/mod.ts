@@ -59,9 +59,8 @@ export type {
 } from "../http/route_info.ts";
 
 // Settings and logs
-export type { LogEntry } from "../log/log.ts";
+export type { Log, LogEntry, WriteEntry } from "../log/log.ts";
 export type { LogValue } from "../log/log_text.ts";
-export type { Log, WriteEntry } from "../log/user_log.ts";
 export type { SettingsOptions, SettingsSchema } from "../schema/settings.ts";
 
 // Guards

@@ -2,7 +2,7 @@
 import type { Schema } from "../../schema/schema.ts";
 import { givesWhatItTakes } from "../../schema/repeatable.ts";
 import type { TopicMessage } from "../../topics/message.ts";
-import { MisfitLog } from "../../topics/misfit_log.ts";
+import { ThrottledLog } from "../../log/log.ts";
 import { schemaOf, type Subscription } from "../../topics/subscription.ts";
 import { mapValues } from "../mapped_values.ts";
 import { ModelError, type Reduce } from "../replies/model.ts";
@@ -23,7 +23,7 @@ export class DataReducer {
   readonly isAsync: boolean;
   readonly #schema: Schema;
   readonly #isRepeatable: boolean;
-  readonly #log = new MisfitLog("error", LOGGED);
+  readonly #log = new ThrottledLog("error", LOGGED);
 
   constructor(schema: Schema, reduce: Reduce) {
     this.reduce = reduce;

@@ -1,6 +1,5 @@
 /** `SSE()`, which a handler calls to send events. The code that sends them loads on first use. */
-import { type Duration, toMilliseconds } from "../../base/duration.ts";
-import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
+import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../../base/options.ts";
 import type { Mistake } from "../../schema/schema.ts";
 import type { TopicMessage } from "../../topics/message.ts";
 import { Subscription } from "../../topics/subscription.ts";

@@ -1,5 +1,5 @@
 /** The time, as consumers see it. Tests give them another one. */
-import { MAX_TIMER_MS } from "../../base/duration.ts";
+import { MAX_TIMER_MS } from "../../base/options.ts";
 
 /** A clock of this machine. */
 export interface Clock {

@@ -1,5 +1,5 @@
 /** One consumer in this process: a node of those that share it. */
-import { errorText } from "../../log/error_text.ts";
+import { errorText } from "../../log/log_text.ts";
 import { describeError, log } from "../../log/log.ts";
 import { OrderedMap } from "../../base/ordered_map.ts";
 import type { RecordStore } from "../../store/record_store.ts";

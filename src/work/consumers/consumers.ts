@@ -1,6 +1,5 @@
 /** All consumers of an application, from its start to its stop. */
-import { makeLog } from "../../log/user_log.ts";
-import { loggerOf } from "../../log/log.ts";
+import { loggerOf, makeLog } from "../../log/log.ts";
 import { nearest, quote } from "../../base/options.ts";
 import { SpanKind, tracing } from "../../log/telemetry.ts";
 import type { ConsumerContext, ConsumerTry, DeclaredConsumer } from "../../topics/consume_options.ts";

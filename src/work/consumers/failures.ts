@@ -1,5 +1,5 @@
 /** Messages that are given up: published as dead letters, or kept for a later try. */
-import { errorText } from "../../log/error_text.ts";
+import { errorText } from "../../log/log_text.ts";
 import { countBytes } from "../../base/json_data.ts";
 import { describeError, log } from "../../log/log.ts";
 import type { RecordStore } from "../../store/record_store.ts";

@@ -1,16 +1,15 @@
 /**
  * Runs one cron on this node. All nodes decide together, by one record, which of them runs a time.
  */
-import { errorText } from "../../log/error_text.ts";
+import { errorText } from "../../log/log_text.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
-import { describeError, log, loggerOf } from "../../log/log.ts";
+import { describeError, log, loggerOf, makeLog } from "../../log/log.ts";
 import { hasProcessEnded, processNameOf, type RecordEntry, type Records } from "../../store/records.ts";
 import { type Tracing, tracing } from "../../log/telemetry.ts";
 import type { CronClock } from "./clock.ts";
 import type { CronHandler, DeclaredCron } from "./options.ts";
 import { type CronRecord, MAX_AHEAD, newRecord, type RunningCron } from "./record.ts";
 import type { CronTimes } from "./times.ts";
-import { makeLog } from "../../log/user_log.ts";
 
 /** How long a node that has died holds a run, in milliseconds. */
 const LEASE = 30_000;

@@ -1,8 +1,7 @@
 /** How a cron is declared: its options, its handler, and their checks. */
-import { type Duration, toMilliseconds } from "../../base/duration.ts";
-import type { Log } from "../../log/user_log.ts";
+import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../../base/options.ts";
+import type { Log } from "../../log/log.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
-import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 
 /**
  * When the times of a cron are.

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { type Duration, toMilliseconds } from "../../../src/base/duration.ts";
+import { type Duration, toMilliseconds } from "../../../src/base/options.ts";
 
 Deno.test("A time is whole milliseconds as a number, or a number with its unit", () => {
   const table: [duration: Duration, ms: number][] = [
