@@ -99,17 +99,17 @@ export type { ErrorHandler } from "./src/routing/middleware.ts";
 export { type ErrorShape, Problem } from "./src/describe/openapi/replies.ts";
 
 // Records
-export type { ListedRecordEntry, RecordEntry, Records, SetRecordOptions } from "./src/store/records.ts";
+export type { ListedRecord, SetRecordOptions, StoredRecord } from "./src/store/record_store.ts";
+export type { Records } from "./src/store/records.ts";
 
 // Topics
-export type { PublishOptions, Topic } from "./src/topics/topic.ts";
+export { type DataIssue, InvalidMessageError, type PublishOptions, type Topic } from "./src/topics/topic.ts";
 export { Discard } from "./src/topics/consume_options.ts";
 export type { TopicsLocation } from "./src/store/location.ts";
 export type { Retention, TopicOptions } from "./src/topics/topic_options.ts";
 export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
-export type { PublishResult } from "./src/topics/publisher.ts";
+export { PublishOutcomeUnknownError, type PublishResult } from "./src/topics/publisher.ts";
 export type { SubscribeOptions, Subscription } from "./src/topics/subscription.ts";
-export { type DataIssue, InvalidMessageError, PublishOutcomeUnknown } from "./src/store/store_errors.ts";
 
 // Cron
 export type { CronOptions, CronRun } from "./src/work/cron/options.ts";

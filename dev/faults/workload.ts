@@ -1,6 +1,6 @@
 // The workload of a node, real or simulated: it publishes, reads, and logs what it sees.
 
-import { PublishOutcomeUnknown, type SubscribeOptions, type Topic, type TopicEntry } from "../../mod.ts";
+import { PublishOutcomeUnknownError, type SubscribeOptions, type Topic, type TopicEntry } from "../../mod.ts";
 import type { LogEntry, Payload } from "./node_log.ts";
 import type { Stored } from "./history.ts";
 
@@ -146,7 +146,7 @@ async function publish({ plan, topic, note }: WorkloadContext, payload: Payload,
       const result = await topic.publish(payload, { signal: giveUp.signal, ...id !== undefined && { id } });
       return note({ kind: "ok", payload, ...result });
     } catch (error) {
-      if (!(error instanceof PublishOutcomeUnknown)) {
+      if (!(error instanceof PublishOutcomeUnknownError)) {
         // It had not been sent to the store.
         if (!(error instanceof DOMException)) throw error;
         note({ kind: "unsent", payload });

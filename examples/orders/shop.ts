@@ -1,5 +1,5 @@
 /** Takes orders, and shows them live: all nodes share the topic of orders. The page calls these routes. */
-import { Events, HTTPError, Problem, PublishOutcomeUnknown, Router, SSE } from "@webfw/core";
+import { Events, HTTPError, Problem, PublishOutcomeUnknownError, Router, SSE } from "@webfw/core";
 import * as v from "valibot";
 import { Node, Order, Purchase, Receipt, Sales, TakenOrder } from "./models.ts";
 import { salesOf } from "./sales.ts";
@@ -52,7 +52,7 @@ async function publish(
   } catch (error) {
     // An order that does not fit the topic never will.
     if (error instanceof TypeError || error instanceof RangeError) throw error;
-    const isUnknown = error instanceof PublishOutcomeUnknown;
+    const isUnknown = error instanceof PublishOutcomeUnknownError;
     const detail = `The order ${isUnknown ? "may be taken or not" : "is not taken"}: send it again`;
     throw new HTTPError(503, detail, { headers: { "retry-after": "1" }, cause: error });
   }

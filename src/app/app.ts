@@ -37,7 +37,7 @@ import type { RegisterWebSocket } from "../routing/websocket_options.ts";
 import type { Mistake } from "../schema/schema.ts";
 import { checkRunOptions, type RunOptions, startWithDenoServe } from "../server/serve.ts";
 import { Serving } from "./serving.ts";
-import { openDurableStore } from "../store/durable_store.ts";
+import { openDurableStore } from "../store/lazy_store.ts";
 import { isLocationSet } from "../store/location.ts";
 import { MemoryStore } from "../store/memory/memory_store.ts";
 import type { Topic } from "../topics/topic.ts";

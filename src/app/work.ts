@@ -7,8 +7,7 @@ import type { DeclareCron } from "../work/cron/options.ts";
 import type { TopicsReport } from "../work/cron/record.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { log } from "../log/log.ts";
-import type { LogRef, TopicStore } from "../store/topic_store.ts";
-import { StoreMissingError } from "../store/store_errors.ts";
+import { type LogRef, StoreMissingError, type TopicStore } from "../store/topic_store.ts";
 import type { ConsumerReport } from "../topics/topic_report.ts";
 import type { Topics } from "../topics/topics.ts";
 

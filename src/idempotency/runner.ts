@@ -5,7 +5,8 @@ import type { AppHandle } from "../http/app_handle.ts";
 import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { describeError, type Logger } from "../log/log.ts";
-import { hasProcessEnded, processNameOf, type RecordEntry, type Records, recordsOf } from "../store/records.ts";
+import { hasProcessEnded, processNameOf, type Records, recordsOf } from "../store/records.ts";
+import type { StoredRecord } from "../store/record_store.ts";
 import { fingerprintOf, hashOf } from "./fingerprint.ts";
 import { type CapturedReply, captureReply, keepBody, type KeptReply, repeatReply } from "./kept_reply.ts";
 import type { Idempotency } from "./options.ts";
@@ -145,7 +146,7 @@ async function claim(
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
       const version = await records.set(name, kept, { expect, expiresIn: holdOf(kept) });
       if (version !== null) return { version, kept };
-      const entry: RecordEntry<KeptRequest> | null = await records.get<KeptRequest>(name);
+      const entry: StoredRecord<KeptRequest> | null = await records.get<KeptRequest>(name);
       // The answer to the write may have been lost.
       if (entry?.value.claim === kept.claim) return { version: entry.version, kept };
       if (entry && !await hasBrokenOff(records, name, entry, kept)) return { kept: entry.value };
@@ -171,7 +172,7 @@ function holdOf({ process }: KeptRequest): number {
 async function hasBrokenOff(
   records: Records,
   name: readonly string[],
-  { value, version }: RecordEntry<KeptRequest>,
+  { value, version }: StoredRecord<KeptRequest>,
   own: KeptRequest,
 ): Promise<boolean> {
   const { process, ...unnamed } = value;

@@ -1,5 +1,5 @@
 /** Why a store cannot be opened: the permissions that it lacks, and the messages of errors. */
-import { CannotOpenError } from "./store_errors.ts";
+import { CannotOpenError } from "./topic_store.ts";
 
 /** A permission that a store needs. */
 export type NeededPermission =

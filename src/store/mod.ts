@@ -18,13 +18,13 @@
  */
 
 export type {
+  DeleteRecordOptions,
   ListedRecord,
   ProcessStore,
   RecordKey,
   RecordStore,
-  StoreDeletion,
+  SetRecordOptions,
   StoredRecord,
-  StoreWrite,
 } from "./record_store.ts";
 export {
   type AppendOptions,

@@ -2,6 +2,7 @@
  * What records need of a store: values by key, each with a version. Several processes may share a
  * store, and change a record only if it is still as they have read it.
  */
+import type { Duration } from "../base/options.ts";
 
 /** What a store knows of the processes that share it. */
 export interface ProcessStore {
@@ -22,40 +23,59 @@ export interface ProcessStore {
 /** The key of a record: texts, of which the first ones say what kind of record it is. */
 export type RecordKey = readonly string[];
 
-/** A record as a store has it. */
-export interface StoredRecord {
-  /** The value as JSON. */
-  readonly value: string;
+/**
+ * A record: a value, and the version that a write gave it.
+ *
+ * A {@linkcode RecordStore} has the value as JSON.
+ *
+ * @category Records
+ */
+export interface StoredRecord<Value = unknown> {
+  /** What was set. */
+  readonly value: Value;
   /**
-   * Identifies what one write made. No later write of the key gets it again, also not after the
-   * record was deleted, or the store was lost.
+   * Identifies one write. No later write of the key gets it again, even after the record was
+   * deleted or the store was lost. Pass it as `expect` to write only if nobody else has written.
    */
   readonly version: string;
 }
 
-/** A record of a list. */
-export interface ListedRecord extends StoredRecord {
+/**
+ * A record of a list.
+ *
+ * @category Records
+ */
+export interface ListedRecord<Value = unknown> extends StoredRecord<Value> {
   /** Its key. */
-  readonly key: RecordKey;
+  readonly key: readonly string[];
 }
 
-/** How a record is written. */
-export interface StoreWrite {
+/**
+ * How a record is set. A {@linkcode RecordStore} gets `expiresIn` in milliseconds.
+ *
+ * @category Records
+ */
+export interface SetRecordOptions<Expiry = Duration> {
   /**
-   * The version that the record must have; null if it must be absent. Undefined writes in any case.
+   * The version that the record must have, or null if it must be absent. By default it is set in
+   * any case.
    */
-  readonly expect?: string | null | undefined;
+  expect?: string | null;
   /**
-   * After how many milliseconds the record is absent, by the clock of the store. Undefined keeps
-   * it.
+   * After how long the record is absent, by the clock of the store; ten years at most. By default
+   * it is kept until it is deleted.
    */
-  readonly expiresIn?: number | undefined;
+  expiresIn?: Expiry;
 }
 
-/** How a record is deleted. */
-export interface StoreDeletion {
-  /** The version that the record must have. Undefined deletes in any case. */
-  readonly expect?: string | undefined;
+/**
+ * How a record is deleted.
+ *
+ * @category Records
+ */
+export interface DeleteRecordOptions {
+  /** The version that the record must have. By default it is deleted in any case. */
+  expect?: string;
 }
 
 /**
@@ -70,7 +90,7 @@ export interface StoreDeletion {
  */
 export interface RecordStore {
   /** Reads a record; null if it is absent. It sees every write that had resolved before. */
-  get(key: RecordKey): Promise<StoredRecord | null>;
+  get(key: RecordKey): Promise<StoredRecord<string> | null>;
 
   /**
    * Writes a record.
@@ -78,20 +98,20 @@ export interface RecordStore {
    * @returns Its new version; null if it was not as expected. A write whose answer was lost may
    * have been carried out, and refused when it was repeated.
    */
-  set(key: RecordKey, value: string, write: StoreWrite): Promise<string | null>;
+  set(key: RecordKey, value: string, options: SetRecordOptions<number>): Promise<string | null>;
 
   /**
    * Deletes a record.
    *
    * @returns Whether it is absent now; false if it was not as expected.
    */
-  delete(key: RecordKey, deletion: StoreDeletion): Promise<boolean>;
+  delete(key: RecordKey, options: DeleteRecordOptions): Promise<boolean>;
 
   /**
    * All records whose key begins with these parts, in any order. One that is written or deleted
    * meanwhile may be in the list or not.
    */
-  list(prefix: RecordKey): AsyncIterable<ListedRecord>;
+  list(prefix: RecordKey): AsyncIterable<ListedRecord<string>>;
 
   /**
    * Calls back when a record may have changed. The call is a hint: it may be missing, come late or

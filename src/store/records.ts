@@ -1,51 +1,15 @@
 /** Records as applications use them. */
 import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { countBytes, encodeData } from "../base/json_data.ts";
-import { type OpenWatches, RecordWatch } from "./record_watch.ts";
-import type { ProcessStore, RecordKey, RecordStore, StoredRecord } from "./record_store.ts";
-
-/**
- * A record: a value, and what identifies this state of it.
- *
- * @category Records
- */
-export interface RecordEntry<Value = unknown> {
-  /** What was set. */
-  readonly value: Value;
-  /** Changes with each write. Pass it as `expect`, to write only if nobody else has written. */
-  readonly version: string;
-}
-
-/**
- * A record of a list.
- *
- * @category Records
- */
-export interface ListedRecordEntry<Value = unknown> extends RecordEntry<Value> {
-  /** Its key. */
-  readonly key: readonly string[];
-}
-
-/**
- * How a record is set.
- *
- * @category Records
- */
-export interface SetRecordOptions {
-  /**
-   * The version that the record must have, or null if it must be absent. By default it is set in
-   * any case.
-   */
-  expect?: string | null;
-  /** How long the record is kept, ten years at most. By default it is kept until it is deleted. */
-  expiresIn?: Duration;
-}
-
-/** How a record is deleted. */
-export interface DeleteRecordOptions {
-  /** The version that the record must have. By default it is deleted in any case. */
-  expect?: string;
-}
+import type {
+  DeleteRecordOptions,
+  ListedRecord,
+  ProcessStore,
+  RecordKey,
+  RecordStore,
+  SetRecordOptions,
+  StoredRecord,
+} from "./record_store.ts";
 
 /** How a record is watched. */
 export interface WatchRecordOptions {
@@ -152,7 +116,7 @@ export class Records {
    * @throws {RangeError} If the key is too long.
    * @throws {Error} If the store cannot be opened, or does not answer for about 30 seconds.
    */
-  async get<Value = unknown>(key: readonly string[]): Promise<RecordEntry<Value> | null> {
+  async get<Value = unknown>(key: readonly string[]): Promise<StoredRecord<Value> | null> {
     const full = this.#toKey(key, "get the record");
     const record = await (await this.#context.open()).get(full);
     return record && toEntry(record);
@@ -191,7 +155,10 @@ export class Records {
     checkOptions(options, SET_OPTIONS, action);
     const { expect, expiresIn } = options;
     checkVersion(expect, action, "the version of a record, or null");
-    const write = { expect, expiresIn: expiresIn === undefined ? undefined : toExpiry(expiresIn) };
+    const write: SetRecordOptions<number> = {
+      ...(expect !== undefined && { expect }),
+      ...(expiresIn !== undefined && { expiresIn: toExpiry(expiresIn) }),
+    };
     const json = encodeData(value, action);
     const bytes = countBytes(json);
     if (bytes > MAX_VALUE_BYTES) {
@@ -220,7 +187,7 @@ export class Records {
     const { expect } = options;
     if (expect === null) throw new TypeError(`Cannot ${action}: expect must be the version of a record, got null`);
     checkVersion(expect, action, "the version of a record");
-    return await (await this.#context.open()).delete(full, { expect });
+    return await (await this.#context.open()).delete(full, expect === undefined ? {} : { expect });
   }
 
   /**
@@ -244,7 +211,7 @@ export class Records {
    * assertEquals(items.map(({ key, value }) => [key, value]), [[["cart", "7", "tea"], 2]]);
    * ```
    */
-  list<Value = unknown>(prefix: readonly string[]): AsyncGenerator<ListedRecordEntry<Value>, void, void> {
+  list<Value = unknown>(prefix: readonly string[]): AsyncGenerator<ListedRecord<Value>, void, void> {
     return this.#list(this.#toKey(prefix, "list the records", 0));
   }
 
@@ -277,14 +244,14 @@ export class Records {
   watch<Value = unknown>(
     key: readonly string[],
     options: WatchRecordOptions = {},
-  ): AsyncIterableIterator<RecordEntry<Value> | null, void, void> {
+  ): AsyncIterableIterator<StoredRecord<Value> | null, void, void> {
     const full = this.#toKey(key, "watch the record");
     checkOptions(options, WATCH_OPTIONS, "watch the record");
     const { open, watches } = this.#context;
     return new RecordWatch(full, { open, watches, signal: options.signal, convert: toEntry<Value> });
   }
 
-  async *#list<Value>(prefix: RecordKey): AsyncGenerator<ListedRecordEntry<Value>, void, void> {
+  async *#list<Value>(prefix: RecordKey): AsyncGenerator<ListedRecord<Value>, void, void> {
     for await (const { key, ...record } of (await this.#context.open()).list(prefix)) {
       yield { key: key.slice(1), ...toEntry<Value>(record) };
     }
@@ -341,7 +308,7 @@ export async function hasProcessEnded(records: Records, name: string): Promise<b
   }
 }
 
-function toEntry<Value>({ value, version }: StoredRecord): RecordEntry<Value> {
+function toEntry<Value>({ value, version }: StoredRecord<string>): StoredRecord<Value> {
   return { value: JSON.parse(value), version };
 }
 
@@ -356,4 +323,113 @@ function toExpiry(expiresIn: Duration): number {
   throw new RangeError(
     `Cannot set the expiresIn of the record: it is ten years at most, got ${quote(expiresIn)}`,
   );
+}
+
+/** How often the record is read, in milliseconds. */
+const INTERVAL = 1_000;
+
+/** The open watches of an application, which it closes when it stops. */
+export interface OpenWatches {
+  /** Whether a new watch is closed from the start. */
+  readonly isEnding: () => boolean;
+  readonly open: Set<{ close(): void }>;
+}
+
+interface RecordWatchOptions<Entry> {
+  readonly open: () => Promise<RecordStore>;
+  readonly watches: OpenWatches;
+  readonly signal: AbortSignal | undefined;
+  readonly convert: (record: StoredRecord<string>) => Entry;
+}
+
+/** Yields a record now and after each change. */
+export class RecordWatch<Entry> implements AsyncIterableIterator<Entry | null, void, void> {
+  readonly #key: RecordKey;
+  readonly #options: RecordWatchOptions<Entry>;
+  readonly #close = (): void => this.close();
+  /** The version that was yielded last; undefined before the first one. */
+  #version: string | null | undefined;
+  #unwatch: (() => void) | undefined;
+  #isChanged = true;
+  #isClosed = false;
+  #wake: (() => void) | undefined;
+  /** The reads that were asked for so far: each begins after the one before. */
+  #reading: Promise<unknown> = Promise.resolve();
+
+  constructor(key: RecordKey, options: RecordWatchOptions<Entry>) {
+    this.#key = key;
+    this.#options = options;
+    const { signal, watches } = options;
+    this.#isClosed = watches.isEnding() || signal?.aborted === true;
+    if (this.#isClosed) return;
+    watches.open.add(this);
+    signal?.addEventListener("abort", this.#close);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Entry | null, void>> {
+    const next = this.#reading.then(() => this.#next());
+    this.#reading = next.catch(() => {});
+    return next;
+  }
+
+  async return(): Promise<IteratorResult<Entry | null, void>> {
+    this.close();
+    return { done: true, value: undefined };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    const { signal, watches } = this.#options;
+    watches.open.delete(this);
+    signal?.removeEventListener("abort", this.#close);
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+    this.#wake?.();
+  }
+
+  async #next(): Promise<IteratorResult<Entry | null, void>> {
+    try {
+      while (!this.#isClosed) {
+        const store = await this.#options.open();
+        // It is watched before it is read, so that no change is missed.
+        this.#unwatch ??= this.#isClosed ? undefined : store.watch?.(this.#key, () => this.#noteChange());
+        this.#isChanged = false;
+        const record = await store.get(this.#key);
+        const version = record?.version ?? null;
+        if (version !== this.#version && !this.#isClosed) {
+          this.#version = version;
+          return { done: false, value: record && this.#options.convert(record) };
+        }
+        await this.#wait();
+      }
+    } catch (error) {
+      if (!this.#isClosed) {
+        this.close();
+        throw error;
+      }
+    }
+    return { done: true, value: undefined };
+  }
+
+  #noteChange(): void {
+    this.#isChanged = true;
+    this.#wake?.();
+  }
+
+  /** Waits until the record is to be read again. */
+  async #wait(): Promise<void> {
+    if (this.#isChanged || this.#isClosed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, INTERVAL);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = undefined;
+  }
 }

@@ -1,7 +1,7 @@
 /** A connection to a store, which abandons requests that hang, and repeats those that fail. */
 import { detached, log } from "../log/log.ts";
 import { cannotOpen, innermostReason, reasonOf } from "./cannot_open.ts";
-import { CannotOpenError, UnsuitableStoreError } from "./store_errors.ts";
+import { CannotOpenError, UnsuitableStoreError } from "./topic_store.ts";
 
 /** What a connection keeps open. */
 export interface StoreEngine {
@@ -287,4 +287,67 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) end();
   else signal.addEventListener("abort", end);
   return promise;
+}
+
+/** How far the two clocks of this machine may differ before the store is asked for the time, in ms. */
+const CLOCK_TOLERANCE = 2_000;
+/** How often a time should be read, in milliseconds. Reading the one of each reply costs measurable time. */
+const CLOCK_INTERVAL = 1_000;
+
+/**
+ * An estimate of a store's clock, by the times in its replies. Between two replies it advances by
+ * `performance.now()`, since the wall clock may be set at any moment.
+ */
+export class StoreClock {
+  readonly #precision: number;
+  /** The difference to `performance.now()` in milliseconds; undefined before the first reply. */
+  #skew: number | undefined;
+  /** When a time was read last, by `performance.now()`. */
+  #notedAt = -Infinity;
+  /** The difference of the wall clock to `performance.now()` at that moment, in milliseconds. */
+  #wallSkew = 0;
+
+  /** @param precision How far the times of replies may be behind the clock, in milliseconds. */
+  constructor(precision = 0) {
+    this.#precision = precision;
+  }
+
+  /** The time in milliseconds since 1970; this machine's before the first reply. */
+  now(): number {
+    return this.#skew === undefined ? Date.now() : performance.now() + this.#skew;
+  }
+
+  /** Whether the time of the next reply should be read. */
+  get isDue(): boolean {
+    return performance.now() - this.#notedAt > CLOCK_INTERVAL || this.isUncertain;
+  }
+
+  /**
+   * Whether the two clocks of this machine disagree about the time since the last reply: the wall
+   * clock was set, or the machine was asleep and `performance.now()` stood still.
+   */
+  get isUncertain(): boolean {
+    return this.#skew !== undefined && Math.abs(wallSkew() - this.#wallSkew) > CLOCK_TOLERANCE;
+  }
+
+  /**
+   * Reads the time of a reply.
+   *
+   * @param time The time, as `Date.parse` reads it; it may be missing or malformed.
+   * @param begin When the request was sent, by `performance.now()`.
+   */
+  note(time: string | null, begin: number): void {
+    const now = performance.now();
+    this.#notedAt = now;
+    this.#wallSkew = wallSkew();
+    const sent = Date.parse(time ?? "");
+    if (Number.isNaN(sent)) return;
+    // The reply bounds the difference. A known one that fits is more exact than the bounds.
+    const known = this.#skew ?? this.#wallSkew;
+    this.#skew = Math.min(Math.max(known, sent - now), sent + this.#precision - begin);
+  }
+}
+
+function wallSkew(): number {
+  return Date.now() - performance.now();
 }

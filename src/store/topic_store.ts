@@ -249,6 +249,32 @@ export interface TopicStore extends ProcessStore {
   close(): Promise<void>;
 }
 
+/**
+ * The store can never be opened as it is configured: trying again changes nothing. Nothing was sent
+ * to it, so an append that fails with this error has stored nothing.
+ */
+export class CannotOpenError extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "CannotOpenError";
+
+  /**
+   * Makes an error without a stack trace: the cause is the configuration, and no line of the
+   * program.
+   *
+   * @param message Why it cannot be opened, and what to do.
+   */
+  constructor(message: string) {
+    super(message);
+    this.stack = `${this.name}: ${message}`;
+  }
+}
+
+/** Nothing is where the store should be, and this program does not make it. */
+export class StoreMissingError extends CannotOpenError {}
+
+/** The store is open, and can never do what is asked of it as it is configured. */
+export class UnsuitableStoreError extends CannotOpenError {}
+
 const GENERATED_ID = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(0|[1-9][0-9]{0,11})$/;
 
 /** What the id of a message without an id of its publisher consists of. */

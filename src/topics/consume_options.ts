@@ -3,7 +3,7 @@ import { checkOptions, type Duration, type OptionNames, quote, readOptions, toMi
 import type { Log } from "../log/log.ts";
 import type { TopicMessage } from "./message.ts";
 import type { LogRef } from "../store/topic_store.ts";
-import type { StoredCheck } from "./stored_check.ts";
+import type { StoredCheck } from "./topic_log.ts";
 
 /**
  * How often a message is tried.

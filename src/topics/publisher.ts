@@ -4,13 +4,13 @@ import { countBytes } from "../base/json_data.ts";
 import { presentContext } from "../log/telemetry.ts";
 import { toId } from "./message.ts";
 import {
+  CannotOpenError,
   type LogRef,
   type NewMessage,
   type StoreCapabilities,
   toGeneratedId,
   type TopicStore,
 } from "../store/topic_store.ts";
-import { CannotOpenError, PublishOutcomeUnknown } from "../store/store_errors.ts";
 
 /**
  * The outcome of publishing a message.
@@ -22,6 +22,55 @@ export interface PublishResult {
   readonly id: string;
   /** Whether the publisher's id was published before. Then `id` is that of the first message. */
   readonly duplicate: boolean;
+}
+
+/**
+ * A message was sent to the store, and its outcome is unknown: the store failed or did not answer
+ * in time, or the publisher gave up. The message may be stored now, or a little later, or never.
+ * Publishing it again with the error's `id` is safe: within the `dedupe` window of the topic it is
+ * stored once.
+ *
+ * @example Publishing again
+ * ```ts
+ * import { PublishOutcomeUnknownError, type Topic } from "@webfw/core";
+ *
+ * async function publishForSure(topic: Topic<string>, data: string): Promise<string> {
+ *   for (let id: string | undefined;;) {
+ *     const signal = AbortSignal.timeout(2_000);
+ *     try {
+ *       const published = await topic.publish(data, id === undefined ? { signal } : { id, signal });
+ *       return published.id;
+ *     } catch (error) {
+ *       if (error instanceof PublishOutcomeUnknownError) id = error.id;
+ *       // The signal's reason means that the message was not sent.
+ *       else if (error !== signal.reason) throw error;
+ *     }
+ *   }
+ * }
+ * ```
+ *
+ * @category Topics
+ */
+export class PublishOutcomeUnknownError extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "PublishOutcomeUnknownError";
+  /** The id to publish the message with again: the publisher's own, or a generated one. */
+  readonly id: string;
+
+  /**
+   * Makes the error of one message.
+   *
+   * @param topic The name of the topic.
+   * @param id The id to publish the message with again.
+   * @param cause Why there is no answer.
+   */
+  constructor(topic: string, id: string, cause: unknown) {
+    super(
+      `Cannot tell whether the message was published to the topic "${topic}": publish it again with the id "${id}"`,
+      { cause },
+    );
+    this.id = id;
+  }
 }
 
 /** The most bytes that wait for a store, so that a store that hangs does not fill the memory. */
@@ -101,7 +150,7 @@ export class Publisher {
    * @throws {Error} If too much is queued already, or if the message was not sent because the
    * store has not answered for 30 seconds: nothing is stored.
    * @throws {CannotOpenError} If the store cannot be opened.
-   * @throws {PublishOutcomeUnknown} If the message was sent, and then abandoned or not answered.
+   * @throws {PublishOutcomeUnknownError} If the message was sent, and then abandoned or not answered.
    */
   publish(message: PublishedMessage, signal?: AbortSignal): Promise<PublishResult> {
     signal?.throwIfAborted();
@@ -290,9 +339,9 @@ class PendingMessage {
     this.#answer.reject(error);
   }
 
-  #toUnknown(cause: unknown): PublishOutcomeUnknown | undefined {
+  #toUnknown(cause: unknown): PublishOutcomeUnknownError | undefined {
     const id = this.#sentId;
-    return id === undefined ? undefined : new PublishOutcomeUnknown(this.#topic, id, cause);
+    return id === undefined ? undefined : new PublishOutcomeUnknownError(this.#topic, id, cause);
   }
 
   #toNotSent(cause: unknown): Error {

@@ -1,8 +1,16 @@
-/** Reads the log of a topic in terms of the ids and messages that readers see. */
-import { decodeMessage, markMisfit, toId, type TopicMessage, toPosition } from "./message.ts";
+/**
+ * The log of a topic, by the ids and messages that readers see: it checks stored messages against
+ * the schema of the topic, which may be newer than they are, and makes the spans of OpenTelemetry.
+ */
+import { ThrottledLog } from "../log/log.ts";
+import { SpanKind, traceOf, type Tracing } from "../log/telemetry.ts";
+import { toValidator, type Validator } from "../schema/check.ts";
+import { summarizeIssues } from "../schema/issues.ts";
+import { outputSchema } from "../schema/output_schema.ts";
+import { type Dataset, nodeOf, type Schema } from "../schema/schema.ts";
 import type { LogBounds, LogRef, ReadLimits, StoredMessage, TopicStore } from "../store/topic_store.ts";
-import type { CheckedData, StoredCheck } from "./stored_check.ts";
-import type { TopicSpans } from "./topic_spans.ts";
+import { decodeMessage, markMisfit, toId, type TopicMessage, toPosition } from "./message.ts";
+import type { PublishResult } from "./publisher.ts";
 
 /** How much is read at once. A slow reader holds this much in memory at most. */
 export const READ_LIMITS: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024 };
@@ -114,4 +122,118 @@ export class TopicLog<Data> {
 
 function toBounds({ incarnation, lowWatermark, highWatermark }: LogBounds): TopicBounds {
   return { lowWatermark: toId(incarnation, lowWatermark), highWatermark: toId(incarnation, highWatermark) };
+}
+
+/** What messages of errors call the data. */
+const DATA = "its data";
+const LOGGED = "Stored messages do not fit the schema of their topic: readers get a gap, give new entries a default";
+
+/** The data of a message that fits, or why it does not. */
+export type CheckedData = { readonly data: unknown; readonly fault?: undefined } | { readonly fault: string };
+
+/** Checks the data of stored messages. */
+export class StoredCheck {
+  readonly #topic: string;
+  readonly #validator: Validator;
+  readonly #log = new ThrottledLog("warn", LOGGED);
+
+  /**
+   * @param schema The schema of the topic. Messages are its output.
+   * @param topic The name of the topic, for the log.
+   */
+  constructor(schema: Schema, topic: string) {
+    this.#topic = topic;
+    this.#validator = toValidator(outputSchema(nodeOf(schema)));
+  }
+
+  /** Whether `check` gives promises. */
+  get isAsync(): boolean {
+    return this.#validator.isAsync;
+  }
+
+  /** Checks data, and completes it by the defaults of entries that are newer. */
+  check(data: unknown): CheckedData | Promise<CheckedData> {
+    try {
+      const dataset = this.#validator.validate(data, true);
+      return dataset instanceof Promise ? dataset.then(toChecked, toFault) : toChecked(dataset);
+    } catch (error) {
+      return toFault(error);
+    }
+  }
+
+  /** Notes that messages do not fit, with the id of the last of them. */
+  note(count: number, id: string, fault: string): void {
+    this.#log.note(count, { topic: this.#topic, message_id: id, fault });
+  }
+}
+
+function toChecked({ issues, value }: Dataset): CheckedData {
+  return issues ? { fault: summarizeIssues(issues, DATA) } : { data: value };
+}
+
+/** A check of the application may throw where data is not what it expects. */
+function toFault(error: unknown): CheckedData {
+  return { fault: `a check has thrown ${error}` };
+}
+
+/** What a span about messages says (OpenTelemetry's conventions for messaging). */
+export function messagingAttributes(topic: string, operation: string, type = operation): Record<string, string> {
+  return {
+    "messaging.system": "webfw",
+    "messaging.destination.name": topic,
+    "messaging.operation.name": operation,
+    "messaging.operation.type": type,
+  };
+}
+
+/** Makes the spans of one topic. */
+export class TopicSpans {
+  readonly #tracing: Tracing;
+  readonly #log: LogRef;
+  /**
+   * What the names of spans end with: nothing where the name of the topic may come from a client.
+   */
+  readonly #suffix: string;
+
+  constructor(tracing: Tracing, log: LogRef, isTransient: boolean) {
+    this.#tracing = tracing;
+    this.#log = log;
+    this.#suffix = isTransient ? "" : ` ${log.name}`;
+  }
+
+  /**
+   * Publishes a message in a span.
+   *
+   * @param bytes The size of its data.
+   * @param publish Gets the trace that the message carries.
+   */
+  publish(bytes: number, publish: (trace: string) => Promise<PublishResult>): Promise<PublishResult> {
+    const attributes = {
+      ...messagingAttributes(this.#log.name, "publish", "send"),
+      "messaging.message.body.size": bytes,
+    };
+    return this.#tracing.run(`publish${this.#suffix}`, { kind: SpanKind.PRODUCER, attributes }, async (span) => {
+      const result = await publish(traceOf(span));
+      span.setAttribute("messaging.message.id", result.id);
+      return result;
+    });
+  }
+
+  /**
+   * Notes that messages were read for subscribers, with links to their publishers. It is one span
+   * for all subscribers of this process: one for each would be as many as messages and subscribers
+   * together.
+   */
+  noteReceived(messages: readonly StoredMessage[], startTime: number): void {
+    if (!messages.some(({ trace }) => trace !== undefined)) return;
+    const options = {
+      kind: SpanKind.CONSUMER,
+      attributes: {
+        ...messagingAttributes(this.#log.name, "receive"),
+        "messaging.batch.message_count": messages.length,
+      },
+      links: messages.map(({ trace }) => trace),
+    };
+    this.#tracing.note(`receive${this.#suffix}`, options, startTime);
+  }
 }

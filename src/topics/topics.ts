@@ -10,10 +10,9 @@ import type { DeclaredConsumer } from "./consume_options.ts";
 import type { LogFollower } from "./log_follower.ts";
 import { type Publisher, STORE_TIMEOUT } from "./publisher.ts";
 import { type LogRef, orAborted, type TopicStore } from "../store/topic_store.ts";
-import { Topic } from "./topic.ts";
+import { type RuntimeContext, Topic, TopicRuntime } from "./topic.ts";
 import { checkAgreement, type ResolvedTopicOptions, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
 import type { ConsumerReport, TopicReport } from "./topic_report.ts";
-import { type RuntimeContext, TopicRuntime } from "./topic_runtime.ts";
 
 /** In UTF-16 units. A name is a part of a key, and stores limit the length of keys. */
 const MAX_NAME_LENGTH = 256;

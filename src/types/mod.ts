@@ -158,7 +158,8 @@ export type {
 export type { ConsumerReport } from "../topics/topic_report.ts";
 
 // Records
-export type { DeleteRecordOptions, WatchRecordOptions } from "../store/records.ts";
+export type { DeleteRecordOptions } from "../store/record_store.ts";
+export type { WatchRecordOptions } from "../store/records.ts";
 
 // Workers, started by the command line
 export type { TopicsDatabase, TopicsServers } from "../store/location.ts";

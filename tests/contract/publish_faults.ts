@@ -2,7 +2,7 @@
 // called with each kind of store.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { PublishOutcomeUnknown } from "../../src/store/store_errors.ts";
+import { PublishOutcomeUnknownError } from "../../src/topics/publisher.ts";
 import type { Topic } from "../../src/topics/topic.ts";
 import { fail, faultyTopicTest, StoreFailure } from "./faulty_topic.ts";
 import { Gate } from "./gate.ts";
@@ -16,7 +16,7 @@ export function testPublishFaults(kind: StoreKind): void {
   test("a publish that the store refuses has an unknown outcome, and can be repeated", async ({ topic, store }) => {
     const subscription = topic.subscribe();
     store.faults = { beforeAppend: fail };
-    const error = await assertRejects(() => topic.publish(1, { id: "one" }), PublishOutcomeUnknown);
+    const error = await assertRejects(() => topic.publish(1, { id: "one" }), PublishOutcomeUnknownError);
     assertEquals(error.id, "one");
     assert(error.cause instanceof StoreFailure);
     assertStringIncludes(error.message, 'publish it again with the id "one"');
@@ -28,7 +28,7 @@ export function testPublishFaults(kind: StoreKind): void {
   test("a publish whose reply is lost is one message when it is repeated", async ({ topic, store }) => {
     const subscription = topic.subscribe();
     store.faults = { afterAppend: fail };
-    const error = await assertRejects(() => topic.publish(1, { id: "one" }), PublishOutcomeUnknown);
+    const error = await assertRejects(() => topic.publish(1, { id: "one" }), PublishOutcomeUnknownError);
     store.faults = {};
     const { id, duplicate } = await topic.publish(1, { id: error.id });
     assertEquals(duplicate, true);
@@ -41,7 +41,7 @@ export function testPublishFaults(kind: StoreKind): void {
     setting.store.faults = { afterAppend: fail };
     const publishing = ["a", "b", "c"].map((id) => assertRejects(() => setting.topic.publish(0, { id })));
     const errors = await Promise.all(publishing);
-    assertEquals(errors.map((error) => error instanceof PublishOutcomeUnknown && error.id), ["a", "b", "c"]);
+    assertEquals(errors.map((error) => error instanceof PublishOutcomeUnknownError && error.id), ["a", "b", "c"]);
     assertEquals(setting.store.batches, [3]);
   });
 
@@ -52,7 +52,7 @@ export function testPublishFaults(kind: StoreKind): void {
       store.faults = { afterAppend: gate.pass };
       const controller = new AbortController();
       const { signal } = controller;
-      const publishing = assertRejects(() => topic.publish(1, { signal, ...id && { id } }), PublishOutcomeUnknown);
+      const publishing = assertRejects(() => topic.publish(1, { signal, ...id && { id } }), PublishOutcomeUnknownError);
       await gate.reached;
       controller.abort("Too slow");
       const error = await publishing;

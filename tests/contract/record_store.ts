@@ -227,14 +227,17 @@ export function testRecordStore(kind: StoreKind): void {
       if (action < 3) {
         const expect = random.pick([undefined, null, known?.version, random.pick(used)]);
         const expiresIn = random.pick(kind.hasOwnClock ? [undefined, 1_000_000] : [undefined, 5, 50]);
-        const version = await store.set([name], `${step}`, { expect, expiresIn });
+        const version = await store.set([name], `${step}`, {
+          ...(expect !== undefined && { expect }),
+          ...(expiresIn !== undefined && { expiresIn }),
+        });
         assertEquals(version !== null, expect === undefined || expect === (known?.version ?? null));
         if (version === null) continue;
         used.push(version);
         model.set(name, { value: `${step}`, version, expires: clock.now() + (expiresIn ?? Infinity) });
       } else if (action === 3) {
         const expect = random.pick([undefined, known?.version, random.pick(used)]);
-        const isDeleted = await store.delete([name], { expect });
+        const isDeleted = await store.delete([name], expect === undefined ? {} : { expect });
         assertEquals(isDeleted, expect === undefined || expect === known?.version);
         if (isDeleted) model.delete(name);
       } else if (action === 4) {

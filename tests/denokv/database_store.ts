@@ -1,4 +1,4 @@
-import { openStore } from "../../src/store/kv/open_store.ts";
+import { openStore } from "../../src/store/kv/kv_store.ts";
 import type { TopicStore } from "../../src/store/topic_store.ts";
 import type { StoreKind } from "../contract/store_fixture.ts";
 import { Denokv } from "./denokv.ts";

@@ -96,7 +96,7 @@ for (const client of ["with", "without"]) {
       const { signal, code, stdout } = await program.end();
       assertEquals({ signal, code }, { signal: null, code: 0 });
       const [, ...lines] = stdout.trimEnd().split("\n");
-      assertEquals(lines, ["Error", "Error", "Error", "PublishOutcomeUnknown", "stopped"]);
+      assertEquals(lines, ["Error", "Error", "Error", "PublishOutcomeUnknownError", "stopped"]);
       server.thaw();
     },
   });

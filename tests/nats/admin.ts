@@ -1,7 +1,6 @@
-import { loadNats } from "../../src/store/jetstream/nats_package.ts";
-import { NatsClient } from "../../src/store/jetstream/nats_client.ts";
+import { loadNats, NatsClient } from "../../src/store/jetstream/nats_client.ts";
 import { NatsTransport } from "../../src/store/jetstream/nats_transport.ts";
-import { ServerClock } from "../../src/store/jetstream/server_clock.ts";
+import { StoreClock } from "../../src/store/store_connection.ts";
 
 /** Somebody who changes streams behind the back of the stores. */
 export class Admin implements AsyncDisposable {
@@ -26,7 +25,7 @@ export class Admin implements AsyncDisposable {
       reconnectJitter: 100,
       ignoreClusterUpdates: true,
     });
-    return new Admin(new NatsClient(nats, connection, { name: url, prefix: "admin", clock: new ServerClock() }));
+    return new Admin(new NatsClient(nats, connection, { name: url, prefix: "admin", clock: new StoreClock() }));
   }
 
   /** Calls JetStream. */

@@ -1,4 +1,4 @@
-import { openJetStream } from "../../src/store/jetstream/open_store.ts";
+import { openJetStream } from "../../src/store/jetstream/jetstream_store.ts";
 import { type JetStreamLocation, toLocation } from "../../src/store/location.ts";
 import type { TopicStore } from "../../src/store/topic_store.ts";
 import type { StoreFixture, StoreKind } from "../contract/store_fixture.ts";

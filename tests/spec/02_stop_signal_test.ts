@@ -146,7 +146,7 @@ Deno.test("A publish to a store that is away fails at the end of the grace perio
   await child.port();
   child.signal("SIGTERM");
   const { code, stdout } = await child.end();
-  const told = ["waits Error", "ends Error", "sent PublishOutcomeUnknown", "closed", "run resolved", ""];
+  const told = ["waits Error", "ends Error", "sent PublishOutcomeUnknownError", "closed", "run resolved", ""];
   assertEquals([code, stdout.split("\n").slice(2)], [0, told]);
 });
 

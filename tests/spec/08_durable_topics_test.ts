@@ -2,7 +2,7 @@
 // about them.
 
 import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { App, PublishOutcomeUnknown, type Subscription } from "@webfw/core";
+import { App, PublishOutcomeUnknownError, type Subscription } from "@webfw/core";
 import type { TopicStore } from "@webfw/core/store";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -314,7 +314,7 @@ test("A large message is a RangeError; the error of an aborted signal has the id
   await Promise.resolve();
   await Promise.resolve();
   controller.abort();
-  const error = await assertRejects(() => publishing, PublishOutcomeUnknown);
+  const error = await assertRejects(() => publishing, PublishOutcomeUnknownError);
   const { id } = await topic.publish("perhaps", { id: error.id });
   const second = await topic.publish("perhaps", { id: error.id });
   assertEquals(second, { id, duplicate: true });

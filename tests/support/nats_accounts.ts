@@ -1,5 +1,5 @@
 /** What a NATS server needs to let users in by files of credentials. */
-import { loadNats } from "../../src/store/jetstream/nats_package.ts";
+import { loadNats } from "../../src/store/jetstream/nats_client.ts";
 
 /** A pair of keys of NATS. */
 interface KeyPair {

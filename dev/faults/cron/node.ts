@@ -4,7 +4,7 @@
 import type { CronClock } from "../../../src/work/cron/clock.ts";
 import { Crons } from "../../../src/work/cron/crons.ts";
 import type { CronRun } from "../../../src/work/cron/options.ts";
-import { openDurableStore } from "../../../src/store/durable_store.ts";
+import { openDurableStore } from "../../../src/store/lazy_store.ts";
 import { toLocation } from "../../../src/store/location.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Random } from "../../../tests/unit/support/random.ts";

@@ -2,7 +2,8 @@
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
-import { hintsOf, type RecordEntry, type Records, recordsOf } from "../../store/records.ts";
+import { hintsOf, type Records, recordsOf } from "../../store/records.ts";
+import type { StoredRecord } from "../../store/record_store.ts";
 
 /**
  * How a session is written.
@@ -328,7 +329,7 @@ class SessionRecords implements SessionStore {
    */
   async #change(
     key: string,
-    change: (entry: RecordEntry<string>) => Promise<boolean | undefined>,
+    change: (entry: StoredRecord<string>) => Promise<boolean | undefined>,
   ): Promise<boolean> {
     for (;;) {
       const entry = await this.#records.get<string>([key]);

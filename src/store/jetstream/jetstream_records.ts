@@ -8,9 +8,16 @@
  * may be old: but never older than what this process has seen. Writes are compared by the leader.
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
-import type { ListedRecord, RecordKey, RecordStore, StoreDeletion, StoredRecord, StoreWrite } from "../record_store.ts";
+import type {
+  DeleteRecordOptions,
+  ListedRecord,
+  RecordKey,
+  RecordStore,
+  SetRecordOptions,
+  StoredRecord,
+} from "../record_store.ts";
 import type { StoreConnection } from "../store_connection.ts";
-import { UnsuitableStoreError } from "../store_errors.ts";
+import { UnsuitableStoreError } from "../topic_store.ts";
 import { BEHIND_TIMEOUT, refusalReason, type StreamOptions } from "./log_streams.ts";
 import { isRefusal, type NatsClient, textOf } from "./nats_client.ts";
 
@@ -81,11 +88,11 @@ export class JetStreamRecords implements RecordStore {
     this.#replicas = replicas;
   }
 
-  async get(key: RecordKey): Promise<StoredRecord | null> {
+  async get(key: RecordKey): Promise<StoredRecord<string> | null> {
     return await this.#use((client) => this.#read(client, this.#subjectOf(key)));
   }
 
-  async set(key: RecordKey, value: string, { expect, expiresIn }: StoreWrite): Promise<string | null> {
+  async set(key: RecordKey, value: string, { expect, expiresIn }: SetRecordOptions<number>): Promise<string | null> {
     const subject = this.#subjectOf(key);
     const mark = crypto.randomUUID();
     let isAgain = false;
@@ -130,7 +137,7 @@ export class JetStreamRecords implements RecordStore {
     }, "write");
   }
 
-  async delete(key: RecordKey, { expect }: StoreDeletion): Promise<boolean> {
+  async delete(key: RecordKey, { expect }: DeleteRecordOptions): Promise<boolean> {
     const subject = this.#subjectOf(key);
     let isAgain = false;
     return await this.#use(async (client) => {
@@ -153,7 +160,7 @@ export class JetStreamRecords implements RecordStore {
     }, "write");
   }
 
-  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord> {
+  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord<string>> {
     const subject = this.#subjectOf(prefix);
     const subjects = await this.#use((client) => this.#subjects(client, `${subject}.>`));
     subjects.unshift(subject);
@@ -180,7 +187,7 @@ export class JetStreamRecords implements RecordStore {
     }
   }
 
-  async #read(client: NatsClient, subject: string): Promise<StoredRecord | null> {
+  async #read(client: NatsClient, subject: string): Promise<StoredRecord<string> | null> {
     const found = await this.#find(client, subject);
     if (!found || this.#isExpired(found)) return null;
     return { value: textOf(Uint8Array.fromBase64(found.data ?? "")), version: versionOf(found) };

@@ -1,8 +1,11 @@
 /** Topics in NATS JetStream: one server, or several that each keep all messages. */
+import { cannotOpen, hostOf, innermostReason, missingPermissions, permissionsReason } from "../cannot_open.ts";
+import { jetStreamCapabilities, type JetStreamLocation } from "../location.ts";
 import type { RecordStore } from "../record_store.ts";
 import type {
   AppendOptions,
   AppendResult,
+  CannotOpenError,
   Cursor,
   LogBounds,
   LogPage,
@@ -13,14 +16,21 @@ import type {
   StoreCapabilities,
   TopicStore,
 } from "../topic_store.ts";
-import { jetStreamCapabilities } from "../capabilities.ts";
-import { StoreConnection } from "../store_connection.ts";
+import { StoreClock, StoreConnection } from "../store_connection.ts";
 import { JetStreamRecords } from "./jetstream_records.ts";
 import { LogStreams } from "./log_streams.ts";
-import type { NatsClient } from "./nats_client.ts";
+import {
+  isRefusal,
+  loadNats,
+  NatsClient,
+  type NatsConnection,
+  NatsMissingError,
+  type NatsPackage,
+  PACKAGE,
+} from "./nats_client.ts";
+import { NatsTransport, UnsuitableServerError } from "./nats_transport.ts";
 import { StreamAppender } from "./stream_appender.ts";
-import { StreamReader } from "./stream_reader.ts";
-import { StreamWatcher } from "./stream_watcher.ts";
+import { StreamReader, StreamWatcher } from "./stream_reader.ts";
 
 /** Requests have timeouts of their own, after which the connection is still good. */
 const NO_TIMEOUT = 2 ** 31 - 1;
@@ -116,4 +126,144 @@ export class JetStreamStore implements TopicStore {
     const client = await this.#client?.catch(() => undefined);
     await client?.closed();
   }
+}
+
+/** How long the connection to one server may take, in milliseconds. */
+const CONNECT_TIMEOUT = 2_000;
+/** How often a server is asked whether it is there, in milliseconds. After two it is given up. */
+const PING_INTERVAL = 2_000;
+/** The pause between two attempts to connect again, in milliseconds. */
+const RECONNECT_PAUSE = 100;
+/** The oldest version that reads several messages in one request, and lets single ones expire. */
+const OLDEST_VERSION: readonly [major: number, minor: number] = [2, 11];
+
+/**
+ * A server must take messages of so many bytes: the largest data, and headers with an id and a
+ * type.
+ */
+const LEAST_PAYLOAD = 72 * 1024;
+
+/**
+ * Makes a store, which opens nothing before its first use.
+ *
+ * @param location Where the servers are.
+ */
+export function openJetStream(location: JetStreamLocation): JetStreamStore {
+  const name = location.servers.map(({ host }) => host).join(",");
+  const { prefix, replicas } = location;
+  const clock = new StoreClock();
+  return new JetStreamStore({ name, prefix, replicas, open: () => openClient(location, name, clock) });
+}
+
+async function openClient(location: JetStreamLocation, name: string, clock: StoreClock): Promise<NatsClient> {
+  const missing = await missingPermissions(location.servers.map((url) => ({ name: "net", host: hostOf(url) })));
+  if (missing.length > 0) throw cannotOpen(name, permissionsReason(missing));
+  const nats = await load(name);
+  checkCredentials(nats, location, name);
+  let connection: NatsConnection;
+  try {
+    connection = await connect(nats, location);
+  } catch (error) {
+    throw toFinal(error, name) ?? error;
+  }
+  const client = new NatsClient(nats, connection, { name, prefix: location.prefix, clock });
+  try {
+    await check(client, connection, location, name);
+    return client;
+  } catch (error) {
+    await client.closed();
+    throw error;
+  }
+}
+
+async function load(name: string): Promise<NatsPackage> {
+  try {
+    return await loadNats();
+  } catch (error) {
+    if (!(error instanceof NatsMissingError)) throw error;
+    const cure = `let Deno download it, or run "deno cache ${PACKAGE}" where the program is built`;
+    throw cannotOpen(name, `the client of NATS cannot be loaded (${innermostReason(error)}), ${cure}`);
+  }
+}
+
+/** The package reads them when it connects, and cannot be told from an outage then. */
+function checkCredentials(nats: NatsPackage, { credentials }: JetStreamLocation, name: string): void {
+  if (credentials === undefined) return;
+  try {
+    nats.credsAuthenticator(encode(credentials))("nonce");
+  } catch {
+    throw cannotOpen(name, "the credentials cannot be read, give the text of a file of credentials that nsc has made");
+  }
+}
+
+async function connect(nats: NatsPackage, location: JetStreamLocation): Promise<NatsConnection> {
+  const { servers, token, user, password, credentials, tls } = location;
+  const isSecure = tls !== undefined || servers.some(({ protocol }) => protocol === "tls:");
+  nats.setTransportFactory({ factory: () => new NatsTransport(nats) });
+  return await nats.NatsConnectionImpl.connect({
+    servers: servers.map(({ host }) => host),
+    name: "webfw",
+    timeout: CONNECT_TIMEOUT,
+    pingInterval: PING_INTERVAL,
+    maxPingOut: 2,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_PAUSE,
+    reconnectJitter: RECONNECT_PAUSE,
+    // The program may have no permission for other servers.
+    ignoreClusterUpdates: true,
+    ...(token !== undefined && { token }),
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { pass: password }),
+    ...(credentials !== undefined && {
+      authenticator: nats.credsAuthenticator(encode(credentials)),
+    }),
+    ...(isSecure && { tls: tls ?? {} }),
+  });
+}
+
+/** Checks that the servers can keep topics. */
+async function check(client: NatsClient, { info }: NatsConnection, location: JetStreamLocation, name: string) {
+  const version = info?.version ?? "";
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major < OLDEST_VERSION[0] || (major === OLDEST_VERSION[0] && minor < OLDEST_VERSION[1])) {
+    throw cannotOpen(name, `the server has version ${version}, use ${OLDEST_VERSION.join(".")} or later`);
+  }
+  if (location.replicas > 1 && info?.cluster === undefined) {
+    throw cannotOpen(name, `the server is in no cluster, so there are no replicas, give topics with replicas: 1`);
+  }
+  const payload = info?.max_payload ?? LEAST_PAYLOAD;
+  if (payload < LEAST_PAYLOAD) {
+    throw cannotOpen(name, `the server takes only ${payload} bytes at once, set its max_payload to 1MB`);
+  }
+  try {
+    await client.call("INFO");
+  } catch (error) {
+    throw toFinal(error, name) ?? error;
+  }
+}
+
+/** The error of servers that refuse the client, or have no JetStream; undefined for an outage. */
+function toFinal(error: unknown, name: string): CannotOpenError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  for (const each of [error, error.cause]) {
+    if (each instanceof UnsuitableServerError) return cannotOpen(name, each.message);
+    const kind = each instanceof Error ? each.name : "";
+    if (kind === "AuthorizationError" || kind === "UserAuthenticationExpiredError") {
+      return cannotOpen(
+        name,
+        "the server refuses the client, give topics with its token, user and password, or credentials",
+      );
+    }
+    if (kind === "NoResponders" || isRefusal(each, "notEnabled") || isRefusal(each, "notEnabledForAccount")) {
+      return cannotOpen(
+        name,
+        "the server has no JetStream, start it with -js or a jetstream block in its configuration",
+      );
+    }
+  }
+  return undefined;
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
 }

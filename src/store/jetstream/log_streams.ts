@@ -3,10 +3,17 @@
  * the log: what is published for another incarnation is not stored.
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
-import { UnsuitableStoreError } from "../store_errors.ts";
-import type { LogPolicy, LogRef } from "../topic_store.ts";
+import { isTrace } from "../../log/telemetry.ts";
 import type { StoreConnection } from "../store_connection.ts";
-import { ERROR_CODES, isRefusal, JetStreamError, type NatsClient } from "./nats_client.ts";
+import {
+  type Cursor,
+  LOG_START,
+  type LogPolicy,
+  type LogRef,
+  type StoredMessage,
+  UnsuitableStoreError,
+} from "../topic_store.ts";
+import { ERROR_CODES, isRefusal, JetStreamError, type NatsClient, type NatsMessage, textOf } from "./nats_client.ts";
 
 /** How long ids are remembered at least where the log has an age of as much, in milliseconds. */
 const MIN_DEDUPE = 120_000;
@@ -321,4 +328,46 @@ function decodePolicy(text: string): LogPolicy {
 
 function randomIncarnation(): string {
   return crypto.getRandomValues(new Uint8Array(4)).toHex();
+}
+
+/** The header with the type of a message. */
+export const TYPE_HEADER = "Webfw-Type";
+/** The header that marks the messages of one append. */
+export const APPEND_HEADER = "Webfw-Append";
+
+/** The header with the trace of the publisher, under the name that other programs know. */
+export const TRACE_HEADER = "traceparent";
+
+/** A header is one line, whose ends are trimmed. */
+export function encodeHeader(text: string): string {
+  return encodeURIComponent(text);
+}
+
+/** The sequence number of a message that was read. */
+export function seqOf({ headers }: NatsMessage): number {
+  return Number(headers?.get("Nats-Sequence"));
+}
+
+/** A message that was read. */
+export function toStored(message: NatsMessage): StoredMessage {
+  const { data, headers } = message;
+  const trace = headers?.get(TRACE_HEADER) ?? "";
+  return {
+    cursor: toCursor(seqOf(message)),
+    type: headers?.has(TYPE_HEADER) ? decodeURIComponent(headers.get(TYPE_HEADER)) : undefined,
+    data: textOf(data),
+    bytes: data.length,
+    time: Date.parse(headers?.get("Nats-Time-Stamp") ?? ""),
+    ...(isTrace(trace) && { trace }),
+  };
+}
+
+/** The position after a message; a sequence number of 0 is before the first. */
+export function toCursor(seq: number): Cursor {
+  return seq.toString(16).padStart(LOG_START.length, "0");
+}
+
+/** Cursors of clients may be larger than any sequence number. */
+export function toSeq(cursor: Cursor): number {
+  return Math.min(Number.parseInt(cursor, 16), Number.MAX_SAFE_INTEGER - 1);
 }

@@ -2,7 +2,7 @@
  * The socket of a connection to a NATS server. The package `@nats-io/transport-node` has one, by
  * the sockets of Node.js; in Deno, one that is reset at the moment of its close ends the program.
  */
-import type { NatsPackage } from "./nats_package.ts";
+import type { NatsPackage } from "./nats_client.ts";
 
 /** How many bytes are read at once. */
 const READ_BYTES = 64 * 1024;

@@ -9,13 +9,19 @@ import {
   type LogRef,
   type NewMessage,
   orAborted,
+  UnsuitableStoreError,
 } from "../topic_store.ts";
 import type { StoreConnection } from "../store_connection.ts";
-import { UnsuitableStoreError } from "../store_errors.ts";
-import type { LogStream, LogStreams } from "./log_streams.ts";
-import { isRefusal, isRefused, type NatsClient } from "./nats_client.ts";
-import type { NatsHeaders } from "./nats_package.ts";
-import { APPEND_HEADER, encodeHeader, toCursor, TRACE_HEADER, TYPE_HEADER } from "./stream_message.ts";
+import {
+  APPEND_HEADER,
+  encodeHeader,
+  type LogStream,
+  type LogStreams,
+  toCursor,
+  TRACE_HEADER,
+  TYPE_HEADER,
+} from "./log_streams.ts";
+import { isRefusal, isRefused, type NatsClient, type NatsHeaders } from "./nats_client.ts";
 
 /** A message with an id that none before it in the batch has. */
 interface Pending {

@@ -14,8 +14,7 @@ import {
   type Republished,
   republishedOf,
 } from "./batch.ts";
-import type { Connection } from "./connection.ts";
-import { KEYS_PER_READ, type KvCheck, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
+import { KEYS_PER_READ, type KvCheck, type KvConnection, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
 import {
   changedKey,
@@ -76,13 +75,13 @@ interface CheckedVersions {
 
 /** Appends to logs. */
 export class Appender {
-  readonly #connection: Connection;
+  readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
   /** By name; the one used last comes last. */
   readonly #logs = new OrderedMap<string, WrittenLog>();
 
-  constructor(connection: Connection, incarnations: Incarnations, now: () => number) {
+  constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
     this.#connection = connection;
     this.#incarnations = incarnations;
     this.#now = now;

@@ -194,7 +194,7 @@ function findInSession(entry: KvEntry, number: number): Cursor | "none" | undefi
 }
 
 /**
- * A message that is republished by the id of a `PublishOutcomeUnknown`, which names its session.
+ * A message that is republished by the id of a `PublishOutcomeUnknownError`, which names its session.
  */
 export interface Republished extends GeneratedId {
   readonly pending: Pending;

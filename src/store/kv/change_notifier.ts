@@ -6,8 +6,7 @@
 import { detached } from "../../log/log.ts";
 import type { AppendResult } from "../topic_store.ts";
 import { pause } from "../store_connection.ts";
-import type { Connection } from "./connection.ts";
-import { KEYS_PER_READ, type KvEntry } from "./engine.ts";
+import { KEYS_PER_READ, type KvConnection, type KvEntry } from "./engine.ts";
 import { type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
 import { CHANGE_SHARDS, changedKey, headKey, INCARNATION_KEY, shardOf, VERSION_LENGTH } from "./keys.ts";
 
@@ -42,8 +41,8 @@ interface WatchedLog {
 
 /** Watches the database while somebody watches a log. */
 export class ChangeNotifier {
-  readonly #connection: Connection;
-  readonly #watching: Connection | undefined;
+  readonly #connection: KvConnection;
+  readonly #watching: KvConnection | undefined;
   readonly #incarnations: Incarnations;
   readonly #interval: number;
   readonly #shards = SHARD_KEYS.map((): Shard => ({ logs: new Map(), seen: "", compared: "" }));
@@ -63,7 +62,12 @@ export class ChangeNotifier {
    * @param incarnations The incarnation of the database.
    * @param interval How often the database is polled, in milliseconds.
    */
-  constructor(connection: Connection, watching: Connection | undefined, incarnations: Incarnations, interval: number) {
+  constructor(
+    connection: KvConnection,
+    watching: KvConnection | undefined,
+    incarnations: Incarnations,
+    interval: number,
+  ) {
     this.#connection = connection;
     this.#watching = watching;
     this.#incarnations = incarnations;
@@ -161,7 +165,7 @@ export class ChangeNotifier {
    * Takes changes as they come. The watch stays open until the store is closed, since each one
    * costs a connection.
    */
-  async #follow(watching: Connection): Promise<void> {
+  async #follow(watching: KvConnection): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       try {

@@ -2,6 +2,7 @@
  * What the store needs of a key-value database, and how Deno's own client does it. All values are
  * bytes.
  */
+import type { StoreConnection } from "../store_connection.ts";
 
 /** How many keys one read may have. */
 export const KEYS_PER_READ = 10;
@@ -65,6 +66,9 @@ export interface KvEngine {
   /** Closes the connection. The database may carry out a pending write at any later time. */
   close(): void;
 }
+
+/** A connection that is kept up: it opens another engine after a failure. */
+export type KvConnection = StoreConnection<KvEngine>;
 
 /** Uses a database by Deno's own client. */
 export function toEngine(kv: Deno.Kv): KvEngine {

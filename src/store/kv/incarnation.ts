@@ -4,8 +4,7 @@
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { orAborted } from "../topic_store.ts";
-import type { Connection } from "./connection.ts";
-import type { KvCheck, KvEntry, KvKey, KvSet } from "./engine.ts";
+import type { KvCheck, KvConnection, KvEntry, KvKey, KvSet } from "./engine.ts";
 import { hashOf, INCARNATION_KEY, markKey } from "./keys.ts";
 
 /** How many ended incarnations are remembered. */
@@ -36,7 +35,7 @@ export interface Snapshot {
 
 /** Tracks which incarnation is current. */
 export class Incarnations {
-  readonly #connection: Connection;
+  readonly #connection: KvConnection;
   readonly #onEnd: () => void;
   #known: Incarnation | undefined;
   /** How often the known incarnation has changed. */
@@ -47,7 +46,7 @@ export class Incarnations {
   #reading: Promise<Snapshot> | undefined;
 
   /** `onEnd` is called when an incarnation turns out to have ended. */
-  constructor(connection: Connection, onEnd: () => void) {
+  constructor(connection: KvConnection, onEnd: () => void) {
     this.#connection = connection;
     this.#onEnd = onEnd;
   }

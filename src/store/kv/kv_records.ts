@@ -1,7 +1,13 @@
 /** Records in Deno KV, beside the logs of topics. */
-import type { ListedRecord, RecordKey, RecordStore, StoreDeletion, StoredRecord, StoreWrite } from "../record_store.ts";
-import type { Connection } from "./connection.ts";
-import type { KvEntry, KvKey, KvWrite } from "./engine.ts";
+import type {
+  DeleteRecordOptions,
+  ListedRecord,
+  RecordKey,
+  RecordStore,
+  SetRecordOptions,
+  StoredRecord,
+} from "../record_store.ts";
+import type { KvConnection, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import { decodeValue, encodeValue, keyOfRecord, recordKey } from "./keys.ts";
 
@@ -38,7 +44,7 @@ interface ExpectedVersion {
  * that it replaces, also where its caller expects none.
  */
 export class KvRecords implements RecordStore {
-  readonly #connection: Connection;
+  readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
   /** Callbacks by the keys as JSON. */
@@ -46,18 +52,18 @@ export class KvRecords implements RecordStore {
   /** How many writes were refused since one was not. */
   #refusals = 0;
 
-  constructor(connection: Connection, incarnations: Incarnations, now: () => number) {
+  constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
     this.#connection = connection;
     this.#incarnations = incarnations;
     this.#now = now;
   }
 
-  async get(key: RecordKey): Promise<StoredRecord | null> {
+  async get(key: RecordKey): Promise<StoredRecord<string> | null> {
     const { incarnation, entries: [entry] } = await this.#incarnations.get([recordKey(key)]);
     return entry ? this.#toRecord(entry, incarnation) : null;
   }
 
-  async set(key: RecordKey, value: string, { expect, expiresIn }: StoreWrite): Promise<string | null> {
+  async set(key: RecordKey, value: string, { expect, expiresIn }: SetRecordOptions<number>): Promise<string | null> {
     const kvKey = recordKey(key);
     const expires = expiresIn === undefined ? Infinity : Math.ceil(this.#now() + expiresIn);
     const set = {
@@ -71,14 +77,14 @@ export class KvRecords implements RecordStore {
     return toVersion({ ...version, expires });
   }
 
-  async delete(key: RecordKey, { expect }: StoreDeletion): Promise<boolean> {
+  async delete(key: RecordKey, { expect }: DeleteRecordOptions): Promise<boolean> {
     const kvKey = recordKey(key);
     const version = await this.#change(kvKey, { deletes: [kvKey] }, expect);
     if (version !== undefined) this.#notify(key);
     return version !== undefined;
   }
 
-  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord> {
+  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord<string>> {
     // If another incarnation has begun meanwhile, writes with these versions are refused.
     const incarnation = await this.#incarnations.current();
     let from = recordKey(prefix);
@@ -113,7 +119,7 @@ export class KvRecords implements RecordStore {
     for (const onChange of [...this.#watchers.get(JSON.stringify(key)) ?? []]) onChange();
   }
 
-  #toRecord(entry: KvEntry, incarnation: Incarnation): StoredRecord | null {
+  #toRecord(entry: KvEntry, incarnation: Incarnation): StoredRecord<string> | null {
     const { value, expires } = decodeValue(entry.value);
     if (expires <= this.#now()) return null;
     return { value, version: toVersion({ incarnation: tagOf(incarnation), version: entry.version, expires }) };

@@ -1,5 +1,16 @@
 /** Topics in Deno KV: a file of this machine, or a database that any number of nodes share. */
+import {
+  cannotOpen,
+  clientMissing,
+  hostOf,
+  isBusyFile,
+  missingPermissions,
+  networkClientMissing,
+  permissionsReason,
+} from "../cannot_open.ts";
+import { type DatabaseLocation, KV_CAPABILITIES, type KvLocation } from "../location.ts";
 import type { RecordStore } from "../record_store.ts";
+import { StoreConnection, type StoreConnectionOptions } from "../store_connection.ts";
 import type {
   AppendOptions,
   AppendResult,
@@ -13,20 +24,31 @@ import type {
   StoreCapabilities,
   TopicStore,
 } from "../topic_store.ts";
-import { KV_CAPABILITIES } from "../capabilities.ts";
 import { Appender } from "./appender.ts";
 import { ChangeNotifier } from "./change_notifier.ts";
-import { Connection, type ConnectionOptions } from "./connection.ts";
+import { type KvConnection, type KvEngine, toEngine } from "./engine.ts";
 import { Incarnations } from "./incarnation.ts";
 import { KvRecords } from "./kv_records.ts";
+import { INCARNATION_KEY } from "./keys.ts";
 import { KvLogReader, toLog } from "./log_reader.ts";
-import type { ProcessLock } from "./process_lock.ts";
+import { NetworkClient } from "./network_client.ts";
+import { ClientMissingError, PACKAGE } from "./npm_client.ts";
+import { hasOwnClient, IN_MEMORY, openFile, pathOf } from "./open_file.ts";
+import { ProcessLock } from "./process_lock.ts";
 import { RetentionWorker } from "./retention_worker.ts";
 
 /**
  * How often logs are trimmed, in milliseconds. A lease that is not given back is free within 30 s.
  */
 const TRIM_INTERVAL = 5_000;
+
+/** How a connection is made. */
+export type ConnectionOptions = Omit<StoreConnectionOptions<KvEngine>, "probe" | "isBusy">;
+
+/** Connects to a database, which is opened on first use. */
+export function toConnection(options: ConnectionOptions): KvConnection {
+  return new StoreConnection({ ...options, probe: (engine) => engine.get([INCARNATION_KEY]), isBusy: isBusyFile });
+}
 
 /** How a store is made. */
 export interface KvStoreOptions extends ConnectionOptions {
@@ -45,8 +67,8 @@ export class KvStore implements TopicStore {
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
   /** The time of the database: the clocks of nodes differ. */
   readonly now: () => number;
-  readonly #connection: Connection;
-  readonly #watching: Connection | undefined;
+  readonly #connection: KvConnection;
+  readonly #watching: KvConnection | undefined;
   readonly #reader: KvLogReader;
   /** Reads for those who wait at the end of a log. */
   readonly #endReader: KvLogReader;
@@ -58,9 +80,9 @@ export class KvStore implements TopicStore {
 
   /** Opens nothing yet. */
   constructor({ openWatching, interval, now, processLock, ...options }: KvStoreOptions) {
-    const connection = this.#connection = new Connection(options);
+    const connection = this.#connection = toConnection(options);
     const watching = this.#watching = openWatching &&
-      new Connection({ ...options, open: openWatching, isLogged: false });
+      toConnection({ ...options, open: openWatching, isLogged: false });
     const time = this.now = now ?? (() => connection.now());
     const incarnations = new Incarnations(connection, () => this.#notifier.reset());
     const newReader = () => new KvLogReader(connection, incarnations, time);
@@ -128,4 +150,59 @@ export class KvStore implements TopicStore {
     await Promise.all([this.#retention.release(), this.#connection.close(), this.#watching?.close()]);
     await this.#notifier.ended();
   }
+}
+
+const TOKEN = "DENO_KV_ACCESS_TOKEN";
+
+/** How often a file is read for messages of other processes, in milliseconds. */
+const FILE_INTERVAL = 50;
+/** How often a database is read that is watched as well, in milliseconds. */
+const WATCHED_INTERVAL = 1_000;
+/** The longest time of a timer in milliseconds, 25 days. */
+const LONGEST = 2 ** 31 - 1;
+
+/**
+ * Makes a store, which opens nothing before its first use.
+ *
+ * @param location Where it is.
+ * @param now The time in milliseconds since 1970, in place of the database's.
+ */
+export function openStore(location: KvLocation, now?: () => number): KvStore {
+  const time = now && { now };
+  if ("path" in location) {
+    const path = pathOf(location);
+    // A database in memory would be empty when it is opened again.
+    const ofFile = path === IN_MEMORY ? { requestTimeout: LONGEST } : { processLock: new ProcessLock(path) };
+    return new KvStore({ name: path, interval: FILE_INTERVAL, ...time, open: () => openFile(location), ...ofFile });
+  }
+  const isAttached = "isAttached" in location;
+  const open = isAttached ? openAttached : (signal: AbortSignal) => openDatabase(location, signal);
+  const name = isAttached ? "Deno Deploy" : nameOf(location.url);
+  return new KvStore({ name, interval: WATCHED_INTERVAL, ...time, open, openWatching: open });
+}
+
+async function openDatabase({ url, token }: DatabaseLocation, signal: AbortSignal): Promise<KvEngine> {
+  const name = nameOf(url);
+  const missing = await missingPermissions([
+    { name: "net", host: hostOf(url) },
+    ...(token === undefined ? [{ name: "env", variable: TOKEN } as const] : []),
+  ]);
+  if (missing.length > 0) throw cannotOpen(name, permissionsReason(missing));
+  const given = token ?? Deno.env.get(TOKEN);
+  if (!given) throw cannotOpen(name, `it has no token, set ${TOKEN} or give topics as { url, token }`);
+  try {
+    return await NetworkClient.open(url, given, signal);
+  } catch (error) {
+    throw error instanceof ClientMissingError ? networkClientMissing(name, error, PACKAGE) : error;
+  }
+}
+
+async function openAttached(): Promise<KvEngine> {
+  if (!hasOwnClient()) throw clientMissing("Deno Deploy");
+  return toEngine(await Deno.openKv());
+}
+
+/** The address without a user, a password or a query, which may be secrets. */
+function nameOf({ origin, pathname }: URL): string {
+  return origin + pathname;
 }

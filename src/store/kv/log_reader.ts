@@ -9,8 +9,7 @@ import {
   type ReadLimits,
   type StoredMessage,
 } from "../topic_store.ts";
-import type { Connection } from "./connection.ts";
-import type { KvEntry, KvKey } from "./engine.ts";
+import type { KvConnection, KvEntry, KvKey } from "./engine.ts";
 import { type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import {
   decodePolicy,
@@ -71,14 +70,14 @@ interface Listing {
  * another.
  */
 export class KvLogReader {
-  readonly #connection: Connection;
+  readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
   readonly #pages = new Semaphore(MAX_PAGES);
   /** Until when pages are small, in milliseconds of `performance.now()`. */
   #slowUntil = -Infinity;
 
-  constructor(connection: Connection, incarnations: Incarnations, now: () => number) {
+  constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
     this.#connection = connection;
     this.#incarnations = incarnations;
     this.#now = now;

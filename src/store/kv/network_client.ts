@@ -3,9 +3,9 @@
  * protocol. This module sends its requests, and words the errors, which hold no token and no body.
  * Source: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md
  */
-import type { CannotOpenError } from "../store_errors.ts";
+import type { CannotOpenError } from "../topic_store.ts";
 import { cannotOpen } from "../cannot_open.ts";
-import { CLOCK_PRECISION, DatabaseClock } from "./database_clock.ts";
+import { StoreClock } from "../store_connection.ts";
 import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { INCARNATION_KEY } from "./keys.ts";
 import { type NetworkReply, openNpmNetwork, toNpmEngine } from "./npm_client.ts";
@@ -17,6 +17,12 @@ const VERSIONS: readonly number[] = [2, 3];
  * 9999.
  */
 const MAX_LIFETIME = 24 * 3_600_000;
+
+/**
+ * How far a `Date` header may be behind the clock, in milliseconds: it has whole seconds, and some
+ * servers send the same one for two seconds.
+ */
+const CLOCK_PRECISION = 2_000;
 
 /** Statuses by which a database refuses a token. */
 const REFUSALS: readonly number[] = [400, 401, 403];
@@ -46,7 +52,7 @@ export class NetworkClient implements KvEngine {
   readonly #token: string;
   readonly #closing = new AbortController();
   readonly #http: { readonly client?: Deno.HttpClient } = openHttp();
-  readonly #clock = new DatabaseClock();
+  readonly #clock = new StoreClock(CLOCK_PRECISION);
   #engine: Promise<KvEngine> | undefined;
   /** Whether the database has described itself. */
   #isKnown = false;

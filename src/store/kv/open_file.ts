@@ -1,7 +1,7 @@
 /** Opens files by Deno's client, or by npm's where Deno has none. */
 import { nodePath } from "../../base/runtime.ts";
 import type { FileLocation } from "../location.ts";
-import { StoreMissingError } from "../store_errors.ts";
+import { StoreMissingError } from "../topic_store.ts";
 import {
   cannotOpen,
   clientMissing,

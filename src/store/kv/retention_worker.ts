@@ -1,8 +1,7 @@
 /** Removes what logs do not keep. One process does it for all: the one that holds the lease. */
 import { detached } from "../../log/log.ts";
 import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../topic_store.ts";
-import type { Connection } from "./connection.ts";
-import { KEYS_PER_READ, type KvCheck, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
+import { KEYS_PER_READ, type KvCheck, type KvConnection, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations } from "./incarnation.ts";
 import { endOf, headKey, LEASE_KEY, lowWatermarkKey, measureRecord, type RecordSize } from "./keys.ts";
 import { type KvLogReader, type RecordPage, toLog } from "./log_reader.ts";
@@ -26,7 +25,7 @@ type KeepLease = () => Promise<boolean>;
 
 /** Trims logs. */
 export class RetentionWorker {
-  readonly #connection: Connection;
+  readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #reader: KvLogReader;
   readonly #interval: number;
@@ -45,7 +44,7 @@ export class RetentionWorker {
 
   /** Trims nothing yet; later each log every `interval` milliseconds. */
   constructor(
-    connection: Connection,
+    connection: KvConnection,
     incarnations: Incarnations,
     reader: KvLogReader,
     interval: number,

@@ -1,5 +1,12 @@
 /** Records in the memory of the process. */
-import type { ListedRecord, RecordKey, RecordStore, StoreDeletion, StoredRecord, StoreWrite } from "../record_store.ts";
+import type {
+  DeleteRecordOptions,
+  ListedRecord,
+  RecordKey,
+  RecordStore,
+  SetRecordOptions,
+  StoredRecord,
+} from "../record_store.ts";
 
 /** How much memory all records take together, in bytes. */
 const MAX_BYTES = 128 * 1024 * 1024;
@@ -10,7 +17,7 @@ const SWEPT = 2;
 /** Which part of the memory is freed at once, when it is full: finding the records takes long. */
 const FREED_PART = 1 / 16;
 
-interface Entry extends ListedRecord {
+interface Entry extends ListedRecord<string> {
   /** In milliseconds since 1970; `Infinity` for never. */
   readonly expires: number;
 }
@@ -48,13 +55,17 @@ export class MemoryRecords implements RecordStore {
     this.#now = now;
   }
 
-  async get(key: RecordKey): Promise<StoredRecord | null> {
+  async get(key: RecordKey): Promise<StoredRecord<string> | null> {
     const entry = this.#find(toName(key));
     return entry ? { value: entry.value, version: entry.version } : null;
   }
 
   /** @throws {RangeError} If the memory is full of records without an expiry. */
-  async set(key: RecordKey, value: string, { expect, expiresIn = Infinity }: StoreWrite): Promise<string | null> {
+  async set(
+    key: RecordKey,
+    value: string,
+    { expect, expiresIn = Infinity }: SetRecordOptions<number>,
+  ): Promise<string | null> {
     const name = toName(key);
     const earlier = this.#find(name);
     if (expect !== undefined && expect !== (earlier?.version ?? null)) return null;
@@ -68,7 +79,7 @@ export class MemoryRecords implements RecordStore {
     return version;
   }
 
-  async delete(key: RecordKey, { expect }: StoreDeletion): Promise<boolean> {
+  async delete(key: RecordKey, { expect }: DeleteRecordOptions): Promise<boolean> {
     const name = toName(key);
     if (expect !== undefined && this.#find(name)?.version !== expect) return false;
     this.#assertOpen();
@@ -78,7 +89,7 @@ export class MemoryRecords implements RecordStore {
   }
 
   /** The cost grows with all records, whatever the prefix is. */
-  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord> {
+  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord<string>> {
     this.#assertOpen();
     const now = this.#now();
     for (const { key, value, version, expires } of [...this.#entries.values()]) {

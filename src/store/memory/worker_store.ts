@@ -1,5 +1,12 @@
-/** Topics in memory for several workers of a process: one keeps the store, the others call it. */
-import type { RecordStore } from "../record_store.ts";
+/** Topics and records in memory for several workers of a process: one keeps the store, the others call it. */
+import type {
+  DeleteRecordOptions,
+  ListedRecord,
+  RecordKey,
+  RecordStore,
+  SetRecordOptions,
+  StoredRecord,
+} from "../record_store.ts";
 import { MEMORY_CAPABILITIES, MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
 import {
   type AppendOptions,
@@ -15,7 +22,6 @@ import {
   type StoreCapabilities,
   type TopicStore,
 } from "../topic_store.ts";
-import { callRecords, type RecordCall, RemoteRecords } from "./worker_records.ts";
 
 /** Connects the workers of a process to the store that the first of them keeps. */
 export type WorkerPorts =
@@ -231,5 +237,54 @@ export class RemoteStore implements TopicStore {
     this.#answers.delete(message.number);
     if ("failure" in message) answer?.reject(new Error(message.failure));
     else answer?.resolve(message.value);
+  }
+}
+
+/** A call of a store of records, as workers send it. */
+type RecordCall =
+  & { readonly call: "record"; readonly key: RecordKey }
+  & (
+    | { readonly method: "get" | "list" }
+    | { readonly method: "set"; readonly value: string; readonly write: SetRecordOptions<number> }
+    | { readonly method: "delete"; readonly deletion: DeleteRecordOptions }
+  );
+
+/** Carries out the call of another worker. */
+async function callRecords(records: RecordStore, call: RecordCall): Promise<unknown> {
+  switch (call.method) {
+    case "get":
+      return await records.get(call.key);
+    case "set":
+      return await records.set(call.key, call.value, call.write);
+    case "delete":
+      return await records.delete(call.key, call.deletion);
+    case "list":
+      return await Array.fromAsync(records.list(call.key));
+  }
+}
+
+/** The records of another worker. */
+class RemoteRecords implements RecordStore {
+  readonly #call: <Value>(call: RecordCall) => Promise<Value>;
+
+  /** @param call Has a call carried out by the worker that keeps the records. */
+  constructor(call: <Value>(call: RecordCall) => Promise<Value>) {
+    this.#call = call;
+  }
+
+  get(key: RecordKey): Promise<StoredRecord<string> | null> {
+    return this.#call({ call: "record", method: "get", key });
+  }
+
+  set(key: RecordKey, value: string, write: SetRecordOptions<number>): Promise<string | null> {
+    return this.#call({ call: "record", method: "set", key, value, write });
+  }
+
+  delete(key: RecordKey, deletion: DeleteRecordOptions): Promise<boolean> {
+    return this.#call({ call: "record", method: "delete", key, deletion });
+  }
+
+  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord<string>> {
+    yield* await this.#call<readonly ListedRecord<string>[]>({ call: "record", method: "list", key: prefix });
   }
 }

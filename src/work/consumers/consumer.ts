@@ -6,7 +6,7 @@ import type { RecordStore } from "../../store/record_store.ts";
 import type { ConsumerTry, ResolvedConsumeOptions } from "../../topics/consume_options.ts";
 import { toId, type TopicMessage } from "../../topics/message.ts";
 import type { Cursor, LogBounds, LogRef, TopicStore } from "../../store/topic_store.ts";
-import type { StoredCheck } from "../../topics/stored_check.ts";
+import type { StoredCheck } from "../../topics/topic_log.ts";
 import { type Clock, momentOf } from "./clock.ts";
 import { type DeadLetterTopic, Failures } from "./failures.ts";
 import { type Delivery, InFlight } from "./in_flight.ts";

@@ -4,7 +4,7 @@ import { nearest, quote } from "../../base/options.ts";
 import { SpanKind, tracing } from "../../log/telemetry.ts";
 import type { ConsumerContext, ConsumerTry, DeclaredConsumer } from "../../topics/consume_options.ts";
 import type { TopicMessage } from "../../topics/message.ts";
-import { messagingAttributes } from "../../topics/topic_spans.ts";
+import { messagingAttributes } from "../../topics/topic_log.ts";
 import type { Topics } from "../../topics/topics.ts";
 import { SYSTEM_CLOCK } from "./clock.ts";
 import { Consumer } from "./consumer.ts";

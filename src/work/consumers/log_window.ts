@@ -10,7 +10,7 @@ import type {
   StoredMessage,
   TopicStore,
 } from "../../store/topic_store.ts";
-import type { CheckedData, StoredCheck } from "../../topics/stored_check.ts";
+import type { CheckedData, StoredCheck } from "../../topics/topic_log.ts";
 import { heldCount, type PendingMessage, type Range } from "./record.ts";
 import { Discard } from "../../topics/consume_options.ts";
 

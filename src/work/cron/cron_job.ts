@@ -4,7 +4,8 @@
 import { errorText } from "../../log/log_text.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
 import { describeError, log, loggerOf, makeLog } from "../../log/log.ts";
-import { hasProcessEnded, processNameOf, type RecordEntry, type Records } from "../../store/records.ts";
+import { hasProcessEnded, processNameOf, type Records } from "../../store/records.ts";
+import type { StoredRecord } from "../../store/record_store.ts";
 import { type Tracing, tracing } from "../../log/telemetry.ts";
 import type { CronClock } from "./clock.ts";
 import type { CronHandler, DeclaredCron } from "./options.ts";
@@ -57,7 +58,7 @@ interface Moment {
   readonly time: number;
 }
 
-type Entry = RecordEntry<CronRecord>;
+type Entry = StoredRecord<CronRecord>;
 
 /** A cron on this node. */
 export class CronJob {

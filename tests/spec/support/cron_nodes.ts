@@ -8,11 +8,11 @@ import type { CronReport } from "../../../src/work/cron/record.ts";
 import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
 import { Records } from "../../../src/store/records.ts";
 import type {
+  DeleteRecordOptions,
   ProcessStore,
   RecordKey,
   RecordStore,
-  StoreDeletion,
-  StoreWrite,
+  SetRecordOptions,
 } from "../../../src/store/record_store.ts";
 import { CapturedLog } from "./captured_log.ts";
 import { ManualClock } from "./manual_clock.ts";
@@ -60,18 +60,18 @@ class SeenStore implements RecordStore {
     return await this.#store.get(key);
   }
 
-  async set(key: RecordKey, value: string, write: StoreWrite) {
+  async set(key: RecordKey, value: string, options: SetRecordOptions<number>) {
     await this.#enter();
-    const version = await this.#store.set(key, value, write);
+    const version = await this.#store.set(key, value, options);
     await this.answers.pass();
     if (version === null || this.lostAnswers === 0) return version;
     this.lostAnswers--;
     return null;
   }
 
-  async delete(key: RecordKey, deletion: StoreDeletion) {
+  async delete(key: RecordKey, options: DeleteRecordOptions) {
     await this.#enter();
-    return await this.#store.delete(key, deletion);
+    return await this.#store.delete(key, options);
   }
 
   list(prefix: RecordKey) {

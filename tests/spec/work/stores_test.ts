@@ -14,7 +14,7 @@ import {
   type StoredMessage,
   type TopicStore,
 } from "@webfw/core/store";
-import { openDurableStore } from "../../../src/store/durable_store.ts";
+import { openDurableStore } from "../../../src/store/lazy_store.ts";
 import { toLocation } from "../../../src/store/location.ts";
 import { takeData } from "../../contract/reading.ts";
 

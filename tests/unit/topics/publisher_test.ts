@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
 import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
-import { CannotOpenError, PublishOutcomeUnknown } from "../../../src/store/store_errors.ts";
+import { CannotOpenError, type GeneratedId, parseGeneratedId } from "../../../src/store/topic_store.ts";
+import { PublishOutcomeUnknownError } from "../../../src/topics/publisher.ts";
 import { MEMORY_CAPABILITIES, MemoryStore } from "../../../src/store/memory/memory_store.ts";
-import { type GeneratedId, parseGeneratedId } from "../../../src/store/topic_store.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Clock } from "../../contract/clock.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
@@ -24,7 +24,7 @@ Deno.test("A store that hangs does not fill the memory", async () => {
   const most = Math.floor(64 * 1024 * 1024 / maxMessageBytes);
   const publishing = Array.from({ length: most + 1 }, () => topic.publish(text));
   const error = await assertRejects(() => publishing.at(-1)!, Error, "wait to be stored");
-  assert(!(error instanceof PublishOutcomeUnknown));
+  assert(!(error instanceof PublishOutcomeUnknownError));
   gate.open();
   const outcomes = await Promise.allSettled([first, ...publishing]);
   const stored = outcomes.filter(({ status }) => status === "fulfilled").length;
@@ -86,11 +86,11 @@ Deno.test("Batches are of one session as long as all their outcomes are known, a
     topic.publish(7, { signal: leaving.signal }),
   ]);
   assertEquals(stays.status, "fulfilled");
-  assertInstanceOf(leaves.status === "rejected" && leaves.reason, PublishOutcomeUnknown);
+  assertInstanceOf(leaves.status === "rejected" && leaves.reason, PublishOutcomeUnknownError);
   fault = () => {
     throw new Error("The store has failed");
   };
-  const error = await assertRejects(() => topic.publish(8), PublishOutcomeUnknown);
+  const error = await assertRejects(() => topic.publish(8), PublishOutcomeUnknownError);
   fault = () => {};
   await topic.publish(9);
   await topic.publish(10);
@@ -143,9 +143,9 @@ Deno.test("While the store is away, no publish waits for the retries of earlier 
     await pass(10_000);
     const late = [4, 5].map((number) => endOf(topic.publish(number)));
     assertEquals(await Promise.all([...early, ...late]), [
-      { at: 30, end: "PublishOutcomeUnknown: away" },
+      { at: 30, end: "PublishOutcomeUnknownError: away" },
       ...[1, 2, 3].map(() => ({ at: 30, end: NOT_SENT })),
-      { at: 50, end: "PublishOutcomeUnknown: away" },
+      { at: 50, end: "PublishOutcomeUnknownError: away" },
       { at: 50, end: NOT_SENT },
     ]);
     const sixth = endOf(topic.publish(6));
@@ -153,7 +153,7 @@ Deno.test("While the store is away, no publish waits for the retries of earlier 
     store.faults = {};
     const seventh = endOf(topic.publish(7));
     assertEquals(await Promise.all([sixth, seventh]), [
-      { at: 30, end: "PublishOutcomeUnknown: away" },
+      { at: 30, end: "PublishOutcomeUnknownError: away" },
       { at: 20, end: "stored" },
     ]);
     await topic.publish(8);
@@ -184,7 +184,7 @@ Deno.test("A message that waits for a start position does not wait longer than o
     const subscription = topic.subscribe();
     const held = endOf(topic.publish(1));
     assertEquals(await Promise.all([sent, held]), [
-      { at: 30, end: "PublishOutcomeUnknown: away" },
+      { at: 30, end: "PublishOutcomeUnknownError: away" },
       { at: 30, end: NOT_SENT },
     ]);
     store.faults = {};

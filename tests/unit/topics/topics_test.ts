@@ -9,7 +9,7 @@ import {
 import * as v from "valibot";
 import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
-import { PublishOutcomeUnknown } from "../../../src/store/store_errors.ts";
+import { PublishOutcomeUnknownError } from "../../../src/topics/publisher.ts";
 import { Topics, type TopicsOptions } from "../../../src/topics/topics.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
 import { Clock } from "../../contract/clock.ts";
@@ -245,7 +245,7 @@ Deno.test("Abandoned publishes fail: sent messages may be stored, others are not
   const sending = new Gate();
   const looking = new Gate();
   store.faults = { beforeAppend: sending.pass, beforeBounds: looking.pass };
-  const sent = assertRejects(() => topic.publish(1, { id: "one" }), PublishOutcomeUnknown);
+  const sent = assertRejects(() => topic.publish(1, { id: "one" }), PublishOutcomeUnknownError);
   await sending.reached;
   const waiting = assertRejects(() => topic.publish(2), Error, NOT_SENT);
   const subscription = topic.subscribe();
@@ -293,7 +293,9 @@ Deno.test("Closing waits for 30 s at most, also if a program publishes again and
     const topics = topicsOf({ openStore });
     const topic = topics.topic<number>("a");
     const publishSurely = (id?: string): Promise<unknown> =>
-      topic.publish(1, id === undefined ? {} : { id }).catch((error: PublishOutcomeUnknown) => publishSurely(error.id));
+      topic.publish(1, id === undefined ? {} : { id }).catch((error: PublishOutcomeUnknownError) =>
+        publishSurely(error.id)
+      );
     const publishing = publishSurely("one");
     const begin = performance.now();
     await topics.close();
@@ -314,9 +316,9 @@ Deno.test("A publish after the others were abandoned has a second, and no longer
     topics.abandonPublishing();
     store.faults = { beforeAppend: () => new Promise(() => {}) };
     const begin = performance.now();
-    await assertRejects(() => topic.publish(1), PublishOutcomeUnknown);
+    await assertRejects(() => topic.publish(1), PublishOutcomeUnknownError);
     assertEquals(performance.now() - begin, 1_000);
-    const last = assertRejects(() => topic.publish(2), PublishOutcomeUnknown);
+    const last = assertRejects(() => topic.publish(2), PublishOutcomeUnknownError);
     await new Promise((resolve) => setTimeout(resolve));
     await topics.close();
     await last;

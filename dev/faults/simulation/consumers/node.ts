@@ -4,7 +4,7 @@
 import { Consumer } from "../../../../src/work/consumers/consumer.ts";
 import type { Clock } from "../../../../src/work/consumers/clock.ts";
 import { failureKey } from "../../../../src/work/consumers/record.ts";
-import type { RecordKey, RecordStore, StoreWrite } from "../../../../src/store/record_store.ts";
+import type { RecordKey, RecordStore, SetRecordOptions } from "../../../../src/store/record_store.ts";
 import { Discard, type ResolvedConsumeOptions } from "../../../../src/topics/consume_options.ts";
 import { toPosition } from "../../../../src/topics/message.ts";
 import type { LogRef, TopicStore } from "../../../../src/store/topic_store.ts";
@@ -169,10 +169,10 @@ export class SimulatedConsumer {
     yield* await this.#call(async () => await Array.fromAsync((await inner()).list(prefix)));
   }
 
-  async #set(key: RecordKey, value: string, write: StoreWrite, inner: () => Promise<RecordStore>) {
+  async #set(key: RecordKey, value: string, options: SetRecordOptions<number>, inner: () => Promise<RecordStore>) {
     const { random, faults, journal } = this.#shared;
     const set = async () => {
-      const version = await (await inner()).set(key, value, write);
+      const version = await (await inner()).set(key, value, options);
       if (key[0] === FAILED) journal.note({ kind: "given up", number: numberOf(key.at(-1)!) });
       return version;
     };

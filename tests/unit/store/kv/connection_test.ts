@@ -2,9 +2,9 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts";
-import { CannotOpenError } from "../../../../src/store/store_errors.ts";
-import { Connection } from "../../../../src/store/kv/connection.ts";
-import type { KvEngine } from "../../../../src/store/kv/engine.ts";
+import { CannotOpenError } from "../../../../src/store/topic_store.ts";
+import { toConnection } from "../../../../src/store/kv/kv_store.ts";
+import type { KvConnection, KvEngine } from "../../../../src/store/kv/engine.ts";
 import { CapturedLog } from "../../../spec/support/captured_log.ts";
 import { Random } from "../../support/random.ts";
 
@@ -24,10 +24,10 @@ function stayAlive(): Disposable {
 }
 
 /** A connection that never repeats a request, and how often it has opened the database. */
-function connect(requestTimeout: number): { connection: Connection; opened: () => number } {
+function connect(requestTimeout: number): { connection: KvConnection; opened: () => number } {
   let opened = 0;
   const open = () => (opened++, Promise.resolve(ENGINE));
-  const connection = new Connection({ name: "a database", open, requestTimeout, retryTimeout: -1, isLogged: false });
+  const connection = toConnection({ name: "a database", open, requestTimeout, retryTimeout: -1, isLogged: false });
   return { connection, opened: () => opened };
 }
 
@@ -90,7 +90,7 @@ Deno.test("Only for a database that was never open, the error says that nothing 
   const refused = new CannotOpenError("It refuses the token");
   const answers = [Promise.reject(refused), Promise.resolve(ENGINE), Promise.reject(refused)];
   for (const answer of answers) answer.catch(() => {});
-  const connection = new Connection({ name: "a database", open: () => answers.shift()!, retryTimeout: -1 });
+  const connection = toConnection({ name: "a database", open: () => answers.shift()!, retryTimeout: -1 });
   const ask = () => connection.use(() => Promise.resolve("an answer"));
   await assertRejects(ask, CannotOpenError, "It refuses the token");
   assertEquals(await ask(), "an answer");
@@ -108,7 +108,7 @@ Deno.test("A refusal of a database that was open before is retried: its proxy ma
     Promise.resolve(ENGINE),
   ];
   for (const answer of answers) answer.catch(() => {});
-  const connection = new Connection({ name: "a database", open: () => answers.shift()! });
+  const connection = toConnection({ name: "a database", open: () => answers.shift()! });
   const ask = () => connection.use(() => Promise.resolve("an answer"));
   await ask();
   connection.reopen();
@@ -118,7 +118,7 @@ Deno.test("A refusal of a database that was open before is retried: its proxy ma
 
 Deno.test("A database that can be read but not written is logged once, and once when it can be written again", async () => {
   using captured = new CapturedLog();
-  const connection = new Connection({ name: "a file", open: () => Promise.resolve(ENGINE) });
+  const connection = toConnection({ name: "a file", open: () => Promise.resolve(ENGINE) });
   const full = new Error("database or disk is full");
   const read = () => connection.use(() => Promise.resolve());
   let refusals = 3;
@@ -138,7 +138,7 @@ Deno.test("A database that can be read but not written is logged once, and once 
 Deno.test("A database with a failed write and no later one is logged when it answers, and when it goes away again", async () => {
   using captured = new CapturedLog();
   await inVirtualTime(new Random(1), async () => {
-    const connection = new Connection({ name: "a file", open: () => Promise.resolve(ENGINE) });
+    const connection = toConnection({ name: "a file", open: () => Promise.resolve(ENGINE) });
     const ask = (failures: number) => async () => {
       if (failures-- > 0) throw new Error("away");
     };
@@ -155,7 +155,7 @@ Deno.test("A database with a failed write and no later one is logged when it ans
 
 Deno.test("A request that fails after all attempts has an error of one line that says why", async () => {
   const open = () => Promise.reject(new Error("disk I/O error\n\nStack backtrace:\n   0: <unknown>"));
-  const connection = new Connection({ name: "a file", open, retryTimeout: -1, isLogged: false });
+  const connection = toConnection({ name: "a file", open, retryTimeout: -1, isLogged: false });
   const error = await assertRejects(() => connection.use(() => Promise.resolve()), Error);
   const message = 'Cannot use the store of topics "a file": it did not answer for 0 s, disk I/O error';
   assertEquals(error.message, message);
@@ -175,17 +175,17 @@ Deno.test("No request is sent before the database's time is certain", async () =
     get: () => (asked.push("get"), Promise.resolve([])),
     close: () => {},
   } as Partial<KvEngine> as KvEngine;
-  const connection = new Connection({ name: "one with a clock", open: () => Promise.resolve(engine) });
+  const connection = toConnection({ name: "one with a clock", open: () => Promise.resolve(engine) });
   for (let round = 0; round < 2; round++) await connection.use((engine) => engine.get([]));
   assertEquals([asked, connection.now()], [["time", "get", "get"], 5]);
   await connection.close();
 });
 
 /** A connection whose database refuses connections until a time. */
-function connectAt(time: number): Connection {
+function connectAt(time: number): KvConnection {
   const engine = { ...ENGINE, get: () => Promise.resolve([]) } as unknown as KvEngine;
   const open = () => Date.now() < time ? Promise.reject(new Error("Connection refused")) : Promise.resolve(engine);
-  return new Connection({ name: "a database", open });
+  return toConnection({ name: "a database", open });
 }
 
 Deno.test("A start waits 10 s for a database, and no longer", async () => {
@@ -214,7 +214,7 @@ Deno.test("A start waits 10 s for a database, and no longer", async () => {
 Deno.test("A start that waits for a database with no answer ends after 10 s, too, and when it is closed", async () => {
   using _log = new CapturedLog();
   await inVirtualTime(new Random(1), async () => {
-    const silent = () => new Connection({ name: "a database", open: never });
+    const silent = () => toConnection({ name: "a database", open: never });
     const begin = Date.now();
     await assertRejects(() => silent().open(), CannotOpenError, "(No answer within 3000 ms)");
     assertEquals(Date.now() - begin, 10_000);

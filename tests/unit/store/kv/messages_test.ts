@@ -1,7 +1,7 @@
 // The encoding of requests to a database, read by a decoder of the tests.
 
 import { assertEquals } from "@std/assert";
-import { encodeRead, encodeWrite } from "../../../../src/store/kv/messages.ts";
+import { encodeRead, encodeWrite } from "../../../../src/store/kv/npm_client.ts";
 import { decodeMessage } from "../../support/protobuf.ts";
 
 const bytes = (...values: number[]) => Uint8Array.from(values);

@@ -3,7 +3,7 @@
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Relay } from "../../../support/relay.ts";
-import { CannotOpenError } from "../../../../src/store/store_errors.ts";
+import { CannotOpenError } from "../../../../src/store/topic_store.ts";
 import { NetworkClient } from "../../../../src/store/kv/network_client.ts";
 import { packKey } from "../../../../src/store/kv/npm_client.ts";
 import { ChildProgram } from "../../../spec/support/child_program.ts";

@@ -3,11 +3,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../dev/faults/simulation/database.ts";
 import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts";
-import { Connection } from "../../../../src/store/kv/connection.ts";
+import { KvStore, toConnection } from "../../../../src/store/kv/kv_store.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/store/kv/engine.ts";
 import { Incarnations } from "../../../../src/store/kv/incarnation.ts";
 import { endOf, headKey, lowWatermarkKey, POLICIES_START, recordsPrefix } from "../../../../src/store/kv/keys.ts";
-import { KvStore } from "../../../../src/store/kv/kv_store.ts";
 import { KvLogReader } from "../../../../src/store/kv/log_reader.ts";
 import { RetentionWorker } from "../../../../src/store/kv/retention_worker.ts";
 import { LOG_START } from "../../../../src/store/topic_store.ts";
@@ -25,7 +24,7 @@ Deno.test("A round of trimming ends when it is closed, also where the database d
     close: () => {},
   } as Partial<KvEngine> as KvEngine;
   const open = () => Promise.resolve(engine);
-  const connection = new Connection({ name: "a silent one", open, requestTimeout: 1, retryTimeout: Infinity });
+  const connection = toConnection({ name: "a silent one", open, requestTimeout: 1, retryTimeout: Infinity });
   const incarnations = new Incarnations(connection, () => {});
   const reader = new KvLogReader(connection, incarnations, Date.now);
   const worker = new RetentionWorker(connection, incarnations, reader, 1, Date.now);
@@ -52,7 +51,7 @@ async function workerOf(
     write: (write) => (onAsked("write", write), engine.write(write)),
   };
   const store = new KvStore({ name: "memory", interval: 50, open: () => Promise.resolve(engine) });
-  const connection = new Connection({ name: "memory", open: () => Promise.resolve(asked) });
+  const connection = toConnection({ name: "memory", open: () => Promise.resolve(asked) });
   const incarnations = new Incarnations(connection, () => {});
   const reader = new KvLogReader(connection, incarnations, Date.now);
   const worker = new RetentionWorker(connection, incarnations, reader, 1, Date.now);

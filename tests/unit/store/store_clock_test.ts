@@ -1,7 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { DatabaseClock } from "../../../../src/store/kv/database_clock.ts";
+import { StoreClock } from "../../../src/store/store_connection.ts";
 
 const HOUR = 3_600_000;
+/** The `Date` headers of a database have whole seconds. */
+const HEADER_PRECISION = 2_000;
 
 /** The clocks of a machine, and the clock of a database. */
 class Machine implements Disposable {
@@ -33,14 +35,24 @@ class Machine implements Disposable {
     this.#wall += ms;
   }
 
+  /** Sets the clock of the database. */
+  setStore(ms: number): void {
+    this.#database += ms;
+  }
+
   /** How far off a clock is, in milliseconds. */
-  errorOf(clock: DatabaseClock): number {
+  errorOf(clock: StoreClock): number {
     return clock.now() - this.#database;
   }
 
   /** Gives a clock the reply to an earlier request. */
-  answer(clock: DatabaseClock, took = 0): void {
+  answer(clock: StoreClock, took = 0): void {
     clock.note(new Date(this.#database - took / 2).toUTCString(), this.#steady - took);
+  }
+
+  /** The same, with a time in milliseconds. */
+  answerExactly(clock: StoreClock, took: number): void {
+    clock.note(new Date(this.#database - took / 2).toISOString(), this.#steady - took);
   }
 
   [Symbol.dispose](): void {
@@ -51,7 +63,7 @@ class Machine implements Disposable {
 
 Deno.test("The time of a database advances steadily, even if this machine's wall clock changes", () => {
   using machine = new Machine();
-  const clock = new DatabaseClock();
+  const clock = new StoreClock(HEADER_PRECISION);
   assertEquals([machine.errorOf(clock), clock.isDue, clock.isUncertain], [0, true, false]);
   machine.answer(clock);
   assertEquals(clock.isDue, false);
@@ -68,7 +80,7 @@ Deno.test("The time of a database advances steadily, even if this machine's wall
 
 Deno.test("A late answer does not set the time of a database back", () => {
   using machine = new Machine();
-  const clock = new DatabaseClock();
+  const clock = new StoreClock(HEADER_PRECISION);
   machine.answer(clock);
   for (const took of [500, 2_500, 9_700]) {
     machine.pass(took);
@@ -79,7 +91,7 @@ Deno.test("A late answer does not set the time of a database back", () => {
 
 Deno.test("After a sleep, the time of a database is uncertain until an answer has it", () => {
   using machine = new Machine();
-  const clock = new DatabaseClock();
+  const clock = new StoreClock(HEADER_PRECISION);
   machine.answer(clock);
   machine.sleep(8 * HOUR);
   assertEquals(clock.isUncertain, true);
@@ -93,7 +105,7 @@ Deno.test("A machine whose clock is wrong knows the time of a database to a seco
   for (const off of [HOUR, -HOUR]) {
     using machine = new Machine();
     machine.setWall(off);
-    const clock = new DatabaseClock();
+    const clock = new StoreClock(HEADER_PRECISION);
     machine.answer(clock, 200);
     assertEquals(Math.abs(machine.errorOf(clock)) <= 2_000, true);
   }
@@ -101,10 +113,32 @@ Deno.test("A machine whose clock is wrong knows the time of a database to a seco
 
 Deno.test("If no answer has the time, it is that of this machine", () => {
   using machine = new Machine();
-  const clock = new DatabaseClock();
+  const clock = new StoreClock(HEADER_PRECISION);
   for (const date of [null, "none"]) {
     clock.note(date, 0);
     machine.setWall(HOUR);
     assertEquals([clock.now(), clock.isUncertain], [Date.now(), false]);
   }
+});
+
+Deno.test("Exact times of replies bound the time of a store by how long the replies took", () => {
+  using machine = new Machine();
+  machine.setWall(HOUR);
+  const clock = new StoreClock();
+  for (const took of [10_000, 400, 20]) {
+    machine.answerExactly(clock, took);
+    assertEquals(Math.abs(machine.errorOf(clock)) <= took, true);
+  }
+  // A longer reply does not make it less exact.
+  machine.answerExactly(clock, 10_000);
+  assertEquals(Math.abs(machine.errorOf(clock)) <= 20, true);
+});
+
+Deno.test("A time that the replies before exclude is believed: the clock of the store was set", () => {
+  using machine = new Machine();
+  const clock = new StoreClock();
+  machine.answerExactly(clock, 0);
+  machine.setStore(-HOUR);
+  machine.answerExactly(clock, 0);
+  assertEquals(machine.errorOf(clock), 0);
 });

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { CannotOpenError } from "../../../../src/store/store_errors.ts";
-import { openStore } from "../../../../src/store/kv/open_store.ts";
+import { CannotOpenError } from "../../../../src/store/topic_store.ts";
+import { openStore } from "../../../../src/store/kv/kv_store.ts";
 import { ChildProgram } from "../../../spec/support/child_program.ts";
 import { logOf } from "../../../contract/store_fixture.ts";
 
@@ -32,7 +32,7 @@ Deno.test("Where npm's client cannot be loaded, a database on the network is an 
     return Response.json({ ...access, endpoints: [{ url: "/", consistency: "strong" }] });
   });
   const url = `http://127.0.0.1:${server.addr.port}/`;
-  const module = new URL("../../../../src/store/kv/open_store.ts", import.meta.url).href;
+  const module = new URL("../../../../src/store/kv/kv_store.ts", import.meta.url).href;
   await using program = await ChildProgram.start(
     `
     import { openStore } from "${module}";

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { ChildProgram } from "../../../spec/support/child_program.ts";
 
 Deno.test("A client of NATS that cannot be loaded is named with its cure", async () => {
-  const [store, location] = ["jetstream/open_store.ts", "location.ts"].map((path) =>
+  const [store, location] = ["jetstream/jetstream_store.ts", "location.ts"].map((path) =>
     new URL(`../../../../src/store/${path}`, import.meta.url).href
   );
   await using program = await ChildProgram.start(

@@ -1,0 +1,81 @@
+/** The store of durable topics. Its code is loaded when such a topic is used for the first time. */
+import { load } from "../base/async_context.ts";
+import {
+  defaultLocation,
+  type FileLocation,
+  jetStreamCapabilities,
+  KV_CAPABILITIES,
+  type StoreLocation,
+} from "./location.ts";
+import { CannotOpenError, type TopicStore } from "./topic_store.ts";
+
+/** The methods that each store of the framework has, though a store need not have them. */
+type FullStore = TopicStore & Required<Pick<TopicStore, "open" | "now" | "list" | "openRecords">>;
+
+/**
+ * Makes the store of durable topics. Nothing is loaded or opened before a method is called.
+ *
+ * @param location Where it is, or the store itself. By default the environment decides, or it is a
+ * file beside the program.
+ */
+export function openDurableStore(location: StoreLocation | TopicStore | undefined): TopicStore {
+  return location && "append" in location ? location : lazyStore(location ?? findLocation());
+}
+
+/** The default location; where the environment has a malformed one, the error of every method. */
+function findLocation(): StoreLocation | CannotOpenError {
+  try {
+    return defaultLocation();
+  } catch (error) {
+    // The mistake is in an environment variable, so the line of the program says nothing.
+    return new CannotOpenError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A store whose code the first call loads, for all. */
+function lazyStore(location: StoreLocation | CannotOpenError): TopicStore {
+  const isJetStream = "servers" in location;
+  let loaded: FullStore | undefined;
+  let loading: Promise<FullStore> | undefined;
+  const store = (): Promise<FullStore> => loading ??= loadStore(location).then((store) => loaded = store);
+  return {
+    capabilities: isJetStream ? jetStreamCapabilities(location.replicas) : KV_CAPABILITIES,
+    open: async () => "path" in location ? await checkFile(location) : await (await store()).open(),
+    now: () => loaded?.now() ?? Date.now(),
+    bounds: async (log) => (await store()).bounds(log),
+    append: async (log, messages, options) => (await store()).append(log, messages, options),
+    read: async (log, after, limits) => (await store()).read(log, after, limits),
+    seek: async (log, time) => (await store()).seek(log, time),
+    watch: (log, onChange) => {
+      const end = new AbortController();
+      // The caller also reads, and gets an error there.
+      store().then((store) => {
+        if (end.signal.aborted) return;
+        end.signal.addEventListener("abort", store.watch(log, onChange));
+      }, () => {});
+      return () => end.abort();
+    },
+    list: async () => (await store()).list(),
+    openRecords: async () => (await store()).openRecords(),
+    processName: async () => (await store()).processName?.(),
+    hasEnded: async (name) => (await store()).hasEnded?.(name),
+    // A store that could not be loaded has nothing to close.
+    close: async () => (await loading?.catch(() => undefined))?.close(),
+  };
+}
+
+async function loadStore(location: StoreLocation | CannotOpenError): Promise<FullStore> {
+  if (location instanceof CannotOpenError) throw location;
+  if ("servers" in location) {
+    const { openJetStream } = await load(() => import("./jetstream/jetstream_store.ts"));
+    return openJetStream(location);
+  }
+  const { openStore } = await load(() => import("./kv/kv_store.ts"));
+  return openStore(location);
+}
+
+/** Checks that a file can be opened, which is much quicker than to load the store. */
+async function checkFile(location: FileLocation): Promise<void> {
+  const { checkFile } = await load(() => import("./kv/open_file.ts"));
+  await checkFile(location);
+}
