@@ -3,9 +3,8 @@
  * agents.
  */
 import { load } from "../base/async_context.ts";
+import { checkInputs, NO_INPUTS } from "../binding/inputs.ts";
 import type { Replacements } from "../binding/replacements.ts";
-import { GuardLevel } from "../binding/scope_guards.ts";
-import { NO_PATH } from "../binding/text_fields.ts";
 import type { McpParts } from "../describe/mcp/options.ts";
 import type { McpApplication } from "../describe/mcp/server.ts";
 import type { OpenAPIDocument } from "../describe/openapi/document.ts";
@@ -18,10 +17,11 @@ import type { HttpRequest } from "../http/request.ts";
 import { hideQueryOf } from "../log/redaction.ts";
 import type { BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
 import type { RateLimiters } from "../rate_limit/limiter.ts";
-import { type Pass, passOf } from "../routing/pass.ts";
+import { type Authorize, compileRoute } from "../routing/compile.ts";
 import { parsePath } from "../routing/path.ts";
 import type { ReservedPath } from "../routing/registry.ts";
 import { Route } from "../routing/route.ts";
+import { toLevel } from "../routing/scope.ts";
 import { ANY_METHOD } from "../routing/table.ts";
 
 /** The paths of the endpoints; null turns one off. */
@@ -88,10 +88,10 @@ export function builtIns(
   const { deps: declared, rateLimits, ...signIn } = parts.docs;
   const deps = parts.replacements?.ofAll(declared) ?? declared;
   const isPrivate = deps.size > 0;
-  const pass = passOfDocs(deps, rateLimits, parts.limiters);
+  const authorize = authorizeDocs(deps, rateLimits, parts.limiters);
   // What only some clients may see, no cache may keep for others.
   const cacheControl = isPrivate ? "private, no-cache" : "no-cache";
-  const guarded = (handler: BuiltIn["handler"]) => pass ? behind(pass, handler) : handler;
+  const guarded = (handler: BuiltIn["handler"]) => authorize ? behind(authorize, handler) : handler;
   if (openapiUrl !== null) {
     const handler = guarded(documentEndpoint(parts.document, cacheControl));
     endpoints.push({ method: "GET", path: openapiUrl, handler, isPrivate, what: "its document", option: "openapiUrl" });
@@ -135,25 +135,23 @@ function toMcpApplication({ dispatcher, stateForCall, ...shown }: BuiltInParts):
   };
 }
 
-/** What a request passes before the page or the document; undefined if that is nothing. */
-function passOfDocs(
+/** Evaluates the guards and limits of the page and the document; undefined if there are none. */
+function authorizeDocs(
   deps: DocsParts["deps"],
-  limits: DocsParts["rateLimits"],
+  rateLimits: DocsParts["rateLimits"],
   limiters: RateLimiters,
-): Pass | undefined {
-  if (deps.size === 0 && limits.length === 0) return undefined;
-  const before = limits.map((limit, index) => limiters.limiterOf(limit, `docs#${index + 1}`));
-  const level = GuardLevel.of(undefined, { deps, counted: [] });
-  const guards = level.stepsFor(NO_PATH, "the documentation page");
-  return passOf([{ before, guards, after: [] }], level.indices, false);
+): Authorize | undefined {
+  if (deps.size === 0 && rateLimits.length === 0) return undefined;
+  const levels = [toLevel(deps, rateLimits), toLevel(new Map(), [])];
+  checkInputs(NO_INPUTS, [], levels, "the documentation page");
+  // The name is a part of the keys in the store of a limit.
+  return compileRoute({ inputs: NO_INPUTS, pathNames: [], name: "docs", levels, limiters }).authorize;
 }
 
-/**
- * Counts the request, and resolves guards before an endpoint answers. Their refusals are the reply.
- */
-function behind(pass: Pass, handler: BuiltIn["handler"]): BuiltIn["handler"] {
+/** The refusals of guards and limits are the reply in place of that of the endpoint. */
+function behind(authorize: Authorize, handler: BuiltIn["handler"]): BuiltIn["handler"] {
   return async (request) => {
-    await pass(request);
+    await authorize(request);
     return await handler(request);
   };
 }

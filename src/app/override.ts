@@ -4,9 +4,10 @@
 import type { PreparedDependency } from "../binding/dependency.ts";
 import { Replacements } from "../binding/replacements.ts";
 import type { ConnectionInfo } from "../http/connection.ts";
+import type { DeclaredLimit } from "../rate_limit/rate_limit.ts";
 import type { BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
 import { type AnyRoute, neededBy } from "../routing/registry.ts";
-import { replacedRoutes } from "../routing/replaced_routes.ts";
+import { type Level, toLevel } from "../routing/scope.ts";
 
 /** An application, as far as it is needed. */
 export interface Overridable {
@@ -42,10 +43,42 @@ export function override(
   const make = (): Dispatcher => {
     const original = dispatcher();
     replacements.checkNeeded([...neededBy(original.routes), ...guardsOfPage]);
-    return original.with(replacedRoutes(original.routes, replacements), endpoints(replaced, replacements));
+    const routes = substitute(original.routes, replacements);
+    return original.with(routes, endpoints(replaced, replacements));
   };
   return {
     start: async () => await start(replaced().routes, guardsOfPage.map((guard) => replacements.of(guard))),
     fetch: async (request, info) => await answer(replaced(), request, info),
+  };
+}
+
+/**
+ * The routes with their replacements, each of which has the name of the same operation. Requests
+ * are counted apart from those of the originals.
+ *
+ * @throws {TypeError | RouteError} If a replacement does not fit a route.
+ */
+function substitute(routes: readonly AnyRoute[], replacements: Replacements): AnyRoute[] {
+  const replacing = ({ after, ...limit }: DeclaredLimit): DeclaredLimit => ({
+    ...limit,
+    after: after && { ...after, dependency: replacements.of(after.dependency) },
+  });
+  // Routes share their levels and limits, also with the replacements.
+  const limitOf = memoize(replacing);
+  const levelOf = memoize((level: Level) => toLevel(replacements.ofAll(level.deps), level.rateLimits.map(limitOf)));
+  return routes.map((route) => {
+    const copy = route.with({ levels: route.levels.map(levelOf) });
+    copy.checkInputs();
+    copy.operationId = route.operationId;
+    return copy;
+  });
+}
+
+function memoize<Value>(make: (value: Value) => Value): (value: Value) => Value {
+  const made = new Map<Value, Value>();
+  return (value) => {
+    let result = made.get(value);
+    if (result === undefined) made.set(value, result = make(value));
+    return result;
   };
 }

@@ -1,39 +1,16 @@
-/** Compiles the options of a route into a function that makes its handler's arguments. */
+/** Compiles a route and its scopes into functions that make the arguments of its handler. */
 import type { Issue } from "../base/errors.ts";
 import type { HttpRequest } from "../http/request.ts";
-import type { RouteDeclaration } from "../http/route_info.ts";
-import { checkTextOptions, type PreparedDependency, type TextOptions, toDependencies } from "./dependency.ts";
-import { FormBody } from "./form_body.ts";
-import { inheritedParams } from "./inherited_params.ts";
-import {
-  fieldsOf,
-  type GuardLevel,
-  type GuardScope,
-  guardsOf,
-  guardStep,
-  levelsOf,
-  ownersOf,
-  type PlacedGuards,
-} from "./scope_guards.ts";
-import { JsonBody } from "./json_body.ts";
-import { type Indices, NOTHING_MADE, Resolver, type Stage, type Values } from "./resolver.ts";
-import { isStream, streamOpener } from "./stream_body.ts";
-import {
-  type Args,
-  bindText,
-  type InputOwner,
-  type PathNames,
-  refuseIssues,
-  reserveName,
-  TextFields,
-} from "./text_fields.ts";
-
-/** The options of a route that declare input. */
-export type InputOptions = TextOptions & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
+import type { PreparedDependency } from "./dependency.ts";
+import { declaredOn, type DependencyLevel, guardsAmong, type Indices, roundsOf, withDependencies } from "./guards.ts";
+import { type Body, type HandlerInputs, wholePath } from "./inputs.ts";
+import type { JsonBody } from "./json_body.ts";
+import { needsOf, Stage, type Values } from "./resolver.ts";
+import { type Args, bindAnyText, bindText, ownerOf, type PathNames, refuseIssues, TextFields } from "./text_fields.ts";
 
 /**
- * Makes a handler's arguments. The members run in their order, those that are undefined have
- * nothing to do.
+ * Makes a handler's arguments. The steps of the guards run first, then the functions in their
+ * order; those that are undefined have nothing to do.
  */
 export type Binder = BinderOf<false, readonly Args[]> | BinderOf<true, Promise<readonly Args[]>>;
 
@@ -41,11 +18,12 @@ interface BinderOf<IsAsync extends boolean, Bound> {
   /** All dependencies of the route and of its scopes. */
   readonly dependencies: readonly PreparedDependency[];
   /**
-   * The guards of the scopes and of the route, in their order. They are resolved before any other
-   * input is validated and before the body is read.
+   * The guards of each level, in their order. They run before any other input is validated and
+   * before the body is read.
    */
-  readonly guards: readonly PlacedGuards[];
-  /** The places of the dependencies among the values. */
+  readonly guards: readonly (readonly GuardStep[])[];
+  readonly hasGuards: boolean;
+  /** The indices of the dependencies among the values. */
   readonly indices: Indices;
   /** Whether the route has one dependency, with those of its scopes. */
   readonly isSingle: boolean;
@@ -62,175 +40,119 @@ interface BinderOf<IsAsync extends boolean, Bound> {
   readonly resolve: ((request: HttpRequest, args: readonly Args[], values: Values) => Promise<Values>) | undefined;
   /** Adds the values of dependencies to the arguments of the handler. */
   readonly supply: ((args: Args, values: Values) => void) | undefined;
-  /** The parts that a copy of the route can share. */
-  readonly inputs: CompiledInputs;
 }
 
-/** What a binder is compiled of. */
+/** A step before the input of a route is validated: guards that run together, or another check. */
+export interface GuardStep {
+  /**
+   * Runs the step, and rejects or throws if it refuses the request. Undefined if it has nothing to
+   * wait for.
+   *
+   * @param request The request.
+   * @param values The values of earlier steps by their indices. The step may add its own.
+   */
+  readonly run: (request: HttpRequest, values: unknown[]) => Promise<unknown> | undefined;
+  /** The index of the value that the promise gives; undefined if it is no value. */
+  readonly index: number | undefined;
+}
+
+/** What a binder is compiled from. */
 interface BinderParts {
-  readonly options: InputOptions;
-  /** The names in the path of the route. */
-  readonly path: PathNames;
+  readonly inputs: HandlerInputs;
+  /** The names in the full path of the route. */
+  readonly pathNames: readonly string[];
   /** The route, for messages. */
   readonly name: string;
-  /** The scopes around the route, the outermost first. The last one declares the route. */
-  readonly scopes: readonly GuardScope[];
-  /** Further guards of the route, which the handler does not get. */
-  readonly counted: readonly PreparedDependency[];
-  /** Whether the path is complete, because the outermost scope is an application. */
-  readonly isComplete: boolean;
-  /** The binder of the same route in fewer scopes. */
-  readonly previous?: Binder | undefined;
+  /** Its scopes, the outermost first, and the route itself. */
+  readonly levels: readonly DependencyLevel[];
 }
 
-/** The inputs of a stage of a route. */
-interface CompiledFields {
-  readonly dependencies: readonly PreparedDependency[];
-  readonly fields: TextFields;
-}
-
-/** The inputs of a route, whose checks take time to compile. */
-interface CompiledInputs {
-  readonly pathNames: readonly string[];
-  /** Of each round of the route's own guards. */
-  readonly guards: readonly CompiledFields[];
-  readonly others: CompiledFields;
-  readonly body: Body | undefined;
-}
-
-/**
- * Compiles the options of a route.
- *
- * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
- * @throws {TypeError} If a value is not a schema or dependency, or a schema cannot be satisfied.
- */
-export function compileBinder(parts: BinderParts): Binder {
-  const { options, path, name, scopes, counted, isComplete, previous } = parts;
-  const deps = toDependencies(options.deps);
-  const handed = scopes.at(-1)!.deps;
-  const levels = levelsOf(scopes);
-  const made = levels.findLast(isDefined)?.indices ?? NOTHING_MADE;
-  const resolver = new Resolver(made, scopes.flatMap(guardsOf), handed, deps, counted);
-  const inputs = compileInputs({ options, path, name, handed, deps, resolver, previous: previous?.inputs });
-  const { fields } = inputs.others;
-  const { body } = inputs;
-  const guards = guardsOfScopes(levels, path, name, isComplete);
-  if (resolver.guards.length > 0) {
-    const steps = resolver.guards.map((stage, round) => guardStep(stage, inputs.guards[round]!.fields));
-    guards.push({ place: scopes.length, steps });
+/** Compiles a route whose inputs are checked. */
+export function compileBinder({ inputs, pathNames, name, levels }: BinderParts): Binder {
+  const declared: PathNames = { all: pathNames, own: inputs.ownNames };
+  const standing: PreparedDependency[] = [];
+  const guards: GuardStep[][] = [];
+  let indices: Indices = new Map();
+  let others: readonly PreparedDependency[] = [];
+  for (const [place, level] of levels.entries()) {
+    const isScope = place < levels.length - 1;
+    const made = indices.size;
+    const needed = declaredOn(level);
+    if (needed.length === 0) {
+      guards.push([]);
+      continue;
+    }
+    indices = withDependencies(needed, indices);
+    standing.push(...(isScope ? needed : level.counted));
+    const own = [...indices.keys()].slice(made);
+    const among = guardsAmong(own, standing);
+    const first = withNeeded(among);
+    const path = place < levels.length - 2 ? wholePath(pathNames) : declared;
+    const rounds = roundsOf(own.filter((dependency) => first.has(dependency)), among);
+    guards.push(rounds.map((round) => guardStep(new Stage(round, indices), path, name)));
+    if (!isScope) others = own.filter((dependency) => !first.has(dependency));
   }
+  const owners = [{ ...inputs, name }, ...others.map((dependency) => ownerOf(dependency, ` in ${name}`))];
+  const fields = new TextFields(owners, declared);
+  const isSingle = indices.size === 1;
   const common = {
-    dependencies: resolver.dependencies,
+    dependencies: [...indices.keys()],
     guards,
-    indices: resolver.indices,
-    isSingle: resolver.isSingle,
-    resolve: resolver.others.isEmpty
-      ? undefined
-      : (request: HttpRequest, args: readonly Args[], values: Values) => resolver.resolveOthers(request, args, values),
-    supply: resolver.handsNothing ? undefined : (args: Args, values: Values) => resolver.supply(args, values),
-    inputs,
+    hasGuards: guards.some((steps) => steps.length > 0),
+    indices,
+    isSingle,
+    resolve: others.length === 0 ? undefined : resolverOf(new Stage(others, indices), isSingle),
+    supply: supplyOf(levels.slice(-2), indices, isSingle),
   };
-  if (!fields.isAsync && !body) {
-    const isEmpty = fields.isEmpty && resolver.others.isEmpty;
-    return { ...common, isAsync: false, bind: isEmpty ? () => [{}] : (request) => bindText(fields, request) };
-  }
+  const { body } = inputs;
   const json = fields.isAsync ? undefined : body?.json;
   if (json) return { ...common, isAsync: true, bind: (request) => bindJson(fields, json, request) };
-  return { ...common, isAsync: true, bind: (request) => bindAll(fields, body ?? {}, request) };
-}
-
-/**
- * The guards of the scopes. The path of a route in a router may lack names that an include adds, so
- * the guards of outer scopes are only prepared once it is complete.
- */
-function guardsOfScopes(
-  levels: readonly (GuardLevel | undefined)[],
-  path: PathNames,
-  name: string,
-  isComplete: boolean,
-): PlacedGuards[] {
-  const whole: PathNames = { all: path.all, own: new Set(path.all) };
-  return levels.flatMap((level, place) => {
-    const declares = place === levels.length - 1;
-    if (!declares && !isComplete) return [];
-    const steps = level?.stepsFor(declares ? path : whole, name) ?? [];
-    return steps.length > 0 ? [{ place, steps }] : [];
-  });
-}
-
-function isDefined<Value>(value: Value | undefined): value is Value {
-  return value !== undefined;
-}
-
-/** What the inputs of a route are compiled of. */
-interface InputParts extends Pick<BinderParts, "options" | "path" | "name"> {
-  /** The dependencies of the scope that declares the route, by name. */
-  readonly handed: ReadonlyMap<string, PreparedDependency>;
-  /** The dependencies of the route, by name. */
-  readonly deps: ReadonlyMap<string, PreparedDependency>;
-  readonly resolver: Resolver;
-  readonly previous: CompiledInputs | undefined;
-}
-
-/** Compiles the inputs. What an earlier compilation has in common with it is taken from there. */
-function compileInputs({ options, path, name, handed, deps, resolver, previous }: InputParts): CompiledInputs {
-  const before = previous && isEqual(previous.pathNames, path.all) ? previous : undefined;
-  const fieldsFor = (stage: Stage, known: CompiledFields | undefined, make: () => TextFields): CompiledFields => {
-    const { dependencies } = stage;
-    return known && isEqual(known.dependencies, dependencies) ? known : { dependencies, fields: make() };
-  };
-  const others = () =>
-    new TextFields([handlerOf(options, path, handed, deps, name), ...ownersOf(resolver.others, name)], path);
-  return {
-    pathNames: path.all,
-    others: fieldsFor(resolver.others, before?.others, others),
-    guards: resolver.guards.map((stage, round) =>
-      fieldsFor(stage, before?.guards[round], () => fieldsOf(stage, path, name))
-    ),
-    body: previous ? previous.body : bodyOf(options, name),
-  };
-}
-
-function isEqual(some: readonly unknown[], others: readonly unknown[]): boolean {
-  return some.length === others.length && some.every((value, index) => value === others[index]);
-}
-
-/**
- * The handler with its inputs, and the argument names that are not those of single inputs.
- *
- * @throws {RouteError} If a dependency has the name of another argument, or two of them give a path
- * parameter other types.
- */
-function handlerOf(
-  options: InputOptions,
-  path: PathNames,
-  handed: ReadonlyMap<string, PreparedDependency>,
-  deps: ReadonlyMap<string, PreparedDependency>,
-  name: string,
-): InputOwner {
-  const { params = {}, query, headers, cookies } = options;
-  const reserved = new Map<string, string>();
-  for (const dependency of handed.keys()) reserveName(reserved, dependency, "a dependency of its router", name);
-  for (const dependency of deps.keys()) reserveName(reserved, dependency, "a dependency", name);
-  for (const group of ["headers", "cookies", "body", "form"] as const) {
-    if (options[group] !== undefined) reserveName(reserved, group, `the ${group}`, name);
+  if (fields.isAsync || body) {
+    return { ...common, isAsync: true, bind: (request) => bindAll(fields, body ?? {}, request) };
   }
-  const own = checkTextOptions({ params, query, headers, cookies }, name);
-  const all = inheritedParams(params, path, [...deps, ...handed], name);
-  return { isHandler: true, name, options: { ...own, params: all }, reserved };
+  const isEmpty = fields.isEmpty && others.length === 0;
+  return { ...common, isAsync: false, bind: isEmpty ? () => [{}] : (request) => bindText(fields, request) };
 }
 
-/** The body of a route: one member is defined. */
-interface Body {
-  readonly json?: JsonBody;
-  readonly form?: FormBody;
-  readonly openStream?: ReturnType<typeof streamOpener>;
+/** Dependencies, and what they need. */
+function withNeeded(dependencies: Iterable<PreparedDependency>): ReadonlySet<PreparedDependency> {
+  const all = new Set(dependencies);
+  // A set is also iterated over what is added meanwhile.
+  for (const { deps } of all) {
+    for (const needed of deps.values()) all.add(needed);
+  }
+  return all;
 }
 
-function bodyOf({ body, form, limits = {} }: InputOptions, name: string): Body | undefined {
-  if (form) return { form: new FormBody(form, name) };
-  if (!body) return undefined;
-  return isStream(body) ? { openStream: streamOpener(limits, name) } : { json: new JsonBody(body, name) };
+/** Makes the step that binds the inputs of some guards, and then runs these together. */
+function guardStep(stage: Stage, path: PathNames, name: string): GuardStep {
+  const fields = new TextFields(stage.dependencies.map((dependency) => ownerOf(dependency, ` in ${name}`)), path);
+  const index = stage.onlyIndex;
+  // Without another promise for the only dependency of a stage.
+  const resolve = index === undefined
+    ? (request: HttpRequest, args: readonly Args[], values: unknown[]) => stage.resolve(request, args, 0, values)
+    : (request: HttpRequest, args: readonly Args[], values: unknown[]) => stage.resolveOnly(request, args[0]!, values);
+  const run: GuardStep["run"] = fields.isAsync
+    ? async (request, values) => await resolve(request, await bindAnyText(fields, request), values)
+    : (request, values) => resolve(request, bindText(fields, request), values);
+  return { index, run };
+}
+
+const NO_VALUES: readonly unknown[] = [];
+
+/** The arguments of the handler come before those of the dependencies. */
+function resolverOf(stage: Stage, isSingle: boolean): Binder["resolve"] {
+  if (isSingle) return (request, args) => stage.resolveOnly(request, args[1]!, NO_VALUES);
+  return (request, args, values) => stage.resolve(request, args, 1, (values ?? []) as unknown[]);
+}
+
+/** A handler gets the dependencies of its scope and its own. */
+function supplyOf(levels: readonly DependencyLevel[], indices: Indices, isSingle: boolean): Binder["supply"] {
+  const handed = levels.flatMap(({ deps }) => needsOf(deps, indices));
+  if (handed.length === 0) return undefined;
+  return (args, values) => {
+    for (const [name, index] of handed) args[name] = isSingle ? values : (values as readonly unknown[])[index];
+  };
 }
 
 /**

@@ -12,11 +12,10 @@ import type {
   SessionCookieOf,
   Start,
 } from "./dependency.ts";
-import { isGuard } from "./guard_order.ts";
+import { isGuard } from "./guards.ts";
 import { resolveOne } from "./resolver.ts";
-import { ownerOf } from "./scope_guards.ts";
 import { combineWays, type SecurityWay } from "./security.ts";
-import { type Args, bindAnyText, NO_PATH, TextFields } from "./text_fields.ts";
+import { type Args, bindAnyText, NO_PATH, ownerOf, TextFields } from "./text_fields.ts";
 
 /** The parts of a guard. It reads the request itself, so it has no inputs. */
 interface GuardParts<Value> {

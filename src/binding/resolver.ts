@@ -2,7 +2,7 @@
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { tracing } from "../log/telemetry.ts";
 import { type PreparedDependency, spanNameOf } from "./dependency.ts";
-import { guardsAmong, roundsOf } from "./guard_order.ts";
+import type { Indices } from "./guards.ts";
 import { isExpected, OpenDependency } from "./open_dependency.ts";
 import type { Args } from "./text_fields.ts";
 
@@ -11,12 +11,6 @@ import type { Args } from "./text_fields.ts";
  * itself, which saves a promise. Undefined before the first stage.
  */
 export type Values = unknown;
-
-/** The index of each dependency's value. A dependency comes after those that it needs. */
-export type Indices = ReadonlyMap<PreparedDependency, number>;
-
-/** The indices before the first dependency is made. */
-export const NOTHING_MADE: Indices = new Map();
 
 /** The argument name of a dependency, and its index among the values. */
 type Need = readonly [name: string, index: number];
@@ -47,10 +41,6 @@ export class Stage {
       index: indices.get(dependency)!,
       needs: needsOf(dependency.deps, indices),
     }));
-  }
-
-  get isEmpty(): boolean {
-    return this.#steps.length === 0;
   }
 
   /** The index of the value, if the stage has one dependency. */
@@ -103,111 +93,9 @@ export class Stage {
   }
 }
 
-/**
- * The order of a route's own dependencies, in two stages, after those of its scopes: the guards
- * with what they need, then the others.
- */
-export class Resolver {
-  /** All dependencies, also those that the scopes have made before. */
-  readonly dependencies: readonly PreparedDependency[];
-  /** The guards with what they need, in the rounds in which they run. */
-  readonly guards: readonly Stage[];
-  /** The dependencies that are not guards. */
-  readonly others: Stage;
-  /** Whether the request has one dependency, with those of the scopes. */
-  readonly isSingle: boolean;
-  /** The indices of all dependencies, with those of the scopes. */
-  readonly indices: Indices;
-  readonly #handed: readonly Need[];
-
-  /**
-   * Prepares the order.
-   *
-   * @param made The dependencies that the scopes have made before.
-   * @param standing Those of them that stand on a scope.
-   * @param handed Those of them that the handler gets, by name.
-   * @param deps The dependencies of the route, by name.
-   * @param counted Further guards of the route, which the handler does not get.
-   */
-  constructor(
-    made: Indices,
-    standing: readonly PreparedDependency[],
-    handed: ReadonlyMap<string, PreparedDependency>,
-    deps: ReadonlyMap<string, PreparedDependency>,
-    counted: readonly PreparedDependency[],
-  ) {
-    const indices = withDependencies([...deps.values(), ...counted], made);
-    this.dependencies = [...indices.keys()];
-    const own = this.dependencies.slice(made.size);
-    this.indices = indices;
-    const guards = guardsAmong(own, [...standing, ...counted]);
-    const first = withNeeded(guards);
-    this.guards = stagesOf(own.filter((dependency) => first.has(dependency)), guards, indices);
-    this.others = new Stage(own.filter((dependency) => !first.has(dependency)), indices);
-    this.isSingle = indices.size === 1;
-    this.#handed = [...needsOf(handed, indices), ...needsOf(deps, indices)];
-  }
-
-  /** Whether the handler gets no value of a dependency. */
-  get handsNothing(): boolean {
-    return this.#handed.length === 0;
-  }
-
-  /** Adds the values to the arguments of the handler. */
-  supply(args: Args, values: Values): void {
-    const { isSingle } = this;
-    for (const [name, index] of this.#handed) args[name] = isSingle ? values : (values as readonly unknown[])[index];
-  }
-
-  /**
-   * Resolves the dependencies that are not guards.
-   *
-   * @param request The request.
-   * @param args The arguments of the handler, then those of each dependency.
-   * @param values The values of the guards.
-   */
-  resolveOthers(request: HttpRequest, args: readonly Args[], values: Values): Promise<Values> {
-    if (this.isSingle) return this.others.resolveOnly(request, args[1]!, NO_VALUES);
-    return this.others.resolve(request, args, 1, (values ?? []) as unknown[]);
-  }
-}
-
-const NO_VALUES: readonly unknown[] = [];
-
-/** Gives each further dependency an index, after those that it needs. */
-export function withDependencies(dependencies: Iterable<PreparedDependency>, known: Indices): Indices {
-  const indices = new Map(known);
-  const add = (dependency: PreparedDependency): void => {
-    if (indices.has(dependency)) return;
-    for (const needed of dependency.deps.values()) add(needed);
-    indices.set(dependency, indices.size);
-  };
-  for (const dependency of dependencies) add(dependency);
-  return indices;
-}
-
-function needsOf(deps: ReadonlyMap<string, PreparedDependency>, indices: Indices): Need[] {
+/** The arguments that the dependencies become, with the indices of their values. */
+export function needsOf(deps: ReadonlyMap<string, PreparedDependency>, indices: Indices): readonly Need[] {
   return Array.from(deps, ([name, dependency]) => [name, indices.get(dependency)!]);
-}
-
-/** The stages of guards and of what they need. */
-export function stagesOf(
-  dependencies: readonly PreparedDependency[],
-  guards: ReadonlySet<PreparedDependency>,
-  indices: Indices,
-): readonly Stage[] {
-  if (dependencies.length === 0) return [];
-  return roundsOf(dependencies, guards).map((round) => new Stage(round, indices));
-}
-
-/** Dependencies, and what they need. */
-function withNeeded(dependencies: Iterable<PreparedDependency>): ReadonlySet<PreparedDependency> {
-  const all = new Set(dependencies);
-  // A set is also iterated over what is added meanwhile.
-  for (const { deps } of all) {
-    for (const needed of deps.values()) all.add(needed);
-  }
-  return all;
 }
 
 /**

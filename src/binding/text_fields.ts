@@ -7,7 +7,7 @@ import { checkDefaults } from "../schema/default.ts";
 import { coerceText, splitList } from "../schema/coerce_text.ts";
 import { boundIssues, toIssue } from "../schema/issues.ts";
 import type { Dataset, Schema, SchemaIssue } from "../schema/schema.ts";
-import type { TextOptions } from "./dependency.ts";
+import type { PreparedDependency, TextOptions } from "./dependency.ts";
 
 /** Arguments by name. */
 export type Args = Record<string, unknown>;
@@ -20,6 +20,20 @@ export interface InputOwner {
   readonly options: TextOptions;
   /** Argument names that other inputs use, with a description of each for messages. */
   readonly reserved: ReadonlyMap<string, string>;
+}
+
+/**
+ * The owner of the inputs of a dependency.
+ *
+ * @param where Where the dependency is used, for messages.
+ */
+export function ownerOf({ name, options, deps }: PreparedDependency, where = ""): InputOwner {
+  const reserved = new Map<string, string>();
+  for (const needed of deps.keys()) reserveName(reserved, needed, "a dependency", name);
+  for (const group of GROUPS) {
+    if (options[group] !== undefined) reserveName(reserved, group, `the ${group}`, name);
+  }
+  return { isHandler: false, name: name + where, options, reserved };
 }
 
 /** The names of the parameters in a route's path. */
@@ -204,13 +218,11 @@ function addFields(
       return;
     }
     const subject = `the ${source} "${name}" of ${owner.name}`;
-    const coerced = schema && coerceText(schema, subject);
-    if (coerced?.isList && (source === "path" || source === "cookie")) {
+    const { isList = false, validator } = schema ? textInputOf(schema, subject) : {};
+    if (isList && (source === "path" || source === "cookie")) {
       throw new TypeError(`Cannot bind ${subject}: it holds one value, not a list`);
     }
-    const validator = coerced && toValidator(coerced.schema);
-    if (schema) checkDefaults(schema, subject);
-    fields.push({ source, name, index, validator, isList: coerced?.isList ?? false, owner: ownerIndex, schema, group });
+    fields.push({ source, name, index, validator, isList, owner: ownerIndex, schema, group });
   };
   const { params = {}, query = {}, headers = {}, cookies = {} } = owner.options;
   for (const name of Object.keys(params)) {
@@ -237,6 +249,27 @@ function addFields(
     add("header", name, 0, schema, "headers");
   }
   for (const [name, schema] of Object.entries(cookies)) add("cookie", name, 0, schema, "cookies");
+}
+
+/** A schema that is ready for text. */
+interface TextInput {
+  readonly validator: Validator;
+  readonly isList: boolean;
+}
+
+/** Schemas are coerced at the first declaration that uses them. */
+const textInputs = new WeakMap<Schema, TextInput>();
+
+/** @throws {TypeError} If no text can satisfy a schema, or its default does not fit. */
+function textInputOf(schema: Schema, subject: string): TextInput {
+  let input = textInputs.get(schema);
+  if (!input) {
+    const coerced = coerceText(schema, subject);
+    input = { isList: coerced.isList, validator: toValidator(coerced.schema) };
+    checkDefaults(schema, subject);
+    textInputs.set(schema, input);
+  }
+  return input;
 }
 
 function ownSchema(schemas: Readonly<Record<string, Schema>>, name: string): Schema | undefined {

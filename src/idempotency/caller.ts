@@ -1,7 +1,8 @@
 /** The caller of a request, as the guards of its route know it: keys belong to callers. */
 import { callerThrough } from "../binding/caller.ts";
 import type { PreparedDependency } from "../binding/dependency.ts";
-import type { Indices, Values } from "../binding/resolver.ts";
+import type { Indices } from "../binding/guards.ts";
+import type { Values } from "../binding/resolver.ts";
 import type { HttpRequest } from "../http/request.ts";
 
 /** The dependencies of a route, and where their values are. */

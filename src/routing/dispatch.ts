@@ -1,6 +1,6 @@
 /** Takes a request to its reply: finds the route, and runs its middlewares and its handler. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
-import { isForOneCaller } from "../binding/guard_reads.ts";
+import { isForOneCaller } from "../binding/guards.ts";
 import { isHTTPError, type Issue, ValidationError } from "../base/errors.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { type AgentCall, type MatchedRoute, RequestContext } from "../http/context.ts";
@@ -144,15 +144,15 @@ export class Dispatcher {
     this.#hasWebSockets = parts.routes.some((route) => route instanceof WebSocketRoute);
     const privately = keepFromSharedCaches(this.#finalize);
     for (const route of parts.routes) {
-      const { scopes, options, counted } = route;
-      const finalize = isForOneCaller(scopes, options.deps, counted) ? privately : this.#finalize;
+      const { compiled: { binder }, levels } = route;
+      const finalize = isForOneCaller(levels) ? privately : this.#finalize;
       const isSocket = route instanceof WebSocketRoute;
       const method = isSocket ? UPGRADE : route.method;
       const pages = isSocket ? origins.named.with(route.plan.origins) : origins;
       const isMount = route instanceof MountRoute;
       // A preflight has no credentials, so it would not get past guards to a handler that answers
       // it.
-      const isOutOfReach = (isMount || method === "OPTIONS") && route.binder.guards.length > 0;
+      const isOutOfReach = (isMount || method === "OPTIONS") && binder.hasGuards;
       const entry: Served = {
         matched: matchedBy(route, parts.limits),
         admit: admission([
@@ -301,7 +301,7 @@ export class Dispatcher {
   ): Promise<Response> {
     const ask = async (request: HttpRequest): Promise<Response> => {
       try {
-        await route.pass?.(request);
+        await route.compiled.authorize?.(request);
       } catch (thrown) {
         const { thrown: error } = await contextOf(request).fail(thrown);
         call.refused(error);
@@ -384,8 +384,8 @@ export class Dispatcher {
 }
 
 function matchedBy(route: AnyRoute, limits: ResolvedLimits): MatchedRoute {
-  const isGuarded = route.binder.guards.length > 0;
-  return { info: route, names: route.template.names, limits: route.limitsOver(limits), isGuarded };
+  const { compiled: { binder: { hasGuards } }, template: { names } } = route;
+  return { info: route, names, limits: route.limitsOver(limits), isGuarded: hasGuards };
 }
 
 /** The endpoint of a route with its middlewares. The outermost function finalizes the reply. */
@@ -405,9 +405,9 @@ function handlerEndpoint(
   { toErrorReply, stopping, tokenAdvice, cors }: DispatcherParts,
   finalize: ReplyStep | undefined,
 ): Endpoint {
-  const { binder, pass, handler, options, name } = route;
+  const { compiled: { binder, authorize }, handler, options, name } = route;
   const { isAsync, bind, resolve, supply } = binder;
-  const isGuardedMount = pass !== undefined && route instanceof MountRoute;
+  const isGuardedMount = authorize !== undefined && route instanceof MountRoute;
   const { response: model, status } = options;
   const toDeclaredReply = isDeclaredReply(model) ? replierOf(model, status, name) : undefined;
   const reduceOne = model && !toDeclaredReply ? reducerTo(model, name) : undefined;
@@ -431,16 +431,16 @@ function handlerEndpoint(
   return async (request) => {
     const context = contextOf(request);
     let response: Response;
-    let hasPassed = pass === undefined;
+    let isAuthorized = authorize === undefined;
     try {
-      let values = pass && await pass(request);
-      hasPassed = true;
+      let values = authorize && await authorize(request);
+      isAuthorized = true;
       const bound = isAsync ? await bind(request) : bind(request);
       const args = bound[0]!;
       if (resolve) values = await resolve(request, bound, values);
       if (isGuardedMount) {
         keepCaller(request, values, binder);
-        if (route.isLimited) keepLimits(request, values, route);
+        if (route.isLimited) keepLimits(request, values, route.compiled);
       }
       const input = runOnce && { ...args };
       if (supply) supply(args, values);
@@ -473,7 +473,7 @@ function handlerEndpoint(
     } catch (thrown) {
       context.releaseBody();
       const { thrown: error } = await context.fail(thrown);
-      if (!hasPassed) {
+      if (!isAuthorized) {
         context.tokenAdvice = tokenAdvice(route, request);
         context.call?.refused(error);
       }

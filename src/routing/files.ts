@@ -5,8 +5,8 @@ import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { FolderRequest, ServedFolder } from "../http/files/folder.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { type OptionNames, quote, readOptions } from "../base/options.ts";
-import type { PathTemplate, Segment } from "./path.ts";
-import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
+import type { Segment } from "./path.ts";
+import { Route, type RouteParts, routeParts } from "./route.ts";
 import type { FreePrefix, PathNames } from "./route_options.ts";
 import type { Scope } from "./scope.ts";
 
@@ -145,12 +145,8 @@ export class FilesRoute extends Route {
     return prefixes.some((prefix) => prefix.startsWith(own) && `${path}/`.startsWith(`${prefix}/`));
   }
 
-  override under(prefix: PathTemplate, outer: readonly Scope[]): FilesRoute {
-    return new FilesRoute(this.partsUnder(prefix, outer), this.#folder);
-  }
-
-  override replacing(...given: Parameters<RouteRecord["replacing"]>): FilesRoute {
-    return new FilesRoute(this.partsReplacing(...given), this.#folder);
+  override with(changed: Partial<RouteParts>): FilesRoute {
+    return new FilesRoute({ ...this.parts, ...changed }, this.#folder);
   }
 }
 

@@ -27,7 +27,7 @@ type Answer = (request: HttpRequest, args: Args, input: Args, values: Values) =>
 
 /** Makes the function that runs the handler of a route, or repeats its reply. */
 export function idempotentAnswer(
-  { handler, binder, options, name }: Route,
+  { handler, compiled: { binder }, options, name }: Route,
   idempotency: Idempotency,
   { toReply, toErrorReply }: Replies,
 ): Answer {

@@ -9,7 +9,7 @@ import type { BackgroundTasks } from "../http/after_response.ts";
 import { type OptionNames, quote, readOptions } from "../base/options.ts";
 import { keptCaller } from "./mount_caller.ts";
 import { keptLimits } from "./mount_limits.ts";
-import type { PathTemplate, Segment } from "./path.ts";
+import type { Segment } from "./path.ts";
 import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
 import type { FreePrefix, PathNames } from "./route_options.ts";
 import type { Scope } from "./scope.ts";
@@ -205,12 +205,8 @@ export class MountRoute extends Route {
     return [segments, [...segments, { kind: "literal", text: "" }], [...segments, { kind: "rest", name: "" }]];
   }
 
-  override under(prefix: PathTemplate, outer: readonly Scope[]): MountRoute {
-    return new MountRoute(this.partsUnder(prefix, outer), this.#mounted, this.#strips);
-  }
-
-  override replacing(...given: Parameters<RouteRecord["replacing"]>): MountRoute {
-    return new MountRoute(this.partsReplacing(...given), this.#mounted, this.#strips);
+  override with(changed: Partial<RouteParts>): MountRoute {
+    return new MountRoute({ ...this.parts, ...changed }, this.#mounted, this.#strips);
   }
 }
 

@@ -2,8 +2,7 @@
 import type { Values } from "../binding/resolver.ts";
 import { type Mounted, mountedOf } from "../http/connection.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { countAgain } from "./pass.ts";
-import type { RouteRecord } from "./route.ts";
+import { type CompiledRoute, countAgain } from "./compile.ts";
 
 /** The key of the function that counts a request once more. */
 const LIMITS = {};
@@ -13,7 +12,7 @@ const LIMITS = {};
  *
  * @param values The values of the guards around the mount.
  */
-export function keepLimits(request: HttpRequest, values: Values, mount: RouteRecord): void {
+export function keepLimits(request: HttpRequest, values: Values, mount: CompiledRoute): void {
   const { kept, connection } = contextOf(request);
   const outer = mountedOf(connection)?.countAgain;
   kept.set(LIMITS, async () => {

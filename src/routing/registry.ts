@@ -1,6 +1,6 @@
 /** The declarations of an application or a router: its routes and middlewares. */
 import type { PreparedDependency, SessionCookieOf } from "../binding/dependency.ts";
-import { guardsOf } from "../binding/scope_guards.ts";
+import { declaredOn } from "../binding/guards.ts";
 import { SessionCookies } from "../binding/session_cookies.ts";
 import { atCaller } from "../base/at_caller.ts";
 import { RouteError } from "../base/errors.ts";
@@ -11,7 +11,7 @@ import { type DeclaredLimit, readRateLimits } from "../rate_limit/rate_limit.ts"
 import { type FilesOptions, FilesRoute, type RegisterFiles } from "./files.ts";
 import { checkMiddleware } from "./middleware.ts";
 import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
-import { parsePath, parsePrefix } from "./path.ts";
+import { parsePath, parsePrefix, type PathTemplate } from "./path.ts";
 import { assignOperationIds, Route, ROUTE_OPTIONS } from "./route.ts";
 import type { MethodsOption, RegisterDeclared, RegisterRoute } from "./route_options.ts";
 import { Scope, type ScopeDeclaration } from "./scope.ts";
@@ -90,7 +90,7 @@ export class Registry {
     this.#checks = checks;
     this.scope = this.#newScope(options, action, isRoot, limitStore);
     assertNamesDiffer(prefix, this.scope, action);
-    this.use(guardsOf(this.scope), action);
+    this.use(declaredOn(this.scope.level), action);
   }
 
   /** The routes in the order of their registration. */
@@ -201,7 +201,7 @@ export class Registry {
     const whole = parsePrefix(this.#prefix + prefix, "include a router");
     const scope = this.#newScope(options, "include the router", false);
     const outer = scope.isEmpty ? [this.scope] : [this.scope, scope];
-    const copies = other.routes.map((route) => route.under(whole, outer));
+    const copies = other.routes.map((route) => includedIn(route, whole, outer));
     for (const copy of copies) {
       this.#checks.included(copy);
       this.#assertServable(copy.path, `include ${copy.method}`);
@@ -294,7 +294,7 @@ export class Registry {
 
   #checkSessions(route: AnyRoute, action: string): ReturnType<SessionCookies["check"]> {
     const mounted = route instanceof MountRoute ? route.app?.sessionCookies() : undefined;
-    return this.#sessionCookies.check(route.binder.dependencies, { action, route: route.name }, mounted);
+    return this.#sessionCookies.check(route.dependencies, { action, route: route.name }, mounted);
   }
 
   /**
@@ -319,7 +319,7 @@ export class Registry {
     isRoot: boolean,
     limitStore?: DeclaredLimit["store"],
   ): Scope {
-    const scope = Scope.declare(options, action, isRoot, limitStore);
+    const scope = new Scope(options, action, isRoot, limitStore);
     this.#checks.scope(scope, action);
     return scope;
   }
@@ -358,7 +358,7 @@ export class Registry {
 }
 
 /** @throws {RouteError} If the prefix of a router has the name of one of its dependencies. */
-function assertNamesDiffer(prefix: string, { deps }: Scope, action: string): void {
+function assertNamesDiffer(prefix: string, { level: { deps } }: Scope, action: string): void {
   const name = parsePrefix(prefix, action).names.find((name) => deps.has(name));
   if (name === undefined) return;
   throw new RouteError(
@@ -367,9 +367,24 @@ function assertNamesDiffer(prefix: string, { deps }: Scope, action: string): voi
   );
 }
 
+/**
+ * A copy of a route below a prefix and in outer scopes.
+ *
+ * @throws {RouteError} If the full path is malformed, or a name is bound twice.
+ */
+function includedIn(route: AnyRoute, prefix: PathTemplate, outer: readonly Scope[]): AnyRoute {
+  const { text } = route.template;
+  const template = prefix.text === "" ? route.template : parsePath(prefix.text + text, `include ${route.method}`);
+  const levels = [...outer.map(({ level }) => level), ...route.levels];
+  const copy = route.with({ template, scopes: [...outer, ...route.scopes], levels });
+  const isAsBefore = prefix.names.length === 0 && !levels.slice(0, -1).some((level) => declaredOn(level).length > 0);
+  if (!isAsBefore) copy.checkInputs();
+  return copy;
+}
+
 /** The dependencies of routes and of their scopes. */
 export function neededBy(routes: readonly AnyRoute[]): PreparedDependency[] {
-  return routes.flatMap(({ binder }) => binder.dependencies);
+  return routes.flatMap(({ dependencies }) => dependencies);
 }
 
 /** What has to be checked when an application with some routes starts, besides dependencies. */

@@ -1,6 +1,6 @@
 /** Routes: their checks, their compiled records, and the names of their operations. */
-import { type Binder, compileBinder } from "../binding/binder.ts";
-import { hasGuards } from "../binding/scope_guards.ts";
+import { dependenciesOf } from "../binding/guards.ts";
+import { checkInputs, declareInputs, type HandlerInputs } from "../binding/inputs.ts";
 import { isStream } from "../binding/stream_body.ts";
 import {
   checkArity,
@@ -9,7 +9,6 @@ import {
   type PreparedDependency,
   toDependencies,
 } from "../binding/dependency.ts";
-import type { Replacements } from "../binding/replacements.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import { WITHOUT_BODY } from "../http/without_body.ts";
@@ -17,31 +16,32 @@ import type { TokenAdvice } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type Idempotency, readIdempotency } from "../idempotency/options.ts";
-import { countedBy, type DeclaredLimit } from "../rate_limit/rate_limit.ts";
+import type { DeclaredLimit } from "../rate_limit/rate_limit.ts";
 import { type OptionNames, quote } from "../base/options.ts";
 import { isForm } from "../schema/form.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { Middleware } from "./middleware.ts";
-import { levelsOf, type Pass, type PassLevel, passOf } from "./pass.ts";
+import { type CompiledRoute, compileRoute } from "./compile.ts";
 import { parsePath, type PathTemplate, type Segment } from "./path.ts";
-import { checkDescription, effectiveOptions, type Scope } from "./scope.ts";
+import { checkDescription, effectiveOptions, type Level, type Scope, toLevel } from "./scope.ts";
 
-/** The parts of a route, which its copies under other paths share in part. */
-export interface RouteParts {
+/** What a route was declared with. Its copies under other paths, and for tests, share it. */
+interface RouteDeclared {
   readonly method: string;
-  readonly template: PathTemplate;
-  /** The options that the route was declared with. */
-  readonly declared: RouteInfo["options"];
+  readonly options: RouteInfo["options"];
   /** Empty if the handler has no name. */
   readonly handlerName: string;
+  readonly inputs: HandlerInputs;
+}
+
+/** The parts of a route. */
+export interface RouteParts {
+  readonly declared: RouteDeclared;
+  readonly template: PathTemplate;
   /** The application, includes and routers around it, the outermost first. */
   readonly scopes: readonly Scope[];
-  /** The limits on how often clients may send requests. */
-  readonly rateLimits: readonly DeclaredLimit[];
-  /** Makes the handler's arguments. */
-  readonly binder: Binder;
-  /** The names in the path as the route declares it. Includes add others. */
-  readonly ownNames: ReadonlySet<string>;
+  /** The guards and limits of its scopes, or those that a test puts in their place, and its own. */
+  readonly levels: readonly Level[];
 }
 
 /** The common part of routes for requests and for WebSockets. */
@@ -51,24 +51,25 @@ export abstract class RouteRecord implements RouteInfo {
   readonly options: RouteInfo["options"];
   /** The application, includes and routers around it, the outermost first. */
   readonly scopes: readonly Scope[];
-  readonly binder: Binder;
+  /** The guards and limits of its scopes, the outermost first, and its own. */
+  readonly levels: readonly Level[];
   /** The default name of the operation, derived from handler, method and path. */
   readonly derivedId: string;
   /** The name of the operation. It is unique after {@linkcode assignOperationIds}. */
   operationId: string;
-  readonly #parts: RouteParts;
-  #levels: readonly PassLevel[] | undefined;
-  #pass: { readonly pass: Pass | undefined } | undefined;
+  protected readonly parts: RouteParts;
+  #compiled: CompiledRoute | undefined;
 
   protected constructor(parts: RouteParts) {
-    this.method = parts.method;
-    this.template = parts.template;
-    this.options = effectiveOptions(parts.declared, parts.scopes);
-    this.scopes = parts.scopes;
-    this.binder = parts.binder;
-    this.derivedId = derivedIdOf(parts.handlerName, parts.method, parts.template);
-    this.operationId = parts.declared.operationId ?? this.derivedId;
-    this.#parts = parts;
+    const { declared: { method, options, handlerName }, template, scopes, levels } = parts;
+    this.parts = parts;
+    this.method = method;
+    this.template = template;
+    this.options = effectiveOptions(options, scopes);
+    this.scopes = scopes;
+    this.levels = levels;
+    this.derivedId = derivedIdOf(handlerName, method, template);
+    this.operationId = options.operationId ?? this.derivedId;
   }
 
   get path(): string {
@@ -92,9 +93,7 @@ export abstract class RouteRecord implements RouteInfo {
     return `${this.method} ${this.path}`;
   }
 
-  /**
-   * The middlewares around it, the outermost first. They are complete when the application starts.
-   */
+  /** The middlewares around it, the outermost first. They are complete when the application starts. */
   get middlewares(): readonly Middleware[] {
     return this.scopes.flatMap(({ middlewares }) => middlewares);
   }
@@ -104,86 +103,45 @@ export abstract class RouteRecord implements RouteInfo {
     return this.options.crossOrigin ?? false;
   }
 
-  /**
-   * What lets a request through to the route before its input is validated: the guards of its
-   * scopes and its own. It is compiled at first use, when the application starts. Undefined if
-   * there is nothing to check.
-   */
-  get pass(): Pass | undefined {
-    const { indices, isSingle } = this.binder;
-    return (this.#pass ??= { pass: passOf(this.levels, indices, isSingle) }).pass;
-  }
-
-  /** The guards and limits of its scopes, the outermost first, and its own. */
-  get levels(): readonly PassLevel[] {
-    return this.#levels ??= levelsOf(this);
-  }
-
-  /** Its own limits on how often clients may send requests. */
-  get rateLimits(): readonly DeclaredLimit[] {
-    return this.#parts.rateLimits;
-  }
-
-  /** Its dependencies for whose values requests are counted. */
-  get counted(): readonly PreparedDependency[] {
-    return countedBy(this.rateLimits);
+  /** Its dependencies and those of its scopes, each after those that it needs. */
+  get dependencies(): readonly PreparedDependency[] {
+    return dependenciesOf(this.levels);
   }
 
   /** Whether it, or a scope around it, limits how often clients may send requests. */
   get isLimited(): boolean {
-    return [this, ...this.scopes].some(({ rateLimits }) => rateLimits.length > 0);
+    return this.levels.some(({ rateLimits }) => rateLimits.length > 0);
   }
 
+  /** The route as it serves requests. It is compiled once, when the application starts to serve. */
+  get compiled(): CompiledRoute {
+    return this.#compiled ??= compileRoute({
+      inputs: this.parts.declared.inputs,
+      pathNames: this.template.names,
+      name: this.name,
+      levels: this.levels,
+      limiters: this.scopes[0]!.limiters,
+    });
+  }
+
+  /** A copy with other parts. */
+  abstract with(changed: Partial<RouteParts>): RouteRecord;
+
   /**
-   * A copy below a prefix and in outer scopes. It shares the binder, unless the prefix has
-   * parameters, or a scope has dependencies.
+   * Checks that its inputs can be bound to its path. The path of a route in a router may lack names
+   * that an include adds, so only the application checks the guards of outer scopes.
    *
-   * @throws {RouteError} If the full path is malformed, or a name is bound twice.
+   * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
+   * @throws {TypeError} If no text can satisfy a schema.
    */
-  abstract under(prefix: PathTemplate, outer: readonly Scope[]): RouteRecord;
+  checkInputs(): void {
+    const levels = this.scopes[0]!.isRoot ? this.levels : this.levels.slice(-2);
+    checkInputs(this.parts.declared.inputs, this.template.names, levels, `${this.method} ${this.template.text}`);
+  }
 
   /** Its limits in an application. */
   limitsOver(base: ResolvedLimits): ResolvedLimits {
     return resolveLimits(this.options.limits, base, this.name);
-  }
-
-  /**
-   * A copy with other dependencies. It has the name of the same operation.
-   *
-   * @param replacements What replaces which.
-   * @param scopes The scopes around it with the replacements, the outermost first.
-   * @param rateLimits Its own limits with the replacements.
-   * @throws {RouteError} If a replacement binds a name twice, or one that the path lacks.
-   */
-  abstract replacing(
-    replacements: Replacements,
-    scopes: readonly Scope[],
-    rateLimits: readonly DeclaredLimit[],
-  ): RouteRecord;
-
-  /** The parts of a copy with other dependencies. */
-  protected partsReplacing(
-    replacements: Replacements,
-    scopes: readonly Scope[],
-    rateLimits: readonly DeclaredLimit[],
-  ): RouteParts {
-    const parts = this.#parts;
-    const deps = Object.fromEntries(replacements.ofAll(toDependencies(parts.declared.deps)));
-    const declared = Object.freeze({ ...parts.declared, deps, operationId: this.operationId });
-    const changed = { ...parts, declared, scopes, rateLimits };
-    return { ...changed, binder: compile(changed, this.binder) };
-  }
-
-  /** The parts of a copy below a prefix and in outer scopes. */
-  protected partsUnder(prefix: PathTemplate, outer: readonly Scope[]): RouteParts {
-    const parts = this.#parts;
-    const scopes = [...outer, ...this.scopes];
-    const template = prefix.text === ""
-      ? this.template
-      : parsePath(prefix.text + this.template.text, `include ${this.method}`);
-    const inherits = prefix.names.length === 0 && !scopes.some(hasGuards);
-    const binder = inherits ? this.binder : compile({ ...parts, template, scopes }, this.binder);
-    return { ...parts, template, scopes, binder };
   }
 }
 
@@ -194,7 +152,7 @@ export abstract class RouteRecord implements RouteInfo {
 export type TokenAdviceOf = (route: RouteRecord, request: HttpRequest) => TokenAdvice | undefined;
 
 /**
- * Compiles the parts of a route.
+ * Checks what all kinds of routes declare.
  *
  * @param method The method in upper case.
  * @param path The path with the prefix of its router.
@@ -214,28 +172,15 @@ export function routeParts(
   rateLimits: readonly DeclaredLimit[],
 ): RouteParts {
   const template = parsePath(path, `register ${method}`);
-  const ownNames = new Set(template.names);
+  const name = `${method} ${template.text}`;
   // Only checks the limits. Those of the application are not known yet.
-  resolveLimits(options.limits, DEFAULT_LIMITS, `${method} ${path}`);
-  const declared = Object.freeze({ ...options });
-  const parts = { method, template, declared, handlerName, scopes: [scope], rateLimits, ownNames };
-  return { ...parts, binder: compile(parts) };
-}
-
-/** Compiles the binder of a route, of which that of a copy in fewer scopes can be a part. */
-function compile(
-  { method, template, declared, scopes, rateLimits, ownNames }: Omit<RouteParts, "binder">,
-  previous?: Binder,
-): Binder {
-  return compileBinder({
-    options: declared,
-    path: { all: template.names, own: ownNames },
-    name: `${method} ${template.text}`,
-    scopes,
-    counted: countedBy(rateLimits),
-    isComplete: scopes[0]!.isRoot,
-    previous,
-  });
+  resolveLimits(options.limits, DEFAULT_LIMITS, name);
+  const own = toLevel(toDependencies(options.deps), rateLimits);
+  const inputs = declareInputs(options, new Set(template.names), scope.level.deps, own.deps, name);
+  const levels = [scope.level, own];
+  checkInputs(inputs, template.names, levels, name);
+  const declared = { method, options: Object.freeze({ ...options }), handlerName, inputs };
+  return { declared, template, scopes: [scope], levels };
 }
 
 /** The handler of any route. */
@@ -279,8 +224,8 @@ export class Route extends RouteRecord {
   protected constructor(parts: RouteParts, handler: AnyHandler) {
     super(parts);
     this.handler = handler;
-    const { method, declared } = parts;
-    this.idempotency = readIdempotency(declared, method, streamOf(declared, handler), this.name);
+    const { method, options } = parts.declared;
+    this.idempotency = readIdempotency(options, method, streamOf(options, handler), this.name);
   }
 
   /**
@@ -309,16 +254,12 @@ export class Route extends RouteRecord {
     checkBody(options, name);
     checkStatus(options, handler, name);
     checkResult(options, handler, name);
-    checkStreamed(new Map([...scope.deps, ...toDependencies(options.deps)]), handler, name);
+    checkStreamed(new Map([...scope.level.deps, ...toDependencies(options.deps)]), handler, name);
     return new Route(routeParts(method, path, options, handler.name, scope, rateLimits), handler);
   }
 
-  override under(prefix: PathTemplate, outer: readonly Scope[]): Route {
-    return new Route(this.partsUnder(prefix, outer), this.handler);
-  }
-
-  override replacing(...given: Parameters<RouteRecord["replacing"]>): Route {
-    return new Route(this.partsReplacing(...given), this.handler);
+  override with(changed: Partial<RouteParts>): Route {
+    return new Route({ ...this.parts, ...changed }, this.handler);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Scopes: what applications, routers and includes declare for all of their routes. */
-import { type DependencyLike, type PreparedDependency, toDependencies } from "../binding/dependency.ts";
-import type { GuardScope } from "../binding/scope_guards.ts";
+import { type DependencyLike, toDependencies } from "../binding/dependency.ts";
+import type { DependencyLevel } from "../binding/guards.ts";
 import { checkDocumentedReply, type DocumentedReply } from "../http/replies/documented_reply.ts";
 import type { RateLimitOption, RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import type { Mistake } from "../schema/schema.ts";
@@ -92,48 +92,31 @@ export const SCOPE_OPTIONS: OptionNames<ScopeOptions & ScopeDependenciesOption> 
 /** The options of routers and includes. */
 export const GROUP_OPTIONS: OptionNames<ScopeDeclaration> = { ...SCOPE_OPTIONS, tags: true, hidden: true };
 
-/** The parts of a scope that a copy of it can share. */
-interface ScopeParts {
-  readonly options: Readonly<GroupOptions>;
-  readonly deps: ReadonlyMap<string, PreparedDependency>;
+/** What a scope or a route declares about who may send a request, and how often. */
+export interface Level extends DependencyLevel {
   readonly rateLimits: readonly DeclaredLimit[];
-  readonly isRoot: boolean;
-  readonly middlewares: Middleware[];
-  /** Where limits count that have no store of their own. */
-  readonly limitStore: DeclaredLimit["store"];
+}
+
+/** Makes a level. */
+export function toLevel(deps: Level["deps"], rateLimits: readonly DeclaredLimit[]): Level {
+  return { deps, rateLimits, counted: countedBy(rateLimits) };
 }
 
 /** An application, a router, or an include with options. */
-export class Scope implements GuardScope {
+export class Scope {
   readonly options: Readonly<GroupOptions>;
-  readonly deps: ReadonlyMap<string, PreparedDependency>;
-  readonly rateLimits: readonly DeclaredLimit[];
-  readonly counted: readonly PreparedDependency[];
+  readonly level: Level;
   /** Whether it is an application, so that the paths of its routes are complete. */
   readonly isRoot: boolean;
-  /** The middlewares, the outermost first. The list can grow until the scope is frozen. */
-  readonly middlewares: Middleware[];
+  /** The middlewares, the outermost first. The array can grow until the scope is frozen. */
+  readonly middlewares: Middleware[] = [];
   /** Whether it declares an option that changes the effective options of its routes. */
   readonly isDescriptive: boolean;
-
-  /** Where limits count that have no store of their own. */
-  readonly limitStore: DeclaredLimit["store"];
+  readonly #limitStore: DeclaredLimit["store"];
   #limiters: RateLimiters | undefined;
 
-  private constructor({ options, deps, rateLimits, isRoot, middlewares, limitStore }: ScopeParts) {
-    this.limitStore = limitStore;
-    this.options = options;
-    this.deps = deps;
-    this.rateLimits = rateLimits;
-    this.counted = countedBy(rateLimits);
-    this.isRoot = isRoot;
-    this.middlewares = middlewares;
-    const { responses, tags, hidden, crossOrigin } = options;
-    this.isDescriptive = [responses, tags, hidden, crossOrigin].some((option) => option !== undefined);
-  }
-
   /**
-   * Checks the options of a scope, and makes it.
+   * Checks the options of a scope.
    *
    * @param options The options; others are ignored.
    * @param action What is being done, for messages: "make a router".
@@ -141,41 +124,26 @@ export class Scope implements GuardScope {
    * @param limitStore Where limits of an application count that have no store of their own.
    * @throws {TypeError} If an option is wrong.
    */
-  static declare(
-    options: ScopeDeclaration,
-    action: string,
-    isRoot: boolean,
-    limitStore?: DeclaredLimit["store"],
-  ): Scope {
+  constructor(options: ScopeDeclaration, action: string, isRoot: boolean, limitStore?: DeclaredLimit["store"]) {
     const { responses, tags, hidden, crossOrigin, rateLimit } = options;
     const deps = toDependencies(options.deps);
     const given = { responses, tags, hidden, crossOrigin };
     checkDescription(given, action);
-    return new Scope({
-      options: withoutUndefined({ ...given, rateLimit }),
-      deps,
-      rateLimits: readRateLimits(rateLimit, action),
-      isRoot,
-      middlewares: [],
-      limitStore,
-    });
-  }
-
-  /**
-   * A copy with other dependencies, which counts requests by itself. The middlewares are complete.
-   */
-  with(deps: ReadonlyMap<string, PreparedDependency>, rateLimits: readonly DeclaredLimit[]): Scope {
-    return new Scope({ ...this, deps, rateLimits });
+    this.options = withoutUndefined({ ...given, rateLimit });
+    this.level = toLevel(deps, readRateLimits(rateLimit, action));
+    this.isRoot = isRoot;
+    this.isDescriptive = Object.values(given).some((option) => option !== undefined);
+    this.#limitStore = limitStore;
   }
 
   /** The limits at work in the application that this is. */
   get limiters(): RateLimiters {
-    return this.#limiters ??= new RateLimiters(this.limitStore);
+    return this.#limiters ??= new RateLimiters(this.#limitStore);
   }
 
   /** Whether it changes nothing for its routes. */
   get isEmpty(): boolean {
-    return Object.keys(this.options).length === 0 && this.deps.size === 0;
+    return Object.keys(this.options).length === 0 && this.level.deps.size === 0;
   }
 }
 

@@ -14,7 +14,6 @@ import type { WebSocketTransport } from "../http/websocket/transport.ts";
 import { readRateLimits } from "../rate_limit/rate_limit.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import { compose, type Endpoint, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
-import type { PathTemplate } from "./path.ts";
 import { type RouteParts, routeParts, RouteRecord, type TokenAdviceOf } from "./route.ts";
 import { checkDescription, type Scope } from "./scope.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
@@ -85,12 +84,8 @@ export class WebSocketRoute extends RouteRecord {
     return new WebSocketRoute(routeParts(WEBSOCKET, path, options, handler.name, scope, rateLimits), plan);
   }
 
-  override under(prefix: PathTemplate, outer: readonly Scope[]): WebSocketRoute {
-    return new WebSocketRoute(this.partsUnder(prefix, outer), this.plan);
-  }
-
-  override replacing(...given: Parameters<RouteRecord["replacing"]>): WebSocketRoute {
-    return new WebSocketRoute(this.partsReplacing(...given), this.plan);
+  override with(changed: Partial<RouteParts>): WebSocketRoute {
+    return new WebSocketRoute({ ...this.parts, ...changed }, this.plan);
   }
 }
 
@@ -110,17 +105,17 @@ interface WebSocketParts extends UpgradeParts {
  */
 export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
   const { toErrorReply, finalize, tokenAdvice } = parts;
-  const { pass, binder: { bind, resolve, supply } } = route;
+  const { authorize, binder: { bind, resolve, supply } } = route.compiled;
   const accepted = new WeakMap<RequestContext, AcceptedHandshake>();
   const accept: Endpoint = async (request) => {
     const context = contextOf(request);
-    let hasPassed = false;
+    let isAuthorized = false;
     try {
       const isUpgrade = asksForWebSocket(request.raw);
       if (isUpgrade) checkHandshake(request.raw);
       const protocol = chooseProtocol(request.raw, route.plan.protocols);
-      let values = pass && await pass(request);
-      hasPassed = true;
+      let values = authorize && await authorize(request);
+      isAuthorized = true;
       const bound = await bind(request);
       const args = bound[0]!;
       if (resolve) values = await resolve(request, bound, values);
@@ -132,7 +127,7 @@ export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts):
       return new Response(null, { status: 101 });
     } catch (thrown) {
       const { thrown: error } = await context.fail(thrown);
-      if (!hasPassed) context.tokenAdvice = tokenAdvice(route, request);
+      if (!isAuthorized) context.tokenAdvice = tokenAdvice(route, request);
       return await toErrorReply(error, request);
     }
   };

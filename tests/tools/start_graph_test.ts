@@ -29,7 +29,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["a stream is replied", /^src\/http\/(?:stream_reply|pull_stream)\.ts$/],
   ["events are sent", /^src\/http\/(?:idle_timer|sse\/(?:reply|event|topic_events))\.ts$/],
   ["a limit counts requests", /^src\/rate_limit\/(?:counts|shared_counts)\.ts$/],
-  ["a test replaces dependencies", /^src\/(?:app\/override|binding\/replacements|routing\/replaced_routes)\.ts$/],
+  ["a test replaces dependencies", /^src\/(?:app\/override|binding\/replacements)\.ts$/],
   ["a proxy is trusted", /^src\/http\/forwarded\.ts$/],
   ["a client needs a token", /^src\/http\/challenge\.ts$/],
   ["the metrics of OpenTelemetry are on", /^src\/app\/gauges\.ts$/],

@@ -103,7 +103,7 @@ export class RouteChannels {
   /** What channels of routes have in common, and the inputs that are no part of the path. */
   #partsOf(route: RouteRecord, documentation: Documentation): Pick<ChannelParts, "channel" | "security"> & Inputs {
     const { options: { tags = [] }, template } = route;
-    const inputs = inputsOf(route.options, template.names, route.scopes, route.counted);
+    const inputs = inputsOf(route.options, template.names, route.levels);
     const shown = inputs.parameters
       .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies));
     const from = (source: ParameterInput["in"]) => shown.filter((input) => input.in === source);

@@ -4,11 +4,11 @@
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { InnerGuard, type Made } from "../../binding/guard.ts";
+import { guardsOf } from "../../binding/guards.ts";
 import { type HTTPError, isHTTPError } from "../../base/errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { RateLimiter } from "../../rate_limit/limiter.ts";
 import type { Route } from "../../routing/route.ts";
-import { guardLevelsOf } from "../route/security.ts";
 
 /** The answers of guards to one request of an agent. Each guard is asked once. */
 export class Permissions {
@@ -34,8 +34,8 @@ export class Permissions {
   async refusalOf(tool: Route): Promise<HTTPError | undefined> {
     try {
       const limits: (() => Promise<void>)[] = [];
-      for (const [place, guards] of askableGuards(tool).entries()) {
-        const { before, after } = tool.levels[place]!;
+      for (const [level, guards] of askableGuards(tool).entries()) {
+        const { before, after } = tool.compiled.limits[level]!;
         for (const limiter of before) limits.push(() => this.#count(limiter, () => limiter.check(this.#caller)));
         if (guards.some((guard) => !guard.isMade(this.#made))) { for (const count of limits.splice(0)) await count(); }
         await this.#runAll(guards);
@@ -74,7 +74,7 @@ const prepared = new WeakMap<PreparedDependency, InnerGuard>();
 function askableGuards(tool: Route): readonly (readonly InnerGuard[])[] {
   let levels = askable.get(tool);
   if (!levels) {
-    levels = guardLevelsOf(tool).map((guards) => guards.filter((guard) => !readsRoute(guard)).map(preparedGuard));
+    levels = guardsOf(tool.levels).map((guards) => guards.filter((guard) => !readsRoute(guard)).map(preparedGuard));
     askable.set(tool, levels);
   }
   return levels;

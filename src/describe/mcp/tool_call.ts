@@ -231,7 +231,7 @@ export async function askGuardsOf(
   app: CallTarget,
   asked: Asked,
 ): Promise<Challenge | undefined> {
-  if (tool.route.pass === undefined) return undefined;
+  if (tool.route.compiled.authorize === undefined) return undefined;
   let challenge: Challenge | undefined;
   let isLimited = false;
   const refused = (thrown: unknown) => {

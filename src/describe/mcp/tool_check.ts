@@ -46,7 +46,7 @@ export function toolOptionsOf({ options: { tool } }: Pick<Route, "options">): To
  * @throws {RouteError} With code `tool`, if two arguments have the same name.
  */
 export function argumentsOf(route: Route): ToolArgument[] {
-  const { parameters, body } = inputsOf(route.options, route.template.names, route.scopes, route.counted);
+  const { parameters, body } = inputsOf(route.options, route.template.names, route.levels);
   const args: ToolArgument[] = parameters.filter((input) => input.in === "path" || input.in === "query")
     .map((input) => ({ name: input.name, input }));
   if (!body) return args;

@@ -38,8 +38,7 @@ type DescribedRoute = Pick<
   | "operationId"
   | "options"
   | "handler"
-  | "scopes"
-  | "counted"
+  | "levels"
   | "isLimited"
   | "idempotency"
 >;
@@ -105,7 +104,7 @@ function tagsOf(operations: readonly OpenAPIOperation[], described: readonly Ope
  */
 function operationOf(route: DescribedRoute, pathNames: readonly string[], components: Components): OpenAPIOperation {
   const { operationId, options: { tags = [], deprecated }, template: { names } } = route;
-  const inputs = inputsOf(route.options, names, route.scopes, route.counted);
+  const inputs = inputsOf(route.options, names, route.levels);
   const nameOf = ({ in: source, name }: ParameterInput) => source === "path" ? pathNames[names.indexOf(name)]! : name;
   const parameters = inputs.parameters
     .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))

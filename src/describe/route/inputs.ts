@@ -2,9 +2,9 @@
  * The inputs of a route as data, for the document and for agents. The binder is their executable
  * form.
  */
-import type { InputOptions } from "../../binding/binder.ts";
-import { dependenciesOf, type GuardScope } from "../../binding/scope_guards.ts";
-import type { PreparedDependency, TextOptions } from "../../binding/dependency.ts";
+import { type PreparedDependency, type TextOptions, toDependencies } from "../../binding/dependency.ts";
+import { dependenciesOf, type DependencyLevel } from "../../binding/guards.ts";
+import type { InputOptions } from "../../binding/inputs.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import type { InputSource } from "../../base/errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
@@ -56,18 +56,16 @@ export interface BodyInput {
  *
  * @param options The options of the route.
  * @param pathNames The names in its full path, in order.
- * @param scopes The scopes around it, the outermost first.
- * @param counted Its dependencies for whose values requests are counted.
+ * @param levels The dependencies of its scopes, the outermost first, and its own.
  */
 export function inputsOf(
   options: InputOptions,
   pathNames: readonly string[],
-  scopes: readonly GuardScope[] = [],
-  counted: readonly PreparedDependency[] = [],
+  levels: readonly DependencyLevel[] = [{ deps: toDependencies(options.deps), counted: [] }],
 ): RouteInputs {
   const collected = new ParameterCollector(pathNames);
   collected.add(options);
-  const dependencies = dependenciesOf(scopes, options.deps, counted);
+  const dependencies = dependenciesOf(levels);
   for (const dependency of dependencies) collected.add(dependency.options);
   const parameters = collected.list();
   const body = bodyOf(options);

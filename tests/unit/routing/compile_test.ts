@@ -1,17 +1,17 @@
 import { assert, assertEquals } from "@std/assert";
-import type { GuardStep } from "../../../src/binding/scope_guards.ts";
+import type { GuardStep } from "../../../src/binding/binder.ts";
 import type { HttpRequest } from "../../../src/http/request.ts";
-import { compilePass } from "../../../src/routing/pass.ts";
+import { runInOrder } from "../../../src/routing/compile.ts";
 
 /** No step of these tests reads the request. */
 const request = {} as HttpRequest;
 
-Deno.test("The pass of one guard is the promise of that guard itself", async () => {
+Deno.test("What authorizes by one guard is the promise of that guard itself", async () => {
   const promise = Promise.resolve("made");
   const step: GuardStep = { index: 0, run: () => promise };
-  assert(compilePass([step], true)!(request) === promise);
-  assertEquals(await compilePass([step], false)!(request), ["made"]);
-  assertEquals(compilePass([], false), undefined);
+  assert(runInOrder([step], true)!(request) === promise);
+  assertEquals(await runInOrder([step], false)!(request), ["made"]);
+  assertEquals(runInOrder([], false), undefined);
 });
 
 Deno.test("Steps run one after another, those with nothing to wait for as well", async () => {
@@ -24,7 +24,7 @@ Deno.test("Steps run one after another, those with nothing to wait for as well",
     },
   });
   const steps = [step("count", undefined), step("one", 0, Promise.resolve(1)), step("count again", undefined)];
-  assertEquals(await compilePass(steps, true)!(request), 1);
-  assertEquals(await compilePass([...steps, step("two", 1, Promise.resolve(2))], false)!(request), [1, 2]);
+  assertEquals(await runInOrder(steps, true)!(request), 1);
+  assertEquals(await runInOrder([...steps, step("two", 1, Promise.resolve(2))], false)!(request), [1, 2]);
   assertEquals(log.slice(3), ["count after []", "one after []", "count again after [1]", "two after [1]"]);
 });

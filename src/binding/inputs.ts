@@ -1,0 +1,154 @@
+/** The inputs of a handler as its route declares them: they are checked here, and compiled later. */
+import { RouteError } from "../base/errors.ts";
+import type { RouteDeclaration } from "../http/route_info.ts";
+import { giveSameType } from "../schema/same_type.ts";
+import type { Schema, Schemas } from "../schema/schema.ts";
+import { checkTextOptions, type PreparedDependency, type TextOptions } from "./dependency.ts";
+import { FormBody } from "./form_body.ts";
+import { dependenciesOf, type DependencyLevel } from "./guards.ts";
+import { JsonBody } from "./json_body.ts";
+import { isStream, streamOpener } from "./stream_body.ts";
+import { type InputOwner, ownerOf, type PathNames, reserveName, TextFields } from "./text_fields.ts";
+
+/** The options of a route that declare input. */
+export type InputOptions = TextOptions & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
+
+/** The inputs of a handler. They do not depend on the scopes that includes add. */
+export interface HandlerInputs extends Omit<InputOwner, "name"> {
+  /** The names in the path as the route declares it. */
+  readonly ownNames: ReadonlySet<string>;
+  /** Undefined if the route declares no body. */
+  readonly body: Body | undefined;
+}
+
+/** The inputs of a handler that has none. */
+export const NO_INPUTS: HandlerInputs = {
+  isHandler: true,
+  options: {},
+  reserved: new Map(),
+  ownNames: new Set(),
+  body: undefined,
+};
+
+/** The body of a route: one property is defined. */
+export interface Body {
+  readonly json?: JsonBody;
+  readonly form?: FormBody;
+  readonly openStream?: ReturnType<typeof streamOpener>;
+}
+
+/** Dependencies by the names of the arguments that they become. */
+type NamedDependencies = ReadonlyMap<string, PreparedDependency>;
+
+/**
+ * Checks the inputs of a handler.
+ *
+ * @param options The options of its route.
+ * @param ownNames The names in the path as the route declares it.
+ * @param scope The dependencies of the scope that declares the route.
+ * @param deps The dependencies of the route.
+ * @param name The route, for messages.
+ * @throws {RouteError} If a dependency has the name of another argument, or two of them give a path
+ * parameter different types.
+ * @throws {TypeError} If a value is not a schema, or JSON or a form cannot satisfy the body.
+ */
+export function declareInputs(
+  options: InputOptions,
+  ownNames: ReadonlySet<string>,
+  scope: NamedDependencies,
+  deps: NamedDependencies,
+  name: string,
+): HandlerInputs {
+  const { params = {}, query, headers, cookies } = options;
+  const reserved = new Map<string, string>();
+  for (const dependency of scope.keys()) reserveName(reserved, dependency, "a dependency of its router", name);
+  for (const dependency of deps.keys()) reserveName(reserved, dependency, "a dependency", name);
+  for (const group of ["headers", "cookies", "body", "form"] as const) {
+    if (options[group] !== undefined) reserveName(reserved, group, `the ${group}`, name);
+  }
+  const own = checkTextOptions({ params, query, headers, cookies }, name);
+  const all = withInheritedParams(params, ownNames, [...deps, ...scope], name);
+  return { isHandler: true, options: { ...own, params: all }, reserved, ownNames, body: bodyOf(options, name) };
+}
+
+/**
+ * Checks that the text inputs of a handler and of its dependencies can be bound to a path.
+ *
+ * @param inputs The inputs of the handler.
+ * @param pathNames The names in its path.
+ * @param levels The levels of the route that are checked; the last two are its scope and its own.
+ * @param name The route, for messages.
+ * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
+ * @throws {TypeError} If no text can satisfy a schema.
+ */
+export function checkInputs(
+  inputs: HandlerInputs,
+  pathNames: readonly string[],
+  levels: readonly DependencyLevel[],
+  name: string,
+): void {
+  const declared: PathNames = { all: pathNames, own: inputs.ownNames };
+  const outer = new Set(dependenciesOf(levels.slice(0, -2)));
+  new TextFields([{ ...inputs, name }], declared);
+  for (const dependency of dependenciesOf(levels)) {
+    new TextFields([ownerOf(dependency, ` in ${name}`)], outer.has(dependency) ? wholePath(pathNames) : declared);
+  }
+}
+
+/** The path as the guards of outer scopes know it: they can declare any of its names as `params`. */
+export function wholePath(pathNames: readonly string[]): PathNames {
+  return { all: pathNames, own: new Set(pathNames) };
+}
+
+function bodyOf({ body, form, limits = {} }: InputOptions, name: string): Body | undefined {
+  if (form) return { form: new FormBody(form, name) };
+  if (!body) return undefined;
+  return isStream(body) ? { openStream: streamOpener(limits, name) } : { json: new JsonBody(body, name) };
+}
+
+/**
+ * The schemas of path parameters with those that the handler leaves to its dependencies, and to
+ * those of the scope that declares it. Names that an include adds are not known to the route.
+ *
+ * @throws {RouteError} If two dependencies give a parameter different types.
+ */
+function withInheritedParams(
+  declared: Schemas,
+  ownNames: ReadonlySet<string>,
+  deps: Iterable<readonly [name: string, dependency: PreparedDependency]>,
+  route: string,
+): Schemas {
+  if (ownNames.size === 0) return declared;
+  const found = new Map<string, { readonly schema: Schema; readonly by: string }>();
+  for (const [{ options: { params = {}, query = {} } }, by] of namesOfAll(deps)) {
+    for (const [name, schema] of Object.entries({ ...query, ...params })) {
+      if (!ownNames.has(name) || Object.hasOwn(declared, name)) continue;
+      const before = found.get(name);
+      if (!before) found.set(name, { schema, by });
+      else if (!giveSameType(before.schema, schema)) {
+        throw new RouteError(
+          "conflict",
+          `Cannot bind "${name}" of ${route}: its dependencies "${before.by}" and "${by}" give it other types, declare it under "params"`,
+        );
+      }
+    }
+  }
+  if (found.size === 0) return declared;
+  return { ...declared, ...Object.fromEntries(found.entries().map(([name, { schema }]) => [name, schema])) };
+}
+
+/** The names of the arguments that dependencies become, with those that they need. */
+function namesOfAll(
+  deps: Iterable<readonly [name: string, dependency: PreparedDependency]>,
+): ReadonlyMap<PreparedDependency, string> {
+  const names = new Map<PreparedDependency, string>();
+  const add = ([name, dependency]: readonly [string, PreparedDependency]): void => {
+    if (!names.has(dependency)) names.set(dependency, name);
+  };
+  for (const named of deps) add(named);
+  // A map is also iterated over what is added meanwhile.
+  for (const { deps } of names.keys()) {
+    for (const named of deps) add(named);
+  }
+  return names;
+}
