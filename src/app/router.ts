@@ -1,4 +1,5 @@
 /** Routers: groups of routes that applications and other routers include. */
+import { atCaller } from "../base/at_caller.ts";
 import type { DependencyLike, None, RequiredState, StateType } from "../binding/dependency.ts";
 import { REGISTRY_CHECKS } from "../describe/route_check.ts";
 import { checkOptions, type OptionNames } from "../base/options.ts";
@@ -72,7 +73,7 @@ export function includeRouter<State, Counted>(
     throw new TypeError("Cannot include: the first argument must be a Router, write include(router, { prefix })");
   }
   checkOptions(options, INCLUDE_OPTIONS, "include the router");
-  registry.include(registryOf(router), options.prefix ?? "", options);
+  atCaller(() => registry.include(registryOf(router), options.prefix ?? "", options))();
 }
 
 let registryOf: (router: object) => Registry;
