@@ -42,6 +42,9 @@ class Noted extends Returned {
   }
 }
 
+/** The note of each `Response` whose body was not known when a request replied with it. */
+const TAKEN: Note = { text: undefined, isTaken: true };
+
 /** Remembers the body of a new `Response`. */
 export function noteText(response: Response, text: string): Response {
   new Noted(response, { text, isTaken: false });
@@ -70,7 +73,7 @@ export function acceptReply(context: RequestContext, response: Response): Respon
   if (note?.isTaken && response.body !== null) throw unusable("was sent already");
   if (response.bodyUsed) throw unusable("was read already");
   if (note) note.isTaken = true;
-  else new Noted(response, { text: undefined, isTaken: true });
+  else new Noted(response, TAKEN);
   return context.isServed ? response : ownReply(context, response);
 }
 
