@@ -3,9 +3,8 @@ import { HTTPError, type Issue } from "../base/errors.ts";
 import { refuseDepth, tooLarge } from "../http/body_errors.ts";
 import { decodeJson, isJson, parseJson } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import type { Dataset, Schema } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
-import { checkDefaults } from "../schema/default.ts";
+import { checkDefaults, type Dataset, type Schema } from "../schema/schema.ts";
 import { coerceJson, findOverflows } from "../schema/coerce_json.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 

@@ -3,10 +3,9 @@ import { type InputSource, type Issue, RouteError, ValidationError } from "../ba
 import { pickQuery, queryText, type QueryValue } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { INVALID, toValidator, type Validator } from "../schema/check.ts";
-import { checkDefaults } from "../schema/default.ts";
 import { coerceText, splitList } from "../schema/coerce_text.ts";
 import { boundIssues, toIssue } from "../schema/issues.ts";
-import type { Dataset, Schema, SchemaIssue } from "../schema/schema.ts";
+import { checkDefaults, type Dataset, type Schema, type SchemaIssue } from "../schema/schema.ts";
 import type { PreparedDependency, TextOptions } from "./dependency.ts";
 
 /** Arguments by name. */

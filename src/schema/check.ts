@@ -1,9 +1,9 @@
 /**
- * Checks compiled from schemas. A check returns valibot's output for a valid value, several times
- * faster; for an invalid value, valibot then lists the issues.
+ * Checks compiled from schemas. For a valid value, a check returns valibot's output, several times
+ * faster; for an invalid one, valibot lists the issues.
  *
- * Only the code of the valibot that webfw imports is compiled; valibot runs all other parts. It
- * runs everything if code generation is off (V8's `--disallow-code-generation-from-strings`).
+ * Only the code of the valibot that this module imports is compiled; valibot runs other parts, and
+ * everything if code generation is off (V8's `--disallow-code-generation-from-strings`).
  */
 import { preprocessingOf } from "./map_schema.ts";
 import { type Dataset, nodeOf, type PipeAction, runAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
@@ -15,17 +15,12 @@ export const INVALID: unique symbol = Symbol("invalid");
 /** Returns the output of a schema, or {@linkcode INVALID}. */
 export type Check = (value: unknown) => unknown;
 
-/** A schema that is ready to run. */
+/** A prepared schema. */
 export interface Validator {
   readonly isAsync: boolean;
-  /**
-   * Returns the output, or `INVALID`. An async schema has no check: this always returns `INVALID`.
-   */
+  /** Returns the output, or `INVALID`; for an async schema, always `INVALID`. */
   readonly check: Check;
-  /**
-   * Validates a value and lists its issues; only the first if `abortEarly`. The result is a promise
-   * only if the schema is async.
-   */
+  /** Lists the issues of a value; only the first if `abortEarly`. Async schemas return a promise. */
   readonly validate: (value: unknown, abortEarly?: boolean) => Dataset | Promise<Dataset>;
 }
 
@@ -47,7 +42,7 @@ export function toValidator(schema: Schema): Validator {
 
 const checks = new WeakMap<SchemaNode, Check>();
 
-/** Compiles a schema that is not async, once. */
+/** Compiles a sync schema, once. */
 export function compileCheck(schema: Schema): Check {
   const node = nodeOf(schema);
   let check = checks.get(node);
@@ -61,7 +56,7 @@ export function compileCheck(schema: Schema): Check {
  * @throws {EvalError} If code generation is off.
  */
 export function makeCheck({ body, values }: ReturnType<typeof CheckSource.of>): Check {
-  // The source contains numbers, the names of kinds, and keys as JSON; nothing else from outside.
+  // From outside, the source contains only numbers, the names of kinds, and keys as JSON.
   const make = new Function(...NAMES, `return (input) => {\n${body}\n};`);
   return make(values, INVALID, runFirst, runAction, (part: SchemaNode, value: unknown) => compileCheck(part)(value));
 }
@@ -94,7 +89,7 @@ const MAX_DEPTH = 6;
 
 const FAIL = "return INVALID;";
 
-/** Writes the source of a check. Values that cannot be written as source are in a list. */
+/** Writes the source of a check. Values without a source form are in an array. */
 export class CheckSource {
   /** The values that the source reads as `values[n]`. */
   readonly values: unknown[] = [];
@@ -192,7 +187,7 @@ export class CheckSource {
       case "max_value":
         return `${input} <= ${bound}`;
       case "regex":
-        // Such a regular expression has a state, lastIndex.
+        // A global or sticky regular expression has a state, lastIndex.
         return (requirement as RegExp).global || (requirement as RegExp).sticky ? undefined : `${bound}.test(${input})`;
       default:
         return undefined;
@@ -201,7 +196,7 @@ export class CheckSource {
 
   #object(node: SchemaNode, input: string, depth: number): string {
     const entries = Object.entries(node.entries ?? {});
-    // A fallback replaces a missing entry without a check, and "__proto__" as a key would set the
+    // A fallback replaces a missing entry without a check. The key "__proto__" would set the
     // prototype.
     if (entries.some(([key, entry]) => "fallback" in entry || key === "__proto__")) return this.#byValibot(node, input);
     if (depth >= MAX_DEPTH) return this.#call(node, input);
@@ -245,10 +240,7 @@ export class CheckSource {
     return this.#unless(`${output} !== INVALID`, output);
   }
 
-  /**
-   * A schema that accepts an absent value. valibot runs a computed default, which may read its
-   * arguments.
-   */
+  /** A schema that accepts an absent value. valibot calls a default that is a function. */
   #absent(node: SchemaNode, isAbsent: string, input: string, depth: number): string {
     const { default: value } = node;
     if (typeof value === "function") return this.#byValibot(node, input);

@@ -1,14 +1,14 @@
 /**
- * Coerces forms: makes a schema that takes a tree of named fields.
+ * Coerces forms: makes a schema that accepts a tree of named fields.
  *
- * Strings are converted as in a query, and as the controls of HTML write them. An empty field
- * counts as not sent if the schema allows that and refuses an empty string, because browsers send
- * every field. An object, or an array of objects, may be JSON text.
+ * Strings are converted as in a query, and from the forms of HTML controls. An empty field counts as
+ * not sent if the schema is optional and refuses an empty string, because browsers send each field.
+ * An object, or an array of objects, can be a string of JSON.
  */
 import * as v from "valibot";
 import type { Issue } from "../base/errors.ts";
 import { coerceJson, cureOf, findOverflows } from "./coerce_json.ts";
-import { FORM, textParserOf } from "./coerce_text.ts";
+import { FORM, refusesNull, textParserOf } from "./coerce_text.ts";
 import { FormTree, isNoFileChosen } from "./form.ts";
 import { mapSchema, preprocess } from "./map_schema.ts";
 import {
@@ -32,13 +32,12 @@ import {
 /** Kinds that can take named fields. */
 const FIELDS = new Set([...OBJECTS, "any", "unknown", "custom"]);
 
-// A cache, because a lazy schema asks for the same schema at every value.
+// A cache, because a lazy schema coerces its target again for each value.
 const coerced = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
- * Makes a schema that takes a {@linkcode FormTree}.
+ * Makes a schema that accepts a {@linkcode FormTree}.
  *
- * @param schema The declared schema.
  * @param name The name of the form, for the message.
  * @throws {TypeError} If no form can satisfy a part of the schema.
  */
@@ -48,7 +47,7 @@ export function coerceForm(schema: Schema, name: string): Schema {
   return coerceField(node, name);
 }
 
-/** Whether the input of an issue is a name that was sent several times. */
+/** Whether the input of an issue is a repeated name. */
 export function isRepeated(input: unknown): boolean {
   return input instanceof FormTree && input.isRepeated;
 }
@@ -61,13 +60,9 @@ function coerceField(node: SchemaNode, name: string): SchemaNode {
   return result;
 }
 
-/**
- * Below `nonNullable` and `nonNullish`, the text "null" stays text. Otherwise a default inside
- * would replace it before the outer schema sees it.
- */
 function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
   const map = (part: SchemaNode): SchemaNode => coerceField(part, name);
-  const mayTakeNull = takesNull && node.type !== "non_nullable" && node.type !== "non_nullish";
+  const mayTakeNull = takesNull && !refusesNull(node);
   const mapSame = mayTakeNull ? map : (part: SchemaNode): SchemaNode => coerce(part, name, false);
   if (node.pipe) return mapSchema(node, mapSame);
   const parse = textParserOf(node, FORM);
@@ -143,15 +138,12 @@ function toItems(value: unknown): unknown {
   return items === value ? value : (items as readonly FormTree[]).filter((item) => !isEmptyFile(item));
 }
 
-/** A field for several files has one empty file if none was chosen. */
+/** Without a chosen file, a field for several files has one empty file. */
 function isEmptyFile({ isEmpty, single }: FormTree): boolean {
   return isEmpty && single instanceof File;
 }
 
-/**
- * Removes empty optional fields from the input of an object schema. Options of a variant do it
- * themselves.
- */
+/** Removes empty optional fields. The options of a variant do it themselves. */
 function coerceFields(object: SchemaNode, name: string): SchemaNode {
   const optional = Object.entries(object.entries ?? {}).filter(([key, entry]) => {
     if (/[[\]]/.test(key)) {
@@ -161,7 +153,7 @@ function coerceFields(object: SchemaNode, name: string): SchemaNode {
   });
   return preprocess(object, (value) => {
     const fields = value instanceof FormTree ? value.fields : value;
-    // valibot would accept the tree as an object.
+    // valibot would accept the tree itself as an object.
     if (fields instanceof FormTree) return "a single value";
     if (typeof fields !== "object" || fields === null) return fields;
     const filled: Record<string, unknown> = Object.assign(Object.create(null), fields);
@@ -177,10 +169,7 @@ function coerceFields(object: SchemaNode, name: string): SchemaNode {
   });
 }
 
-/**
- * Whether a schema refuses a value. Of an async schema, only the sync steps before the first async
- * one are run.
- */
+/** Whether a schema refuses a value. Of an async schema, the steps up to the first async one run. */
 function refuses(node: SchemaNode, value: unknown): boolean {
   if (!node.async) return (runSchema(node, value, true) as Dataset).issues !== undefined;
   if (!node.pipe) return node.wrapped !== undefined && refuses(node.wrapped, value);
@@ -190,7 +179,7 @@ function refuses(node: SchemaNode, value: unknown): boolean {
   return isSync > 0 && refuses(pipe(...steps.slice(0, isSync)), value);
 }
 
-/** Whether a schema can take named fields. A lazy schema is checked when it runs. */
+/** Whether a schema can accept named fields. A lazy schema is checked when it runs. */
 function takesFields(node: SchemaNode): boolean {
   if (node.type === "lazy") return true;
   if (node.wrapped) return takesFields(node.wrapped);
@@ -200,17 +189,14 @@ function takesFields(node: SchemaNode): boolean {
 
 const takesJsonCache = new WeakMap<SchemaNode, boolean>();
 
-/**
- * Whether a form takes a value as JSON text: every value of the schema is an object or a list of
- * objects, without files.
- */
+/** Whether a form accepts a value as JSON: each value is an object or an array of objects, no file. */
 export function takesJson(node: SchemaNode): boolean {
   let answer = takesJsonCache.get(node);
   if (answer === undefined) takesJsonCache.set(node, answer = holdsObjects(node, new Set()) && isJson(node, new Set()));
   return answer;
 }
 
-/** Whether a part of a schema takes JSON text. */
+/** Whether a part of a schema accepts JSON. */
 export function holdsJson(node: SchemaNode, seen: Set<SchemaNode> = new Set()): boolean {
   if (seen.has(node)) return false;
   seen.add(node);
@@ -218,12 +204,11 @@ export function holdsJson(node: SchemaNode, seen: Set<SchemaNode> = new Set()): 
 }
 
 /**
- * Lets a schema take its single value as JSON text. The values in it have the types of JSON: `"5"`
- * is not a number, although it is one in a separate field.
+ * Makes a schema that also accepts a single value of JSON. The values in it have the types of JSON:
+ * `"5"` is no number, although it is one in a field of its own.
  *
  * @param form The coerced schema, for names in brackets.
- * @param node The declared schema: an object or a list.
- * @param name The name of the form, for messages.
+ * @param node The declared schema: an object or an array.
  */
 function orJson(form: SchemaNode, node: SchemaNode, name: string): SchemaNode {
   const isList = LISTS.has(node.type);
@@ -261,10 +246,7 @@ function holdsObjects(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   return target !== undefined && isIn(target);
 }
 
-/**
- * Whether JSON can hold the values: without files, and without lazy schemas that depend on the
- * value.
- */
+/** Whether JSON can represent the values: no files, and no lazy schema that depends on the value. */
 function isJson(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   if (seen.has(node)) return true;
   seen.add(node);
@@ -277,7 +259,7 @@ function partsBehind(node: SchemaNode): readonly SchemaNode[] {
   return target ? [target] : partsOf(node);
 }
 
-/** Aborts early if one of the two does. A form may be small although its JSON file is large. */
+/** Aborts early if one of the two does: a form can be small, and its JSON file large. */
 function stricterOf(one: RunConfig, other: RunConfig): RunConfig {
   return {
     lang: undefined,
@@ -299,7 +281,7 @@ function overflowDataset(value: unknown, overflows: readonly Issue[], config: Ru
       expected,
       received: "Infinity",
       message,
-      // valibot prepends to this list, or sets it if it is undefined.
+      // valibot prepends to this array, or sets it if it is undefined.
       path: path.length > 0 ? path.map((key) => ({ key })) : undefined,
     });
     if (config.abortEarly) break;

@@ -1,19 +1,16 @@
-/**
- * Coerces JSON: makes a schema that takes what JSON can hold, and finds the numbers that it cannot.
- */
+/** Coerces JSON: makes a schema of JSON values, and finds numbers that no double can represent. */
 import type { Issue } from "../base/errors.ts";
 import { coerceString, parseBigInt, parseOneOf } from "./coerce_text.ts";
 import { mapSchema, preprocess } from "./map_schema.ts";
 import { isBinary, isSmall, nodeOf, NON_JSON, type Schema, type SchemaNode } from "./schema.ts";
 
-// A cache, because a lazy schema asks for the same schema at every value.
+// A cache, because a lazy schema coerces its target again for each value.
 const coerced = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
- * Makes a schema that takes JSON; the same object if nothing changes. A bigint is a string of
- * digits. An array is not an object, although valibot accepts one where all keys are optional.
+ * Makes a schema that accepts JSON; the same object if nothing changes. A bigint is a string of
+ * digits. An array is not an object, although valibot accepts one if all keys are optional.
  *
- * @param schema The declared schema.
  * @param name The name of the input, for the message.
  * @throws {TypeError} If no JSON value can satisfy a part of the schema.
  */
@@ -41,18 +38,18 @@ function coerce(node: SchemaNode, name: string): SchemaNode {
   return preprocess(mapped, isInherited ? withoutPrototype : refuseArray);
 }
 
-/** What to write in place of a kind that JSON cannot carry, for the end of a message. */
+/** The cure for a kind that JSON cannot represent, for the end of a message. */
 export function cureOf(node: SchemaNode): string {
   const cure = isBinary(node) ? "take files by form: Form(…)" : NON_JSON.get(node.type)?.input;
   return cure === undefined ? "" : `, ${cure}`;
 }
 
-/** Replaces an array by a string, which no object schema accepts. */
+/** Replaces an array with a string, which no object schema accepts. */
 function refuseArray(value: unknown): unknown {
   return Array.isArray(value) ? "array" : value;
 }
 
-/** Without a prototype, valibot does not find a missing key such as "constructor" in it. */
+/** Removes the prototype, where valibot would find a missing key such as "constructor". */
 function withoutPrototype(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return refuseArray(value);
   return Object.assign(Object.create(null), value);
@@ -63,23 +60,21 @@ const LARGE_EXPONENT = /[eE]\+?\d{3}/;
 const MANY_DIGITS = 200;
 
 /**
- * Finds numbers that no double can hold. `JSON.parse` makes infinities of them, which schemas
+ * Finds numbers beyond the range of a double. `JSON.parse` makes infinities of them, which schemas
  * accept as numbers and replies would send as null.
  *
- * @param text The JSON text.
  * @param value The parsed value.
  * @returns An issue for each number if the value is small; otherwise for the first one.
  * @throws {RangeError} If the value is nested more deeply than the stack allows.
  */
 export function findOverflows(text: string, value: unknown): Issue[] {
-  // Searching the text takes a fraction of the time of parsing it; visiting each value takes as
-  // long.
+  // A search takes a fraction of the time of parsing; a visit of each value takes as long.
   if (!LARGE_EXPONENT.test(text) && !hasManyDigits(text)) return [];
   const issues: Issue[] = [];
-  // One path for the whole walk, because a copy for each value would cost its depth.
+  // One path for all values: a copy for each would cost its depth.
   const path: (string | number)[] = [];
   let stopsAtFirst: boolean | undefined;
-  /** Returns true to end the search. */
+  /** Returns whether the search ends. */
   const visit = (part: unknown): boolean => {
     if (part === Infinity || part === -Infinity) {
       issues.push(overflowAt(path));
@@ -110,7 +105,7 @@ function overflowAt(path: readonly (string | number)[]): Issue {
   return { in: "body", path: [...path], code: "invalid", message, expected: "a finite number" };
 }
 
-/** Looks at every 200th character: one of them is inside any row of 200 digits. */
+/** Checks every 200th character: each sequence of 200 digits contains one of them. */
 function hasManyDigits(text: string): boolean {
   for (let index = MANY_DIGITS; index < text.length; index += MANY_DIGITS) {
     const code = text.charCodeAt(index);

@@ -1,26 +1,24 @@
 /**
- * Coerces text: makes a schema that takes what a path, query, header or cookie can hold.
+ * Coerces strings: makes a schema for the path, query, headers or cookies of a request.
  *
- * It accepts what the document describes: numbers in JSON's grammar, `true false 1 0` as booleans,
- * and `null` if the schema is nullable, arrays included. All other text is passed on unchanged, for
- * the schema to refuse.
+ * It accepts the forms that the document describes: numbers in JSON's grammar, `true false 1 0` as
+ * booleans, and `null` if the schema is nullable, arrays included. The schema gets other strings
+ * unchanged, and refuses them.
  */
 import { mapSchema, preprocess } from "./map_schema.ts";
 import { LISTS, nodeOf, NON_JSON, PASSING, type Schema, type SchemaNode } from "./schema.ts";
 
-/** A schema that takes text. */
 interface CoercedText {
-  /** Takes a string, or a list of strings if `isList`. */
+  /** Accepts a string, or an array of strings if `isList`. */
   readonly schema: Schema;
   readonly isList: boolean;
 }
 
 /**
- * Makes a schema that takes text.
+ * Makes a schema that accepts strings.
  *
- * @param schema The declared schema.
  * @param name The name of the input, for the message.
- * @throws {TypeError} If no text can satisfy the schema.
+ * @throws {TypeError} If no string can satisfy the schema.
  */
 export function coerceText(schema: Schema, name: string): CoercedText {
   const node = nodeOf(schema);
@@ -34,10 +32,10 @@ export function coerceString(node: SchemaNode, parse: (text: string) => unknown)
 }
 
 /**
- * Below `nonNullable` and `nonNullish`, the text "null" stays text. Otherwise a default inside
- * would replace it before the outer schema sees it.
+ * Whether "null" stays a string below a schema. Otherwise a default inside would replace null, and
+ * `nonNullable` or `nonNullish` would not refuse it.
  */
-function refusesNull({ type }: SchemaNode): boolean {
+export function refusesNull({ type }: SchemaNode): boolean {
   return type === "non_nullable" || type === "non_nullish";
 }
 
@@ -75,25 +73,24 @@ function coerceScalar(node: SchemaNode, name: string, takesNull = true): SchemaN
 }
 
 function refusal(type: string): string {
-  if (type === "date") return `a text cannot be read as a date, ${NON_JSON.get(type)!.input}`;
-  if (LISTS.has(type)) return "a list within a list cannot be written as text";
-  return `a schema of kind "${type}" cannot be read from text`;
+  if (type === "date") return `a string cannot be read as a date, ${NON_JSON.get(type)!.input}`;
+  if (LISTS.has(type)) return "an array within an array cannot be written as a string";
+  return `a schema of kind "${type}" cannot be read from a string`;
 }
 
 function requireLazyTarget(node: SchemaNode): SchemaNode {
   const target = node.getter?.(undefined);
   if (!target || target instanceof Promise) {
-    throw new TypeError("Cannot read text by a lazy schema that is async");
+    throw new TypeError("Cannot read a string by a lazy schema that is async");
   }
   return target;
 }
 
 /**
- * Whether a schema takes a list: all values that are sent under its name.
+ * Whether a schema accepts an array: all values of its name.
  *
- * @param schema The declared schema.
  * @param name The name of the input, for the message.
- * @throws {TypeError} If it takes both lists and single values.
+ * @throws {TypeError} If it accepts both arrays and single values.
  */
 export function takesList(schema: Schema, name: string): boolean {
   const node = nodeOf(schema);
@@ -101,18 +98,14 @@ export function takesList(schema: Schema, name: string): boolean {
   if (node.type === "lazy") return takesList(requireLazyTarget(node), name);
   if (node.wrapped) return takesList(node.wrapped, name);
   if (node.type !== "union" && node.type !== "intersect") return false;
-  const answers = new Set(
-    (node.options as SchemaNode[]).map((option) => takesList(option, name)),
-  );
+  const answers = new Set((node.options as SchemaNode[]).map((option) => takesList(option, name)));
   if (answers.size > 1) {
-    throw new TypeError(
-      `Cannot bind ${name}: declare a list or a single value, not either of them`,
-    );
+    throw new TypeError(`Cannot bind ${name}: declare an array or a single value, not either of them`);
   }
   return answers.has(true);
 }
 
-/** The elements of a list in one text, as in headers: RFC 9110, section 5.6.1. */
+/** Splits a list as in a header: RFC 9110, section 5.6.1. */
 export function splitList(value: string): string[] {
   return value.split(",").map((element) => element.trim()).filter((element) => element !== "");
 }
@@ -121,10 +114,10 @@ export function splitList(value: string): string[] {
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const BIGINT = /^-?(?:0|[1-9]\d*)$/;
 
-/** A valid floating-point number of HTML, which number fields send: also `.5` and `007`. */
+/** A floating-point number of HTML, as number fields send it: also `.5` and `007`. */
 const FORM_NUMBER = /^-?(?:\d+|\d*\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** Returns a number in the grammar of JSON, or the text unchanged. */
+/** Returns a number in the grammar of JSON, or the string unchanged. */
 export function parseNumber(text: string): number | string {
   return parseWhole(text) ?? (NUMBER.test(text) ? toFinite(text) : text);
 }
@@ -133,12 +126,10 @@ function parseFormNumber(text: string): number | string {
   return parseWhole(text) ?? (FORM_NUMBER.test(text) ? toFinite(text) : text);
 }
 
-/** So many digits always fit into a double. */
+/** A double represents each integer of so many digits. */
 const EXACT_DIGITS = 15;
 
-/**
- * Reads a whole number of few digits, as most numbers are: a regular expression takes 70 ns longer.
- */
+/** Parses an integer of few digits, as most numbers are: a regular expression takes 70 ns longer. */
 function parseWhole(text: string): number | undefined {
   const { length } = text;
   if (length === 0 || length > EXACT_DIGITS || (length > 1 && text.startsWith("0"))) return undefined;
@@ -156,7 +147,7 @@ function toFinite(text: string): number | string {
   return Number.isFinite(number) ? number : text;
 }
 
-/** Returns an integer of any size, or the text unchanged. */
+/** Returns an integer of any size, or the string unchanged. */
 export function parseBigInt(text: string): bigint | string {
   return BIGINT.test(text) ? BigInt(text) : text;
 }
@@ -166,7 +157,7 @@ function parseBoolean(text: string): boolean | string {
   return text === "false" || text === "0" ? false : text;
 }
 
-/** What a checkbox without a value sends (HTML, "Checkbox state") is true, too. */
+/** Also accepts "on", which a checkbox without a value sends (HTML, "Checkbox state"). */
 function parseFormBoolean(text: string): boolean | string {
   return text === "on" ? true : parseBoolean(text);
 }
@@ -175,12 +166,12 @@ function parseNull(text: string): null | string {
   return text === "null" ? null : text;
 }
 
-/** Takes a list with the text "null" alone for null. */
+/** Converts an array with only "null" to null. */
 function parseNullList(value: unknown): unknown {
   return Array.isArray(value) && value.length === 1 && value[0] === "null" ? null : value;
 }
 
-/** How values are written as text. */
+/** The string forms of values. */
 export interface TextGrammar {
   readonly number: (text: string) => number | string;
   readonly boolean: (text: string) => boolean | string;
@@ -189,10 +180,10 @@ export interface TextGrammar {
 /** The grammar of paths, queries, headers and cookies. */
 const TEXT: TextGrammar = { number: parseNumber, boolean: parseBoolean };
 
-/** The grammar of forms: also what the controls of HTML send. */
+/** The grammar of forms, with the forms of HTML controls. */
 export const FORM: TextGrammar = { number: parseFormNumber, boolean: parseFormBoolean };
 
-/** Makes a parser that returns the value that a text stands for, or the text unchanged. */
+/** Makes a parser that returns the option with this string form, or the string unchanged. */
 export function parseOneOf(options: readonly unknown[], { number, boolean } = TEXT): (text: string) => unknown {
   const parsers = new Map<string, (text: string) => unknown>([
     ["number", number],

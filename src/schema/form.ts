@@ -1,34 +1,28 @@
-/** Forms: how a route declares one, and the tree of named fields that a client sends. */
+/** Forms: the declaration of a route, and the tree of named fields that a client sends. */
 import { HTTPError } from "../base/errors.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "./schema.ts";
 
 /** A form, made by {@linkcode Form}. */
 export interface FormSchema<Value = unknown, Input = unknown> {
-  /** Marks a form. */
+  /** Distinguishes forms. */
   readonly kind: "form";
   /** The schema of its fields. */
   readonly schema: Schema<Input, Value>;
 }
 
 /**
- * Declares a form as the body of a route, in the option `form`. Clients send it urlencoded or as
- * multipart.
+ * Declares a form as the body of a route, in the option `form`: urlencoded or multipart.
  *
- * - The schema converts strings as in a query: to numbers, booleans and so on. It also takes what
- * the
- *   controls of HTML send: `on` of a checkbox, `.5` and `007` of a number field.
- * - Names nest in brackets: `address[street]`, `items[0][name]`. A list takes a name that is sent
- *   several times, as `tag`, as `tag[]`, or with indices, `tag[0]`. Other brackets, such as
- *   `items[][name]`, are refused.
- * - An object or a list of objects may also be JSON text, as most clients send it: a text field, or
- *   a part of type `application/json`. A list is one text, or one text for each object. The values
- *   in JSON have the types of JSON, and the limits of JSON bodies apply. Objects that contain files
- *   can only be sent in brackets.
- * - An empty field counts as not sent if the schema makes it optional and refuses an empty text. So
- *   does a file field in which no file was chosen.
+ * - Strings are converted as in a query, also `on` of a checkbox, and `.5` and `007` of a number
+ *   field. An empty optional field, or one without a chosen file, counts as not sent.
+ * - Names nest in brackets: `address[street]`, `items[0][name]`. An array is a repeated name, `tag` or
+ *   `tag[]`, or has indices, `tag[0]`.
+ * - An object, or an array of objects, can also be JSON: a text field, or a part of the type
+ *   `application/json`, of the whole array or of each object. The values in it have the types of
+ *   JSON. Objects with files can only be sent in brackets.
  * - {@linkcode UploadFile} declares files, at any depth.
  *
- * @param schema An object schema, whose keys are the names of the fields.
+ * @param schema An object schema. Its keys are the names of the fields.
  * @throws {TypeError} If it is not a schema.
  *
  * @example A form with a list and an object
@@ -74,10 +68,10 @@ export function isForm(value: unknown): value is FormSchema {
 
 export type FormValue = string | File;
 
-/** A field as it was sent. */
+/** A field of a request. */
 export type FormEntry = readonly [name: string, value: FormValue];
 
-/** Bounds the nesting of names, which a client chooses. */
+/** Bounds the nesting of names. */
 const MAX_DEPTH = 32;
 
 /** A name with brackets: `a[b][c]`. */
@@ -86,19 +80,14 @@ const NESTED = /^([^[\]]+)((?:\[[^[\]]+\])*)(\[\])?$/;
 /** An index of a list. */
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 
-/** A JSON text and its value. */
 interface FormJson {
   readonly text: string;
   readonly value: unknown;
 }
 
-/** The texts of JSON files, or the errors for those that were not read. */
 const fileTexts = new WeakMap<File, string | HTTPError>();
 
-/**
- * Keeps the text of a JSON file, or the error for one that is too large. Validation does not wait
- * for files.
- */
+/** Keeps the content of a JSON file, or the error for one that is too large: validation is sync. */
 export function keepFileText(file: File, text: string | HTTPError): void {
   fileTexts.set(file, text);
 }
@@ -111,12 +100,7 @@ export class FormTree {
   /** The nested fields, by the next part of their names. */
   readonly children: Map<string, FormTree> = new Map();
 
-  /**
-   * Makes the tree of a form.
-   *
-   * @param entries The fields in the order in which they were sent.
-   * @throws {HTTPError} With 400, if a name nests too deeply.
-   */
+  /** @throws {HTTPError} With 400, if a name nests too deeply. */
   static of(entries: Iterable<FormEntry>): FormTree {
     const root = new FormTree();
     for (const [name, value] of entries) {
@@ -127,19 +111,19 @@ export class FormTree {
     return root;
   }
 
-  /** Whether it is a single field with an empty text, or without a chosen file. */
+  /** Whether it is a single empty field, or a file field without a chosen file. */
   get isEmpty(): boolean {
     const [value, ...others] = this.values;
     if (others.length > 0 || this.children.size > 0) return false;
     return value === "" || (value instanceof File && isNoFileChosen(value));
   }
 
-  /** Whether one name was sent several times. */
+  /** Whether it is a repeated name. */
   get isRepeated(): boolean {
     return this.values.length > 1 && this.children.size === 0;
   }
 
-  /** The value if exactly one was sent; otherwise the tree itself. */
+  /** The only value; the tree itself if there is not exactly one. */
   get single(): FormValue | this {
     const [value] = this.values;
     return value === undefined || this.values.length > 1 || this.children.size > 0 ? this : value;
@@ -155,9 +139,7 @@ export class FormTree {
     return this.#json ?? undefined;
   }
 
-  /**
-   * The items of a list, sent by repeated names or indices; the tree itself if it is not a list.
-   */
+  /** The items of an array, by repeated names or indices; the tree itself if it is no array. */
   get items(): readonly FormTree[] | this {
     const indexed = [...this.children];
     if (!indexed.every(([key]) => INDEX.test(key))) return this;
@@ -171,7 +153,7 @@ export class FormTree {
     return Object.assign(Object.create(null), Object.fromEntries(this.children));
   }
 
-  /** The form as plain values, lists and objects, without a schema. */
+  /** Converts the tree to plain values, arrays and objects, without a schema. */
   toPlain(): unknown {
     const { single, items } = this;
     if (single !== this) return single;

@@ -1,41 +1,31 @@
-/** Issues of replies and logs, made from those of valibot. They never contain the values. */
+/** Issues for replies and logs, without the values, from those of valibot. */
 import type { InputSource, Issue } from "../base/errors.ts";
 import type { Dataset, SchemaIssue, SchemaNode } from "./schema.ts";
 
-/**
- * Bounds of a reply: its issues, and the characters in them. A long key is in the path of each
- * issue below it.
- */
+/** Bounds of a reply, in issues and in their characters: each issue repeats the keys of its path. */
 const MAX_ISSUES = 1000;
 const MAX_LENGTH = 1024 * 1024;
 const MAX_LOGGED = 20;
 
-/** Labels of valibot's messages that add nothing to what is expected. */
+/** Labels of valibot's messages that add nothing to the expectation. */
 const PLAIN_LABELS = new Set(["type", "value", "key"]);
 
 /**
  * Converts an issue for the client.
  *
- * @param issue An issue of valibot.
- * @param source The part of the request that holds the value.
- * @param root The path to the value that was validated.
+ * @param source The part of the request that contains the value.
+ * @param root The path of the validated value.
  */
-export function toIssue(
-  issue: SchemaIssue,
-  source: InputSource,
-  root: readonly (string | number)[],
-): Issue {
+export function toIssue(issue: SchemaIssue, source: InputSource, root: readonly (string | number)[]): Issue {
   const path = [...root];
-  for (const { key } of issue.path ?? []) {
-    path.push(typeof key === "number" ? key : String(key));
-  }
+  for (const { key } of issue.path ?? []) path.push(typeof key === "number" ? key : String(key));
   const expected = expectedOf(issue);
   const found: Issue = { in: source, path, code: isMissing(issue) ? "missing" : "invalid", message: messageOf(issue) };
   if (expected !== null) found.expected = expected;
   return found;
 }
 
-/** Cuts a list of issues to the size of a reply. */
+/** Truncates issues to the bounds of a reply. */
 export function boundIssues(issues: readonly Issue[]): readonly Issue[] {
   let length = 0;
   const end = issues.findIndex(({ path, message, expected = "" }, index) => {
@@ -47,9 +37,8 @@ export function boundIssues(issues: readonly Issue[]): readonly Issue[] {
 }
 
 /**
- * Describes, for a log, the issues of a value that the application made.
+ * Describes, for a log, the issues of a value of the application.
  *
- * @param issues Issues of valibot.
  * @param whole The name of the value.
  */
 export function summarizeIssues(issues: readonly SchemaIssue[], whole: string): string {
@@ -61,7 +50,7 @@ export function summarizeIssues(issues: readonly SchemaIssue[], whole: string): 
   return faults.join(", ");
 }
 
-/** What a value should be, in words that are no message of the schema. */
+/** Describes the expected value, without messages of the schema. */
 export function demandOf(issue: SchemaIssue): string {
   if (isMissing(issue)) return "is missing";
   if (issue.type === "non_empty") return "should not be empty";
@@ -71,7 +60,7 @@ export function demandOf(issue: SchemaIssue): string {
   return label === "" || PLAIN_LABELS.has(label) ? `should be ${expected}` : `should be of ${label} ${expected}`;
 }
 
-/** A custom message as it is; a message of valibot without the value at its end. */
+/** A custom message; a message of valibot without the value at its end. */
 function messageOf(issue: SchemaIssue): string {
   if (!isDefaultMessage(issue)) return issue.message;
   if (isMissing(issue)) return "Missing value";
@@ -109,11 +98,8 @@ function labelOf({ message }: SchemaIssue): string {
 }
 
 /**
- * Gives each missing key the expectation and message of the schema of its value. valibot reports
- * missing keys by the object schema, which has only their names.
- *
- * @param object The object schema.
- * @param dataset Its result.
+ * Sets the expectation and message of each missing key to those of its schema: valibot's issues are
+ * of the object schema, and have only the names.
  */
 export function describeMissingKeys({ type, entries = {} }: SchemaNode, dataset: Dataset): Dataset {
   for (const issue of dataset.issues ?? []) {
@@ -135,10 +121,7 @@ function describeMissingKey(
   issue.message = typeof message === "function" ? message({ ...issue, type: entry.type }) : String(message);
 }
 
-/**
- * A schema such as `nonOptional` only names what it refuses; the wrapped schema has the
- * expectation.
- */
+/** A schema such as `nonOptional` expects only "not undefined"; the wrapped one has more. */
 function expectsOf({ type, expects, wrapped }: SchemaNode): string | null {
   return wrapped && type !== "nullable" ? expectsOf(wrapped) : expects ?? null;
 }

@@ -1,4 +1,4 @@
-/** Maps a schema to one with other parts. All adaptations of schemas are made by it. */
+/** Maps a schema to one with other parts: the base of all adaptations of schemas. */
 import * as v from "valibot";
 import { describeMissingKeys } from "./issues.ts";
 import { type Dataset, fallsBack, type PipeAction, resolveLazy, type RunConfig, type SchemaNode } from "./schema.ts";
@@ -7,11 +7,9 @@ import { toFiniteNumber, toStandardCheck } from "./standard_check.ts";
 type MapPart = (part: SchemaNode) => SchemaNode;
 
 /**
- * Maps the parts of a schema. Returns the same object if no part changes.
+ * Maps the parts of a schema. Returns the same object if no part changes; otherwise the constructor
+ * makes a new one, because many schemas close over their parts.
  *
- * A changed schema is made by its constructor, because many schemas close over their parts.
- *
- * @param node The schema.
  * @param map Maps a part that gets input.
  * @param mapResult Maps a part of a pipe that gets the result of a transformation.
  */
@@ -21,13 +19,13 @@ export function mapSchema(node: SchemaNode, map: MapPart, mapResult: MapPart = w
   return rebuilt === node ? node : keepFallback(node, rebuilt);
 }
 
-/** The schema and function that {@linkcode preprocess} was given. */
+/** The arguments of {@linkcode preprocess}. */
 interface Preprocessing {
   readonly node: SchemaNode;
   readonly convert: (value: unknown) => unknown;
 }
 
-// Not a member of the schemas, because a pipe copies the members of its first step.
+// Not a property of the schemas: a pipe copies the properties of its first step.
 const preprocessings = new WeakMap<SchemaNode, Preprocessing>();
 
 /**
@@ -54,12 +52,12 @@ export function preprocessingOf(node: SchemaNode): Preprocessing | undefined {
   return preprocessings.get(node);
 }
 
-// A cache, because a lazy schema asks for the same schema at every value.
+// A cache, because a lazy schema maps its target again for each value.
 const standards = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
- * Replaces the checks that {@linkcode toStandardCheck} replaces, and returns the same object if
- * there are none. Coerced schemas have these checks already.
+ * Applies {@linkcode toStandardCheck} to all checks; the same object if none changes. Coerced schemas
+ * have these checks already.
  */
 export function withStandardChecks(node: SchemaNode): SchemaNode {
   let standard = standards.get(node);
@@ -81,10 +79,7 @@ export function toReplySchema(node: SchemaNode): SchemaNode {
   return schema;
 }
 
-/**
- * A schema after a transformation gets its result instead of input, so usually only its checks are
- * replaced.
- */
+/** A schema after a transformation gets its result, not input. */
 function mapPipe(
   node: SchemaNode,
   pipe: readonly (SchemaNode | PipeAction)[],
@@ -101,9 +96,7 @@ function mapPipe(
     return mapped;
   });
   if (steps.every((step, index) => step === pipe[index])) return node;
-  const build = (node.async ? v.pipeAsync : v.pipe) as unknown as (
-    ...steps: unknown[]
-  ) => SchemaNode;
+  const build = (node.async ? v.pipeAsync : v.pipe) as unknown as (...steps: unknown[]) => SchemaNode;
   return keepFallback(node, build(...steps));
 }
 
@@ -114,7 +107,7 @@ function transforms(node: SchemaNode): boolean {
   ) ?? false;
 }
 
-/** Wraps a mapped schema in its `v.fallback` again, which closes over the schema. */
+/** Applies `v.fallback` again to a mapped schema, because it closes over the schema. */
 export function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
   if (!fallsBack(node)) return rebuilt;
   const wrap = (node.async ? v.fallbackAsync : v.fallback) as unknown as (
@@ -131,10 +124,7 @@ function rebuild(node: SchemaNode, map: MapPart): SchemaNode {
     case "strict_object":
       return remake(node, [node.entries], [mapRecord(node.entries, map)]);
     case "object_with_rest":
-      return remake(node, [node.entries, node.rest], [
-        mapRecord(node.entries, map),
-        mapOne(node.rest, map),
-      ]);
+      return remake(node, [node.entries, node.rest], [mapRecord(node.entries, map), mapOne(node.rest, map)]);
     case "array":
       return remake(node, [node.item], [mapOne(node.item, map)]);
     case "tuple":
@@ -142,10 +132,7 @@ function rebuild(node: SchemaNode, map: MapPart): SchemaNode {
     case "strict_tuple":
       return remake(node, [node.items], [mapList(node.items, map)]);
     case "tuple_with_rest":
-      return remake(node, [node.items, node.rest], [
-        mapList(node.items, map),
-        mapOne(node.rest, map),
-      ]);
+      return remake(node, [node.items, node.rest], [mapList(node.items, map), mapOne(node.rest, map)]);
     case "record":
       return remake(node, [node.key, node.value], [
         withStandardChecks(node.key as SchemaNode),
@@ -153,14 +140,9 @@ function rebuild(node: SchemaNode, map: MapPart): SchemaNode {
       ]);
     case "union":
     case "intersect":
-      return remake(node, [node.options], [
-        mapList(node.options as SchemaNode[], map),
-      ]);
+      return remake(node, [node.options], [mapList(node.options as SchemaNode[], map)]);
     case "variant":
-      return remake(node, [node.key, node.options], [
-        node.key,
-        mapList(node.options as SchemaNode[], map),
-      ]);
+      return remake(node, [node.key, node.options], [node.key, mapList(node.options as SchemaNode[], map)]);
     case "optional":
     case "nullable":
     case "nullish":
@@ -180,15 +162,11 @@ function rebuild(node: SchemaNode, map: MapPart): SchemaNode {
   }
 }
 
-function remake(
-  node: SchemaNode,
-  before: readonly unknown[],
-  after: readonly unknown[],
-): SchemaNode {
+function remake(node: SchemaNode, before: readonly unknown[], after: readonly unknown[]): SchemaNode {
   return after.every((part, index) => part === before[index]) ? node : node.reference(...after, node.message);
 }
 
-/** Always made anew: a wrapper of a lazy schema, such as `v.cache`, closes over the getter. */
+/** Always a new schema: a wrapper of a lazy schema, such as `v.cache`, closes over the getter. */
 function remakeLazy(node: SchemaNode, map: MapPart): SchemaNode {
   const mapped =
     (node.async
@@ -197,17 +175,11 @@ function remakeLazy(node: SchemaNode, map: MapPart): SchemaNode {
   return { ...mapped, "~run": (dataset, config) => runLazy(mapped, dataset, config) };
 }
 
-function mapOne(
-  part: SchemaNode | undefined,
-  map: MapPart,
-): SchemaNode | undefined {
+function mapOne(part: SchemaNode | undefined, map: MapPart): SchemaNode | undefined {
   return part && map(part);
 }
 
-function mapList(
-  parts: readonly SchemaNode[] | undefined,
-  map: MapPart,
-): readonly SchemaNode[] | undefined {
+function mapList(parts: readonly SchemaNode[] | undefined, map: MapPart): readonly SchemaNode[] | undefined {
   const mapped = parts?.map(map);
   return mapped?.some((part, index) => part !== parts?.[index]) ? mapped : parts;
 }
@@ -227,25 +199,21 @@ function mapRecord(
   return changed ? mapped : parts;
 }
 
-// Results of lazy schemas are remembered within a long run. A union tries each of its options on
-// the same value, and so do the unions in them: the work would double with each level of a
-// recursion.
+// A long run caches the results of lazy schemas. Otherwise the work would double with each level of
+// a recursion: a union tries each of its options on one value, and so do the unions inside.
 
 type Result = Dataset | Promise<Dataset>;
 
-/** One of this many calls counts its run: counting costs as much as running a small schema. */
+/** The calls for each counted one: counting costs as much as running a small schema. */
 const SAMPLING = 64;
 /** A run with more counted calls than this is long. */
 const MAX_COUNTED = 16;
-/**
- * How many remembered issues a run repeats. Both parts of an intersection list the issues of what
- * they share, so their number would double with each level.
- */
+/** The most repeated issues of a run: intersections would double their number with each level. */
 const MAX_REPEATED = 1_000;
 
 /** Calls of all runs. */
 let calls = 0;
-/** Each run has its own configuration object, which identifies it. */
+/** By their configuration object, which each run has of its own. */
 const runs = new WeakMap<RunConfig, Run>();
 /** The last long run. */
 let longRun: RunConfig | undefined;
@@ -304,7 +272,7 @@ function copyLater(result: Promise<Dataset>): Promise<Dataset> {
   return copy;
 }
 
-/** A copy, because valibot extends the path of each issue on the way outwards. */
+/** Copies a result, because valibot extends the path of each issue afterwards. */
 function copyOf({ typed, value, issues }: Dataset): Dataset {
   const copy: Dataset = { value };
   if (typed !== undefined) copy.typed = typed;

@@ -1,10 +1,7 @@
-/**
- * The schema of what a schema gives, as JSON keeps it: with it, kept results can be checked again.
- */
+/** The schema of the results of a schema, as JSON, which validates stored results again. */
 import * as v from "valibot";
 import { keepFallback, mapSchema } from "./map_schema.ts";
-import { REPEATABLE } from "./repeatable.ts";
-import { type Dataset, type PipeAction, runSchema, type SchemaNode } from "./schema.ts";
+import { type Dataset, type PipeAction, REPEATABLE, runSchema, type SchemaNode } from "./schema.ts";
 
 /** Kinds whose keys may be absent from an object. */
 const OPTIONAL: ReadonlySet<string> = new Set(["optional", "exact_optional", "nullish"]);
@@ -12,7 +9,7 @@ const OPTIONAL: ReadonlySet<string> = new Set(["optional", "exact_optional", "nu
 /** Kinds that take `undefined`. */
 const VOID: ReadonlySet<string> = new Set(["any", "unknown", "undefined", "undefinedable", "void"]);
 
-/** Takes the result of a transformation, which has no schema. It must be there. */
+/** Accepts the result of a transformation, which has no schema. */
 const PRESENT = v.custom((value) => value !== undefined) as unknown as SchemaNode;
 
 type Step = SchemaNode | PipeAction;
@@ -21,11 +18,10 @@ type Build = (...parts: readonly unknown[]) => SchemaNode;
 const outputs = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
- * Derives the schema of the results of a schema. It is the same object if the schema takes them
- * again.
+ * Derives the schema of the results of a schema: the same object if the schema accepts them.
  *
- * What a transformation makes has no schema, so it is only checked to be there, unless a schema
- * follows in the pipe. Async checks are left out: they depend on more than the value.
+ * The result of a transformation must only be present, unless a schema follows in the pipe. Async
+ * checks are left out: they depend on more than the value.
  */
 export function outputSchema(node: SchemaNode): SchemaNode {
   let output = outputs.get(node);
@@ -41,7 +37,7 @@ function derive(node: SchemaNode): SchemaNode {
   if (options.some(({ entries, type }) => !entries && type !== "variant")) return toUnion(options, node.async);
   const mapped = mapSchema(node, map);
   if (mapped === node || node.wrapped === undefined || node.default === undefined) return mapped;
-  // The default is input, and the wrapped schema takes output now.
+  // The default is input, and the wrapped schema now takes output.
   return node.async ? mapped.reference(mapped.wrapped) : mapped.reference(mapped.wrapped, () => defaultOutput(node));
 }
 
@@ -53,7 +49,7 @@ function toUnion(options: readonly SchemaNode[], isAsync: boolean): SchemaNode {
   return ((isAsync ? v.unionAsync : v.union) as unknown as Build)(options);
 }
 
-/** JSON drops a key whose value is undefined. */
+/** JSON omits a key whose value is undefined. */
 function toEntry(node: SchemaNode): SchemaNode {
   if (OPTIONAL.has(node.type) || !takesUndefined(node)) return node;
   return ((node.async ? v.optionalAsync : v.optional) as unknown as Build)(node);

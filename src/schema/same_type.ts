@@ -1,15 +1,15 @@
-/** Whether two schemas give values of one type. */
+/** Compares the types of the results of two schemas. */
 import type { Schema } from "./schema.ts";
 
-/** The properties of a schema that do not change what it gives. */
+/** The properties of a schema that do not change its results. */
 const DESCRIPTIVE: ReadonlySet<string> = new Set(["async", "expects", "message", "reference"]);
 
-/** The kinds of steps in a pipe that hand the value on unchanged. */
+/** The kinds of steps of a pipe that do not change the value. */
 const CHECKS: ReadonlySet<unknown> = new Set(["validation", "metadata"]);
 
 /**
- * Whether two schemas convert a value in the same way, whatever they check. Functions that convert
- * are the same only if they are one function, because what they give is not known.
+ * Whether two schemas convert a value in the same way, with any checks. Two functions that convert
+ * are the same only if they are one function, because their results are unknown.
  */
 export function giveSameType(some: Schema, other: Schema): boolean {
   return isSame(some, other);
@@ -25,7 +25,7 @@ function isSame(some: unknown, other: unknown): boolean {
     parts.entries().every(([name, part]) => others.has(name) && isSame(part, others.get(name)));
 }
 
-/** What decides over the type of a part of a schema, by the names of its properties. */
+/** The properties of a part of a schema that determine the type of its results. */
 function partsOf(part: object): ReadonlyMap<string, unknown> {
   const parts = new Map<string, unknown>();
   for (const [name, value] of Object.entries(part)) {

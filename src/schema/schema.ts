@@ -1,17 +1,15 @@
-/** Valibot schemas: their types, their parts, and how webfw runs them. */
+/** Valibot schemas: their types, their parts, and their execution. */
+import { quote } from "../base/options.ts";
 
 /**
- * Any valibot schema, sync or async. `Input` is the type of the values it takes, `Output` the type
- * of its results.
+ * Any valibot schema, sync or async. `Input` is the type of its input, `Output` that of its results.
  *
- * Schemas of requests and replies run as in valibot, except for three of its checks. These mean
- * what JSON Schema means, because the document describes them so:
+ * For requests and replies, these checks have the meaning of JSON Schema, as in the document:
  *
- * - `isoDate()` takes a `date` of RFC 3339, and the day must exist: not `2026-04-31`.
- * - `isoTimestamp()` takes a `date-time` of RFC 3339, with `T`, seconds, and `Z` or an offset such
- *   as `+03:00`: not `2026-01-01 09:17:48 +03`. It refuses a leap second, which no `Date` can hold.
- * - `minLength()`, `maxLength()` and `length()` count the characters (code points) of a text. An
- *   emoji counts as one; valibot counts its two UTF-16 units.
+ * - `isoDate()`: a `date` of RFC 3339 that exists, so not `2026-04-31`.
+ * - `isoTimestamp()`: a `date-time` of RFC 3339, with `T`, seconds, and `Z` or an offset such as
+ *   `+03:00`, and without leap seconds, which no `Date` can hold.
+ * - `minLength()`, `maxLength()` and `length()` of a string count its code points: an emoji is one.
  *
  * @example A type annotation for a schema
  * ```ts
@@ -26,11 +24,11 @@
  * @category Routes
  */
 export interface Schema<Input = unknown, Output = Input> {
-  /** Distinguishes schemas from the other objects of valibot. */
+  /** Distinguishes schemas from other objects of valibot. */
   readonly kind: "schema";
   /** The kind of the schema, such as `string` or `object`. */
   readonly type: string;
-  /** Whether it must be run asynchronously. */
+  /** Whether it runs asynchronously. */
   readonly async: boolean;
   /** Carries the types; absent at run time. */
   readonly "~types"?:
@@ -49,10 +47,9 @@ export interface SchemaIssue {
   readonly path?: readonly IssuePathItem[] | undefined;
 }
 
-/** One step of the path to an issue. */
 interface IssuePathItem {
   readonly key?: unknown;
-  /** `key` where the key itself is at fault, for example because it is missing. */
+  /** `key` if the key itself is wrong, for example missing. */
   readonly origin?: string;
 }
 
@@ -71,7 +68,7 @@ export interface PipeAction {
   readonly "~run": (dataset: Dataset, config: RunConfig) => Dataset | Promise<Dataset>;
 }
 
-/** The internals of a schema: those of every kind, and those of some kinds. */
+/** The internals of a schema, of each kind and of some kinds. */
 export interface SchemaNode extends Schema {
   // deno-lint-ignore no-explicit-any -- the constructor of each kind takes other parts
   readonly reference: (...parts: any[]) => SchemaNode;
@@ -106,17 +103,12 @@ function isSchemaNode(value: unknown): value is SchemaNode {
   return typeof value === "object" && value !== null && (value as Partial<SchemaNode>).kind === "schema";
 }
 
-/** Whether a value is a schema of any library that implements Standard Schema. */
+/** Whether a value is a schema of a library that implements Standard Schema. */
 export function isStandardSchema(value: unknown): boolean {
   return vendorOf(value) !== undefined;
 }
 
-/**
- * Describes, for an error message, why a value is not a schema.
- *
- * @param value The value.
- * @param wanted What it may be.
- */
+/** The end of an error message for a value that is no schema. */
 export function schemaFault(value: unknown, wanted = "a valibot schema"): string {
   const vendor = vendorOf(value);
   if (vendor !== undefined && vendor !== "valibot") return `must be ${wanted}, got a schema of ${vendor}`;
@@ -125,7 +117,7 @@ export function schemaFault(value: unknown, wanted = "a valibot schema"): string
   }
   const parts = typeof value === "object" && value !== null ? Object.values(value) : [];
   if (parts.length === 0 || !parts.every(isSchema)) return `must be ${wanted}`;
-  const cure = Array.isArray(value) ? "write v.array(…) for a list" : "write v.object({ … }) around the entries";
+  const cure = Array.isArray(value) ? "write v.array(…) for an array" : "write v.object({ … }) around the entries";
   return `must be one valibot schema, ${cure}`;
 }
 
@@ -135,15 +127,15 @@ function vendorOf(value: unknown): string | undefined {
   return typeof vendor === "string" ? vendor : undefined;
 }
 
-/** The type of a mistake in a declaration: the compiler's message shows `Text`. No value has it. */
+/** A mistake in a declaration: the compiler's message shows `Text`. No value has this type. */
 export type Mistake<Text extends string> = Text & { readonly "~mistake": never };
 
 /**
- * A schema as an option takes it. The index signature makes the compiler say that a value is not a
- * schema, instead of complaining about its first key.
+ * A schema as an option. With the index signature, the compiler's message is that a value is no
+ * schema; otherwise it names the first unknown key.
  */
 export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Input, Output> {
-  /** All other members of a schema. */
+  /** Other properties of a schema. */
   // deno-lint-ignore no-explicit-any -- schemas are interfaces, which `unknown` would refuse
   readonly [key: string]: any;
 }
@@ -155,11 +147,18 @@ export type Schemas = Readonly<Record<string, Schema>>;
 export type OutputOf<Given> = Given extends { readonly "~types"?: { readonly output: infer Value } | undefined } ? Value
   : unknown;
 
-/** The value that a schema takes. */
+/** The type of a schema's input. */
 export type InputOf<Given> = Given extends { readonly "~types"?: { readonly input: infer Value } | undefined } ? Value
   : unknown;
 
-/** The mistake where schemas by name were expected. */
+/** The type of a value after JSON: a date is a string, and an object is the result of `toJSON()`. */
+export type JsonForm<Value> = unknown extends Value ? unknown
+  : Value extends string | number | boolean | null | undefined ? Value
+  : Value extends bigint ? string
+  : Value extends { toJSON(...args: never[]): infer Plain } ? Plain
+  : { [Key in keyof Value]: JsonForm<Value[Key]> };
+
+/** The mistake of a value that is no object of schemas. */
 export type NotSchemas<Given> = Given extends Schema | { readonly "~standard": unknown }
   ? Mistake<"Give each schema by its name: { name: schema }">
   : Mistake<`'${NamesOfOthers<Given>}' must be a valibot schema`>;
@@ -169,7 +168,7 @@ export type NamesOfOthers<Given> =
   & { readonly [Name in keyof Given]: Given[Name] extends Schema ? never : Name }[keyof Given]
   & string;
 
-/** The kinds of lists. */
+/** The kinds of arrays. */
 export const LISTS: ReadonlySet<string> = new Set([
   "array",
   "tuple",
@@ -178,7 +177,7 @@ export const LISTS: ReadonlySet<string> = new Set([
   "tuple_with_rest",
 ]);
 
-/** The kinds of objects, whose values have named fields. */
+/** The kinds of objects. */
 export const OBJECTS: ReadonlySet<string> = new Set([
   "object",
   "loose_object",
@@ -188,9 +187,7 @@ export const OBJECTS: ReadonlySet<string> = new Set([
   "variant",
 ]);
 
-/**
- * The kinds that give their own input to the schemas inside them, and take null only if those do.
- */
+/** The kinds that pass their input to the schemas inside, and accept null only if those do. */
 export const PASSING: ReadonlySet<string> = new Set([
   "optional",
   "undefinedable",
@@ -202,7 +199,7 @@ export const PASSING: ReadonlySet<string> = new Set([
   "intersect",
 ]);
 
-/** Kinds that JSON cannot carry, or not always, with what to write instead. */
+/** Kinds that JSON cannot represent, or not always, with their cures. */
 export const NON_JSON: ReadonlyMap<string, { readonly input?: string; readonly output?: string }> = new Map([
   ["blob", { output: "reply with the blob alone" }],
   ["date", { input: "use v.pipe(v.string(), v.isoTimestamp(), v.toDate())" }],
@@ -222,7 +219,7 @@ export const NON_JSON: ReadonlyMap<string, { readonly input?: string; readonly o
   ["symbol", { input: "leave it out", output: "leave it out" }],
 ]);
 
-/** Whether the values of a schema are bytes: `File` or `Blob` objects. */
+/** Whether the values of a schema are `File` or `Blob` objects. */
 export function isBinary(schema: Schema): boolean {
   if (schema.type === "file" || schema.type === "blob") return true;
   const { class: Class } = schema as Schema & { readonly class?: unknown };
@@ -240,23 +237,20 @@ export function partsOf({ pipe, entries, rest, item, items, key, value, options,
   return parts.filter(isSchemaNode);
 }
 
-/**
- * Whether a schema itself has a fallback. A pipe also has the `fallback` property of its first
- * step.
- */
+/** Whether a schema itself has a fallback. A pipe also has the `fallback` of its first step. */
 export function fallsBack(node: SchemaNode): boolean {
   const first = node.pipe?.[0] as SchemaNode | undefined;
   return "fallback" in node && !(first && "fallback" in first && first.fallback === node.fallback);
 }
 
-/** The schemas that getters without a parameter have returned. */
+/** The results of getters without a parameter. */
 const lazyTargets = new WeakMap<NonNullable<SchemaNode["getter"]>, SchemaNode | Promise<SchemaNode>>();
 
 /**
- * Returns the schema that a lazy schema stands for, given a value.
+ * Returns the target of a lazy schema for a value.
  *
- * A getter without a parameter is called once. It may build a new schema each time, and everything
- * cached by schema would be lost with the old one.
+ * A getter without a parameter is called once: a new schema each time would miss all caches by
+ * schema.
  */
 export function resolveLazy({ getter }: SchemaNode, input: unknown): SchemaNode | Promise<SchemaNode> {
   const known = lazyTargets.get(getter!);
@@ -287,10 +281,7 @@ export interface RunConfig {
 /**
  * Runs a schema. The result is a promise only if the schema is async.
  *
- * @param schema The schema.
- * @param value The value.
- * @param abortEarly Whether to stop at the first issue. Otherwise all issues are listed, within
- * bounds.
+ * @param abortEarly Whether to stop at the first issue. Otherwise all are listed, within bounds.
  */
 export function runSchema(schema: Schema, value: unknown, abortEarly = false): Dataset | Promise<Dataset> {
   return nodeOf(schema)["~run"]({ value }, abortEarly ? abortingEarly() : listingIssues(value));
@@ -306,15 +297,14 @@ function abortingEarly(): RunConfig {
 }
 
 /**
- * How often valibot may ask whether to stop: once for each issue, and once for each level above it.
- * Options of a union can find the same issues again, so their number can double with each level.
+ * The most reads of `abortEarly`: valibot reads it for each issue, and for each level above it.
+ * Options of a union can find the same issues again, which doubles their number with each level.
  */
 const MAX_QUESTIONS = 10_000;
 
 /**
- * A configuration that lists all issues of a small value, and the first one of a large value.
- *
- * The value is measured at its first issue, so that valid values cost nothing.
+ * A configuration that lists all issues of a small value, and the first one of a large value. The
+ * value is measured at its first issue, so valid values cost nothing.
  */
 export function listingIssues(value: unknown): RunConfig {
   let left: number | undefined;
@@ -334,14 +324,9 @@ export function listingIssues(value: unknown): RunConfig {
   };
 }
 
-/**
- * valibot moves each issue through all levels above it: the work grows with the square of the
- * depth.
- */
+/** valibot copies each issue through all levels above it: the work is quadratic in the depth. */
 const MAX_DEPTH = 32;
-/**
- * In characters of JSON, roughly. An issue takes a hundred times the memory of the text behind it.
- */
+/** In characters of JSON, roughly. An issue takes a hundred times the memory of its JSON. */
 const MAX_SIZE = 64 * 1024;
 
 /** Whether a value is small enough to list all of its issues. */
@@ -352,7 +337,7 @@ export function isSmall(value: unknown): boolean {
     if (size > MAX_SIZE || depth > MAX_DEPTH) return false;
     if (typeof part !== "object" || part === null) return true;
     if (Array.isArray(part)) return part.every((item) => fits(item, depth + 1));
-    // The children of a form tree are in a map, which does not count as a level.
+    // The map of the children of a form tree does not count as a level.
     const isMap = part instanceof Map;
     for (const [key, item] of isMap ? part : Object.entries(part)) {
       size += String(key).length + 3;
@@ -368,7 +353,57 @@ function lengthOf(part: unknown): number {
   return typeof part === "number" || typeof part === "boolean" ? String(part).length + 1 : 2;
 }
 
-/** Whether an error is a stack overflow, which a client can cause by nesting its input deeply. */
+/** Whether an error is a stack overflow, which a client can cause by deeply nested input. */
 export function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && /call stack/i.test(error.message);
+}
+
+/**
+ * Refuses a default that its own schema refuses: each request without the value would be a 422.
+ * Defaults of functions, which can depend on the time, and those below a lazy schema are not checked.
+ *
+ * @param name The name of the input, for the message.
+ * @throws {TypeError} If a default does not fit.
+ */
+export function checkDefaults(schema: Schema, name: string): void {
+  const node = nodeOf(schema);
+  for (const part of partsOf(node)) checkDefaults(part, name);
+  const { default: value } = node;
+  if (value === undefined || typeof value === "function" || node.async || node.type === "exact_optional") return;
+  const message = refusalOf(node);
+  if (message === undefined) return;
+  throw new TypeError(
+    `Cannot bind ${name}: the default ${quote(value)} does not fit (${message}), change it or its schema`,
+  );
+}
+
+/** The message for an absent value, which gets the default; undefined if it is valid. */
+function refusalOf(node: SchemaNode): string | undefined {
+  try {
+    const { issues } = runSchema(node, node.type === "nullable" ? null : undefined, true) as Dataset;
+    return issues?.[0].message;
+  } catch {
+    // A check of the schema may need something that is opened later, such as a database.
+    return undefined;
+  }
+}
+
+/** The transformations that change nothing in their own results. */
+export const REPEATABLE: ReadonlySet<string> = new Set(
+  "brand flavor normalize readonly to_lower_case to_upper_case trim trim_end trim_start".split(" "),
+);
+
+/** Whether a schema accepts its own results, as JSON, and does not change them. */
+export function keepsOwnResults(schema: Schema): boolean {
+  const seen = new Set<SchemaNode>();
+  const isIn = (node: SchemaNode): boolean => {
+    if (seen.has(node)) return true;
+    seen.add(node);
+    const { pipe = [], type } = node;
+    if (pipe.some((step) => step.kind === "transformation" && !REPEATABLE.has(step.type))) return false;
+    if (type !== "lazy") return partsOf(node).every(isIn);
+    const target = lazyTarget(node);
+    return target !== undefined && isIn(target);
+  };
+  return isIn(nodeOf(schema));
 }

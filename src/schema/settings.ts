@@ -1,17 +1,19 @@
-/** Settings of a program: environment variables, checked and typed by a schema. */
+/** Settings of a program: environment variables, validated and typed by a schema. */
 import { CannotStartError } from "../base/errors.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { mayRead, readVariable } from "../base/runtime.ts";
 import { coerceText, splitList } from "./coerce_text.ts";
 import { demandOf } from "./issues.ts";
 import { mapSchema } from "./map_schema.ts";
-import { describeSetting, messagesOf, type SettingDescription, standIn } from "./setting.ts";
 import {
   type Dataset,
+  fallsBack,
   type GivenSchema,
   isSchema,
+  LISTS,
   type Mistake,
   nodeOf,
+  type PipeAction,
   type Schema,
   schemaFault,
   type SchemaIssue,
@@ -24,9 +26,9 @@ import {
  * @category Applications
  */
 export interface SettingsSchema<Input = unknown, Output = Input> extends GivenSchema<Input, Output> {
-  /** The schemas by the names of the variables. */
+  /** The schemas by the name of their variable. */
   readonly entries: Readonly<Record<string, Schema>>;
-  /** Settings are read at once. */
+  /** Always false. */
   readonly async: false;
 }
 
@@ -36,37 +38,35 @@ export interface SettingsSchema<Input = unknown, Output = Input> extends GivenSc
  * @category Applications
  */
 export interface SettingsOptions {
-  /** The variables to read in place of those of the process, for tests. */
+  /** Variables in place of those of the process, for tests. */
   env?: Readonly<Record<string, string | undefined>>;
 }
 
 const OPTIONS: OptionNames<SettingsOptions> = { env: true };
 
-/** While `webfw env` loads a module, this global is the list of the settings that it declares. */
+/** While `webfw env` loads a module, this global is the array of the declared settings. */
 const DECLARED: unique symbol = Symbol.for("webfw.settings");
 
-/** The end of the fault of a variable that Deno's permissions hide. */
+/** The end of the message for a variable that Deno's permissions hide. */
 const UNREADABLE = "may not be read";
 
-/** Faults of all variables are listed: unlike clients, the operator of a program may be trusted. */
+/** Without bounds: unlike a client, the environment is trusted. */
 const ALL_ISSUES = { lang: undefined, message: undefined, abortEarly: false, abortPipeEarly: undefined } as const;
 
 /**
- * Reads environment variables, and checks and converts them by a schema: texts become numbers and
- * booleans as in a query, and lists are separated by commas. All faults are in one error, which
- * names the variables and never holds their values.
+ * Reads environment variables, and validates and converts them by a schema: strings become numbers
+ * and booleans as in a query, and commas separate the items of an array. One error lists all faults
+ * by the names of the variables, without their values.
  *
  * A variable that the program may not read counts as not set, and so does an empty one if its
- * schema makes it optional and refuses an empty text.
+ * schema is optional and refuses an empty string.
  *
  * `webfw env main.ts` prints all settings of a program as a file `.env.example`. It loads the
- * module with values that it makes up for what is missing.
+ * module with placeholders for missing values.
  *
- * @param schema An object schema, whose keys are the names of the variables.
- * @param options Other variables than those of the process.
- * @returns The values.
- * @throws {TypeError} If it is not an object schema, if it is async, if no text can satisfy a part
- * of it, or if an option is wrong.
+ * @param schema An object schema. Its keys are the names of the variables.
+ * @throws {TypeError} If it is no object schema, if it is async, if no string can satisfy a part of
+ * it, or if an option is wrong.
  * @throws {CannotStartError} If variables are missing or wrong.
  *
  * @example Three variables
@@ -110,15 +110,14 @@ export function settings<Input, Output>(
   for (const [name, variable] of variables) {
     const value = variable.read(env ? textOf(env, name) : readVariable(name));
     if (value !== undefined) given[name] = value;
-    if (isDescribed && !variable.accepts(value)) given[name] = variable.madeUp();
+    if (isDescribed && !variable.accepts(value)) given[name] = variable.placeholder;
   }
   const absent = ({ name, description }: Variable): string =>
     env || mayRead(name) ? `${name} is not set, expected: ${description.type}` : `${name} ${UNREADABLE}`;
   let faults: string[];
   try {
     const { issues, value } = ready["~run"]({ value: given }, ALL_ISSUES) as Dataset;
-    // Whatever is wrong, the rest of the module is to be loaded, with the settings that it
-    // declares.
+    // `webfw env` loads the rest of the module, with its settings, also after faults.
     if (!issues || isDescribed) return value as Output;
     faults = issues.map((issue) => {
       const variable = variables.get(String(issue.path?.[0]?.key));
@@ -126,7 +125,7 @@ export function settings<Input, Output>(
       return variable.name in given ? variable.faultOf(issue) : absent(variable);
     });
   } catch {
-    // The errors of `new URL(text)` and `JSON.parse(text)` hold the text.
+    // Do not print the error: those of `new URL(text)` and `JSON.parse(text)` contain the value.
     faults = [...variables.values()].flatMap((variable) => {
       const { name, description } = variable;
       if (!(name in given)) return description.isRequired ? [absent(variable)] : [];
@@ -141,17 +140,16 @@ export function settings<Input, Output>(
     faults.push(`allow all by --allow-env=${[...variables.keys()].join(",")}`);
   }
   const error = new CannotStartError(`Cannot read the settings: ${[...new Set(faults)].join("; ")}`);
-  // Deno (2.9) puts another error in the place of one without frames that a module throws.
+  // Deno (2.9) replaces an error without frames that a module throws.
   Error.captureStackTrace(error, settings);
   throw error;
 }
 
-/** One variable, ready to be read. */
 class Variable {
   readonly name: string;
   readonly declared: SchemaNode;
   readonly description: SettingDescription;
-  /** Takes text, or a list of texts. */
+  /** Takes a string, or an array of strings. */
   readonly schema: SchemaNode;
   readonly #isList: boolean;
 
@@ -167,7 +165,7 @@ class Variable {
     this.#isList = isList;
   }
 
-  /** What the schema gets for a text; undefined if the variable counts as not set. */
+  /** The input of the schema for a value; undefined if the variable counts as not set. */
   read(text: string | undefined): string | string[] | undefined {
     if (text === undefined) return undefined;
     const value = this.#isList ? splitList(text) : text;
@@ -179,7 +177,7 @@ class Variable {
     return this.issuesOf(value)?.length === 0;
   }
 
-  /** What is wrong with a value; undefined if a function of the schema throws. */
+  /** The issues of a value; undefined if a function of the schema throws. */
   issuesOf(value: unknown): readonly SchemaIssue[] | undefined {
     try {
       return (this.schema["~run"]({ value }, ALL_ISSUES) as Dataset).issues ?? [];
@@ -192,16 +190,14 @@ class Variable {
     return faultOf(this.name, issue, messagesOf(this.declared));
   }
 
-  /** A value for a program that is only looked at; undefined if none can be made up. */
-  madeUp(): unknown {
-    const text = this.description.isRequired
-      ? standIn(this.declared, (text) => this.accepts(this.read(text)))
-      : undefined;
-    return this.read(text);
+  /** A value for `webfw env`; undefined if the schema accepts none of the placeholders. */
+  get placeholder(): unknown {
+    if (!this.description.isRequired) return undefined;
+    return this.read([...constantsOf(this.declared), ...PLACEHOLDERS].find((text) => this.accepts(this.read(text))));
   }
 }
 
-/** Makes a schema that takes texts by name, and lists the variables that it reads. */
+/** Makes a schema that takes strings by name, and adds its variables to a map. */
 function toReadable(node: SchemaNode, variables: Map<string, Variable>): SchemaNode {
   if (node.async) throw new TypeError("Cannot read the settings: the schema is async, check them in a lifespan");
   if (node.pipe) return mapSchema(node, (part) => toReadable(part, variables));
@@ -220,14 +216,134 @@ function toReadable(node: SchemaNode, variables: Map<string, Variable>): SchemaN
 function textOf(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
   const text: unknown = Object.hasOwn(env, name) ? env[name] : undefined;
   if (text === undefined || typeof text === "string") return text;
-  throw new TypeError(`Cannot read the settings: "env" must hold texts, got ${typeof text} for ${name}`);
+  throw new TypeError(`Cannot read the settings: "env" must contain strings, got ${typeof text} for ${name}`);
 }
 
 function brokenBy(name: string): string {
   return `${name} cannot be converted, because a function of the schema throws`;
 }
 
-/** What is wrong with a value, without the value: messages that a function makes can hold it. */
+/** A fault without the value: a message that a function makes can contain it. */
 function faultOf(name: string, issue: SchemaIssue, messages: ReadonlySet<string>): string {
   return messages.has(issue.message) ? `${name}: ${issue.message}` : `${name} ${demandOf(issue)}`;
+}
+
+/** A setting for a file `.env.example`. The command line that reads it can be of another release. */
+interface SettingDescription {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly type: string;
+  readonly description: string | undefined;
+  /** As a string; undefined if there is none, or a function makes it. */
+  readonly default: string | undefined;
+}
+
+function describeSetting(name: string, node: SchemaNode): SettingDescription {
+  return {
+    name,
+    isRequired: !mayBeAbsent(node),
+    type: typeOf(node),
+    description: descriptionOf(node),
+    default: toText(defaultOf(node)),
+  };
+}
+
+/** Whether an object schema accepts an object without the key of this schema. */
+function mayBeAbsent(node: SchemaNode): boolean {
+  return ["optional", "exact_optional", "nullish"].includes(node.type) || fallsBack(node);
+}
+
+/** A URL is the first, because `new URL()` accepts it, too. */
+const PLACEHOLDERS = [
+  "http://localhost/",
+  "1",
+  "8000",
+  "true",
+  "localhost",
+  "user@example.com",
+  "00000000-0000-4000-8000-000000000000",
+  "127.0.0.1",
+  "2000-01-01",
+  "2000-01-01T00:00:00Z",
+  "{}",
+  "x".repeat(32),
+  "0".repeat(32),
+  "0".repeat(64),
+  "",
+];
+
+/** The messages of a schema, without those that a function makes. */
+function messagesOf(node: SchemaNode): ReadonlySet<string> {
+  const messages = new Set<string>();
+  const collect = (part: unknown): void => {
+    if (typeof part !== "object" || part === null) return;
+    const { message, pipe, wrapped, item, items = [], options = [], entries = {} } = part as SchemaNode;
+    if (typeof message === "string") messages.add(message);
+    // The first step of a pipe has all properties of the pipe except `pipe`.
+    for (const inner of [...pipe ?? [], wrapped, item, ...items, ...options, ...Object.values(entries)]) collect(inner);
+  };
+  collect(node);
+  return messages;
+}
+
+function typeOf(node: SchemaNode): string {
+  const { wrapped, pipe } = node;
+  if (pipe) {
+    const [first, ...steps] = pipe;
+    return [typeOf(first as SchemaNode), ...steps.flatMap(requirementOf)].join(", ");
+  }
+  if (wrapped) return typeOf(wrapped);
+  if (node.type === "boolean") return "true or false";
+  if (LISTS.has(node.type)) return `list, separated by commas${node.item ? `, of: ${typeOf(node.item)}` : ""}`;
+  const constants = constantsOf(node);
+  if (constants.length > 0) return `one of ${constants.join(", ")}`;
+  return node.type === "union" ? (node.options as SchemaNode[]).map(typeOf).join(" or ") : node.expects ?? node.type;
+}
+
+/** The requirement of a step of a pipe. */
+function requirementOf(step: SchemaNode | PipeAction): string[] {
+  if (step.kind !== "validation") return [];
+  const { type, expects, message } = step as PipeAction & {
+    readonly expects: string | null;
+    readonly message: unknown;
+  };
+  const words = type.replaceAll("_", " ");
+  if (type === "check" || type === "custom" || type === "raw_check") {
+    return typeof message === "string" ? [message] : [];
+  }
+  return [type === "non_empty" ? "not empty" : expects === null ? words : `${words} ${expects}`];
+}
+
+/** The values that a schema lists, as strings. */
+function constantsOf(node: SchemaNode): string[] {
+  if (node.wrapped && !node.pipe) return constantsOf(node.wrapped);
+  const values = node.type === "literal"
+    ? [node.literal]
+    : ["picklist", "enum"].includes(node.type)
+    ? node.options!
+    : [];
+  return values.map((value) => toText(value)).filter((text) => text !== undefined);
+}
+
+function descriptionOf({ pipe = [], wrapped }: SchemaNode): string | undefined {
+  for (const step of pipe) {
+    const { type, description } = step as { readonly type: string; readonly description?: unknown };
+    if (type === "description" && typeof description === "string") return description;
+  }
+  const inner = pipe[0] as SchemaNode | undefined ?? wrapped;
+  return inner && descriptionOf(inner);
+}
+
+function defaultOf(node: SchemaNode): unknown {
+  const value = node.default ?? (fallsBack(node) ? node.fallback : undefined);
+  return value ?? (node.pipe && node.pipe[0] !== node ? defaultOf(node.pipe[0] as SchemaNode) : undefined);
+}
+
+/** A value as a variable contains it; undefined if none can. */
+function toText(value: unknown): string | undefined {
+  if (Array.isArray(value)) {
+    const texts = value.map(toText);
+    return texts.every((text) => text !== undefined && !text.includes(",")) ? texts.join(",") : undefined;
+  }
+  return ["string", "number", "boolean", "bigint"].includes(typeof value) ? String(value) : undefined;
 }

@@ -1,11 +1,10 @@
 /**
- * Checks that replace those of valibot where JSON Schema gives them another meaning.
+ * Checks with the meaning of JSON Schema, in place of those of valibot.
  *
- * The document describes dates by `format`, and lengths by `minLength` and `maxLength`. Requests
- * and replies must match it, but valibot accepts 31 April and `2026-01-01 09:17:48 +03`, and counts
- * an emoji as two characters. It also accepts integers beyond 2^53 - 1, of which a number holds
- * only some, so that the value may be another one than was sent; and infinite numbers, which JSON
- * does not have.
+ * The document describes dates by `format`, and lengths by `minLength` and `maxLength`. But valibot
+ * accepts 31 April and `2026-01-01 09:17:48 +03`, and counts an emoji as two characters. It also
+ * accepts integers beyond 2^53 - 1, which a number may round, and infinite numbers, which JSON does
+ * not have.
  */
 import * as v from "valibot";
 import { type Dataset, LISTS, type PipeAction, type RunConfig, type SchemaIssue, type SchemaNode } from "./schema.ts";
@@ -13,9 +12,8 @@ import { type Dataset, LISTS, type PipeAction, type RunConfig, type SchemaIssue,
 let stock: ReadonlyMap<string, string> | undefined;
 
 /**
- * The source text of valibot's own `~run`, for each kind that is compiled or replaced. Another
- * version of valibot, or a wrapper, has another text. It is read on first use, because an
- * application may have no schema.
+ * The source of valibot's own `~run`, for each kind that is compiled or replaced: another version of
+ * valibot, or a wrapper, has another one. Made on first use: an application may have no schema.
  */
 function stockCode(): ReadonlyMap<string, string> {
   return stock ??= new Map<string, string>([
@@ -48,22 +46,18 @@ function stockCode(): ReadonlyMap<string, string> {
   ].map((part) => [part.type, String(part["~run"])])).set("pipe", String(v.pipe(v.string())["~run"]));
 }
 
-/** Whether a schema or action runs the code of the valibot that webfw imports. */
+/** Whether a schema or action runs the code of the valibot that this module imports. */
 export function isStockValibot(part: SchemaNode | PipeAction): boolean {
   return String(part["~run"]) === stockCode().get("pipe" in part && part.pipe ? "pipe" : part.type);
 }
 
-/** The inside of a standard check, for compiling it. */
 interface CompiledTest {
   readonly test: (value: unknown) => boolean;
-  /**
-   * Writes a cheap condition on a variable. If it is true, the value passes; otherwise `test`
-   * decides.
-   */
+  /** Writes a cheap condition on a variable. If it is false, `test` decides. */
   readonly shortcut?: (value: string) => string;
 }
 
-// Not a member of the checks, because custom messages see those.
+// Not a property of the checks: custom messages can read those.
 const tests = new WeakMap<PipeAction, CompiledTest>();
 
 /** The test of a check made by {@linkcode toStandardCheck}. */
@@ -72,9 +66,8 @@ export function testOf(check: PipeAction): CompiledTest | undefined {
 }
 
 /**
- * Returns the check that replaces one of valibot's; the same object if there is nothing to replace.
+ * Returns the check that replaces one of valibot's; the same object if there is none.
  *
- * @param check A check in a pipe.
  * @param first The first schema of the pipe.
  */
 export function toStandardCheck(check: PipeAction, first: SchemaNode): PipeAction {
@@ -95,7 +88,7 @@ const DATES: ReadonlyMap<string, (text: string) => boolean> = new Map([
 ]);
 
 const DATE = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
-/** `T` and the full-time of RFC 3339, section 5.6, which allows small letters. */
+/** `T` and the full-time of RFC 3339, section 5.6, which permits lower case. */
 const TIME = /^[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const SHORT_MONTHS: readonly number[] = [4, 6, 9, 11];
 
@@ -117,11 +110,11 @@ function hasDay(text: string): boolean {
   return day === 29 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
-// A cache, because a lazy schema asks for the same schema at every value.
+// A cache, because a lazy schema makes its target again for each value.
 const finite = new WeakMap<SchemaNode, SchemaNode>();
 const finiteNumbers = new WeakSet<SchemaNode>();
 
-/** A schema of numbers that refuses infinite ones; the same object for any other schema. */
+/** A schema of numbers that refuses infinite ones; the same object for another kind. */
 export function toFiniteNumber(node: SchemaNode): SchemaNode {
   if (node.type !== "number" || node.pipe || !isStockValibot(node)) return node;
   let result = finite.get(node);
@@ -137,7 +130,7 @@ export function isFiniteNumber(node: SchemaNode): boolean {
   return finiteNumbers.has(node);
 }
 
-/** valibot makes the issue, for a value that it refuses. */
+/** valibot makes the issue: it gets a value that it refuses. */
 function runFinite(node: SchemaNode, dataset: Dataset, config: RunConfig): Dataset | Promise<Dataset> {
   const { value } = dataset;
   if (value !== Infinity && value !== -Infinity) return node["~run"](dataset, config);
@@ -164,14 +157,14 @@ function countingCharacters(check: PipeAction, fits: Fits): PipeAction {
       const { value, typed } = dataset;
       const length = typed && typeof value === "string" ? characterCount(value) : undefined;
       if (length === undefined || length === (value as string).length) return run.call(check, dataset, config);
-      // valibot makes the issue, for a text with this length.
+      // valibot makes the issue: it gets a value with this length.
       const counted: Dataset = { typed: true, value: { length, toString: () => value } };
       const issues = run.call(check, counted, config).issues?.map((issue): SchemaIssue => ({ ...issue, input: value }));
       if (issues) dataset.issues = [...dataset.issues ?? [], ...issues] as Dataset["issues"];
       return dataset;
     },
   };
-  // A text has at least half as many characters as UTF-16 units.
+  // A string has at least half as many code points as UTF-16 units.
   const shortcuts: Record<string, CompiledTest["shortcut"]> = {
     min_length: (value) => `${value}.length >= ${2 * bound}`,
     max_length: (value) => `${value}.length <= ${bound}`,

@@ -67,7 +67,16 @@ export type { SettingsOptions, SettingsSchema } from "../schema/settings.ts";
 export type { Alternative, AnySecurity } from "../binding/any_security.ts";
 
 // Schemas
-export type { GivenSchema, InputOf, Mistake, NamesOfOthers, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
+export type {
+  GivenSchema,
+  InputOf,
+  JsonForm,
+  Mistake,
+  NamesOfOthers,
+  NotSchemas,
+  OutputOf,
+  Schemas,
+} from "../schema/schema.ts";
 export type { FormSchema } from "../schema/form.ts";
 export type { StreamInput, StreamSchema } from "../binding/stream_body.ts";
 export type { UploadFileSchema } from "../binding/form_body.ts";
@@ -98,7 +107,6 @@ export type { TextReply } from "../http/replies/text.ts";
 export type { ReceivedAs } from "../http/replies/declared_reply.ts";
 export type { DocumentedReply, ReplyDescription } from "../http/replies/documented_reply.ts";
 export type { Atom, Returned, Yielded } from "../http/replies/returned.ts";
-export type { JsonForm } from "../schema/json_form.ts";
 
 // Limits on how often clients may send requests
 export type {

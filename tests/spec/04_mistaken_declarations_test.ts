@@ -91,7 +91,7 @@ Deno.test("A default that its own schema refuses is an error that names both", (
 
 Deno.test("A list of schemas instead of one is an error that names v.array()", () => {
   const list: Untyped = [v.object({ title: v.string() })];
-  const cure = "must be one valibot schema, write v.array(…) for a list";
+  const cure = "must be one valibot schema, write v.array(…) for an array";
   assertEquals(
     refusalOf(() => new App().post("/a", { body: list }, handler)),
     `Cannot register POST /a: "body" ${cure}`,

@@ -1,6 +1,12 @@
 /** Declares that a route answers with lines of JSON. */
-import type { JsonForm } from "../../schema/json_form.ts";
-import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "../../schema/schema.ts";
+import {
+  type GivenSchema,
+  isSchema,
+  type JsonForm,
+  type Mistake,
+  type Schema,
+  schemaFault,
+} from "../../schema/schema.ts";
 import { DECLARED } from "./declared_reply.ts";
 import type { Returned } from "./returned.ts";
 

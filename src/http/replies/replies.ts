@@ -1,7 +1,6 @@
 /** Declares that a route has several successes. */
 import { quote } from "../../base/options.ts";
-import type { JsonForm } from "../../schema/json_form.ts";
-import { isSchema, type Mistake, type OutputOf, type Schema, schemaFault } from "../../schema/schema.ts";
+import { isSchema, type JsonForm, type Mistake, type OutputOf, type Schema, schemaFault } from "../../schema/schema.ts";
 import { WITHOUT_BODY } from "../without_body.ts";
 import { DECLARED, isDeclaredReply } from "./declared_reply.ts";
 

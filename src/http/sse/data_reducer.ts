@@ -1,6 +1,5 @@
 /** Reduces the data of events to the schema that a route declares for it. */
-import type { Schema } from "../../schema/schema.ts";
-import { givesWhatItTakes } from "../../schema/repeatable.ts";
+import { keepsOwnResults, type Schema } from "../../schema/schema.ts";
 import type { TopicMessage } from "../../topics/message.ts";
 import { ThrottledLog } from "../../log/log.ts";
 import { schemaOf, type Subscription } from "../../topics/subscription.ts";
@@ -29,7 +28,7 @@ export class DataReducer {
     this.reduce = reduce;
     this.isAsync = schema.async;
     this.#schema = schema;
-    this.#isRepeatable = givesWhatItTakes(schema);
+    this.#isRepeatable = keepsOwnResults(schema);
   }
 
   /**

@@ -151,9 +151,9 @@ Deno.test("A mistake of the programmer throws where it is made", () => {
   assertMatch(misread(v.string()), /the schema is of kind "string", write v\.object/);
   assertMatch(misread(v.objectAsync({})), /the schema is async/);
   assertMatch(misread(v.object({ DB: v.object({}) })), /^Cannot bind the variable "DB": /);
-  assertMatch(misread(v.object({ AT: v.date() })), /^Cannot bind the variable "AT": a text cannot be read as a date/);
+  assertMatch(misread(v.object({ AT: v.date() })), /^Cannot bind the variable "AT": a string cannot be read as a date/);
   assertMatch(misread(v.object({ "A=B": v.string() })), /no environment variable can have the name "A=B"/);
-  assertMatch(misread(v.object({ A: v.number() }), { env: { A: 1 } }), /"env" must hold texts, got number for A/);
+  assertMatch(misread(v.object({ A: v.number() }), { env: { A: 1 } }), /"env" must contain strings, got number for A/);
   assertMatch(misread(v.object({}), { environment: {} }), /the option "environment" is unknown, the nearest is "env"/);
 });
 
