@@ -86,38 +86,24 @@ export class ProblemError extends Error {
    */
   constructor(call: string, { status, statusText, headers }: Response, content?: Readonly<Record<string, unknown>>) {
     const title = statusText || `Status ${status}`;
-    const problem: CallProblem & Record<string, unknown> = {
-      ...content,
-      type: "about:blank",
-      title,
-      detail: title,
-      status,
-    };
-    for (const name of ["type", "title", "detail"]) {
-      // RFC 9457, section 3.1: a member of another type is ignored.
-      if (typeof content?.[name] === "string") problem[name] = content[name];
-    }
+    const problem = { type: "about:blank", title, detail: title, ...content, status };
     // The errors of other servers have other forms.
-    const issues = [content?.errors].flat().filter(isIssue);
-    const [first] = issues;
+    const issues = [content?.errors].flat().filter((each) => Array.isArray((each as CallIssue | null)?.path));
+    const [first] = issues as CallIssue[];
     const where = first ? `, ${[first.in, ...first.path].join(".")}: "${first.message}"` : "";
     super(`Cannot call ${call}: ${status} "${problem.detail}"${where}`);
     this.status = status;
     this.problem = problem;
-    this.issues = issues;
+    this.issues = issues as CallIssue[];
     this.headers = headers;
   }
 }
 
-function isIssue(value: unknown): value is CallIssue {
-  const { in: source, path, message } = (value ?? {}) as Partial<Record<keyof CallIssue, unknown>>;
-  const isKey = (key: unknown) => typeof key === "string" || typeof key === "number";
-  return typeof source === "string" && typeof message === "string" && Array.isArray(path) && path.every(isKey);
-}
-
-/** Reads the reply that is no success. */
+/** Reads the reply that is no success. Content that cannot be in a message is left out. */
 export async function problemOf(call: string, response: Response): Promise<ProblemError> {
-  return new ProblemError(call, response, await readObject(response).catch(() => undefined));
+  const content = readObject(response);
+  return await content.then((object) => new ProblemError(call, response, object))
+    .catch(() => new ProblemError(call, response));
 }
 
 /** The JSON object of a reply; undefined if it is none. */
