@@ -1,4 +1,8 @@
-/** What a request asks for, as a hash: a key must not be used for another request. */
+/** The identity of a request: its caller, and the fingerprint of its input. */
+import { callerThrough } from "../binding/caller.ts";
+import type { PreparedDependency } from "../binding/dependency.ts";
+import type { Indices } from "../binding/guards.ts";
+import type { Values } from "../binding/resolver.ts";
 import { HTTPError } from "../base/errors.ts";
 import { mediaTypeOf } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
@@ -6,46 +10,45 @@ import { nodeCrypto } from "../base/runtime.ts";
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** How deep input may be nested: values of a program may also hold themselves. */
+/** The deepest nesting of input: values of a program can also contain themselves. */
 const MAX_DEPTH = 1_000;
-/** How many characters are hashed at once. */
+/** The characters of one update of the hash. */
 const BUFFERED = 16_384;
 
 /**
  * Hashes the input of a request.
  *
- * @param request The request.
  * @param args The validated input: fields of the path and the query, `headers`, `cookies`, `body`
  * and `form`.
- * @param isBodyDeclared Whether the body is among them, if there is one.
- * @throws {HTTPError} With 422, if the input is nested too deeply; or if the body cannot be read.
+ * @param isBodyDeclared Whether it includes the body.
+ * @throws {HTTPError} With 422 if the input is nested too deeply; or if the body cannot be read.
  */
 export async function fingerprintOf(request: HttpRequest, args: Args, isBodyDeclared: boolean): Promise<string> {
-  const print = new Fingerprint();
-  print.add([...request.query].sort(([one], [other]) => one < other ? -1 : one > other ? 1 : 0));
-  print.add(args);
-  if (!isBodyDeclared || print.isIncomplete) print.add(await sentBody(request));
-  return await print.digest();
+  const fingerprint = new Fingerprint();
+  fingerprint.add([...request.query].sort(([one], [other]) => one < other ? -1 : one > other ? 1 : 0));
+  fingerprint.add(args);
+  if (!isBodyDeclared || fingerprint.isIncomplete) fingerprint.add(await sentBody(request));
+  return await fingerprint.digest();
 }
 
-/** The hash of some texts, as a part of a key. */
-export function hashOf(...texts: string[]): string {
-  return nodeCrypto().createHash("sha256").update(JSON.stringify(texts)).digest("hex");
+/** The hash of strings, as a part of a key. */
+export function hashOf(...parts: string[]): string {
+  return nodeCrypto().createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-/** The body as it was sent. The handler may read it itself. */
+/** The unparsed body. The handler can still read it. */
 async function sentBody(request: HttpRequest): Promise<unknown> {
   if (await contextOf(request).body.isEmpty()) return undefined;
   const isMultipart = mediaTypeOf(request.raw.headers) === "multipart/form-data";
   return isMultipart ? [...await request.formData()] : await request.bytes();
 }
 
-/** Hashes values. Those of different kinds never give the same. */
+/** Hashes values. Values of different kinds have different hashes. */
 class Fingerprint {
   readonly #hash = nodeCrypto().createHash("sha256");
   #text = "";
   readonly #files: Blob[] = [];
-  /** Whether a value may have more in it than can be seen, such as private fields. */
+  /** Whether a value can have hidden state, such as private fields. */
   isIncomplete = false;
 
   add(value: unknown, depth = 0): void {
@@ -77,7 +80,7 @@ class Fingerprint {
       for (const item of items) this.add(item, depth);
       return;
     }
-    // A transformation may give an object of another class, such as a URL.
+    // A transformation can return an object of another class, such as a URL.
     const plain = "toJSON" in object && typeof object.toJSON === "function" ? object.toJSON() : object;
     if (typeof plain !== "object" || plain === null) return this.add(plain, depth);
     const prototype = Object.getPrototypeOf(plain);
@@ -95,7 +98,7 @@ class Fingerprint {
     this.#text = "";
   }
 
-  /** By its content, which is read later, so that the boundary of a form does not matter. */
+  /** By its content, which is read later, so that the boundary of a form has no effect. */
   #addFile(file: Blob, depth: number): void {
     this.#files.push(file);
     this.#write("f");
@@ -114,4 +117,29 @@ async function digestOf(file: Blob): Promise<string> {
   const hash = nodeCrypto().createHash("sha256");
   for await (const chunk of file.stream()) hash.update(chunk);
   return hash.digest("hex");
+}
+
+/** The dependencies of a route, and the indices of their values. */
+export interface RouteDependencies {
+  readonly dependencies: readonly PreparedDependency[];
+  readonly indices: Indices;
+  /** Whether there is one value, and no array. */
+  readonly isSingle: boolean;
+}
+
+/**
+ * Identifies the caller of a request that the guards have accepted.
+ *
+ * @param values The values of the dependencies.
+ * @returns A string that differs between callers. Without guards, all are one caller.
+ */
+export async function callerOf(request: HttpRequest, values: Values, route: RouteDependencies): Promise<string> {
+  const callers: (readonly [guard: string, caller: string | null])[] = [];
+  for (const dependency of route.dependencies) {
+    if (dependency.security.length === 0) continue;
+    const value = route.isSingle ? values : (values as readonly unknown[])[route.indices.get(dependency)!];
+    // Also a guard that knows no caller: two guards can have one name.
+    callers.push([dependency.name, await callerThrough(dependency, request, value) ?? null]);
+  }
+  return JSON.stringify(callers);
 }

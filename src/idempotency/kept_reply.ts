@@ -1,17 +1,17 @@
-/** Replies as they are kept in records, and sent again. */
+/** Replies that are kept in records, and sent again. */
 import { WITHOUT_BODY } from "../http/without_body.ts";
 import { countBytes } from "../base/json_data.ts";
 import type { Records } from "../store/records.ts";
 
-/** The largest body that is kept, in bytes. */
+/** The largest kept body, in bytes. */
 const MAX_BODY = 1024 * 1024;
-/** How long a body is read before it is sent, in milliseconds: it may never end. */
+/** The longest time to read a body before it is sent, in milliseconds: it may never end. */
 const MAX_TIME = 30_000;
-/** How much of a body one record takes beside the rest, in bytes before base64. */
+/** The bytes of a body in one record, before base64. */
 const PART_BYTES = 42_000;
-/** Bodies up to this size, in bytes, are compressed if one record then takes them. */
+/** The largest body that is compressed to fit one record, in bytes. */
 const ONE_RECORD_BYTES = 48 * 1024;
-/** The most bytes of headers, as JSON, that are kept beside a part of the body. */
+/** The most bytes of headers, as JSON, beside a part of the body. */
 const MAX_HEADERS = 4_000;
 
 /** Headers that belong to one connection or one client. */
@@ -24,22 +24,19 @@ const NOT_KEPT: ReadonlySet<string> = new Set([
   "date",
 ]);
 
-/** A reply that is kept. */
 export interface KeptReply {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The first part of the body in base64; null if the body is too large or too slow to be kept. */
+  /** The first part of the body in base64; null if the body is too large or too slow. */
   readonly body: string | null;
-  /** How many further records have the rest. */
+  /** The number of further records with the rest. */
   readonly parts: number;
-  /** Whether the body is compressed. */
   readonly isDeflated: boolean;
 }
 
-/** The body of a reply that is kept. */
 type KeptBody = Pick<KeptReply, "body" | "parts" | "isDeflated">;
 
-/** A reply to send, and what is kept of it. */
+/** A reply to send, and its kept parts. */
 export interface CapturedReply {
   readonly response: Response;
   readonly reply: Omit<KeptReply, keyof KeptBody>;
@@ -48,10 +45,9 @@ export interface CapturedReply {
 }
 
 /**
- * Reads a reply, up to the largest body that is kept, and for 30 seconds at most.
+ * Reads a reply, up to the largest kept body, and for at most 30 seconds.
  *
- * @param response The reply.
- * @param further Headers that are not on the reply yet, and replace those of the same name.
+ * @param further Headers that replace those of the reply.
  */
 export async function captureReply(response: Response, further: Headers | undefined): Promise<CapturedReply> {
   const all = new Headers(response.headers);
@@ -84,13 +80,12 @@ export async function captureReply(response: Response, further: Headers | undefi
 }
 
 /**
- * Writes the further parts of a body. Nothing refers to them before the record of the reply does.
+ * Writes the further parts of a body, before the record of the reply refers to them.
  *
  * @param body The body; null if it is too large or too slow.
- * @param records The records.
- * @param key The key of the reply; the parts are below it.
- * @param expiresIn How long the parts are kept, in milliseconds.
- * @returns The first part, and how many further ones there are.
+ * @param key The prefix of the keys of the parts.
+ * @param expiresIn In milliseconds.
+ * @returns The first part, and the number of further ones.
  */
 export async function keepBody(
   body: Uint8Array<ArrayBuffer> | null,
@@ -111,10 +106,7 @@ export async function keepBody(
   return { body: kept.subarray(0, PART_BYTES).toBase64(), parts, isDeflated };
 }
 
-/**
- * Makes a kept reply again; undefined if it was too large or too slow, or a part is no longer
- * there.
- */
+/** Makes a kept reply again; undefined if it was too large or too slow, or a part has expired. */
 export async function repeatReply(
   { status, headers, body, parts, isDeflated }: KeptReply,
   records: Records,
@@ -153,14 +145,14 @@ function joined(chunks: readonly Uint8Array<ArrayBuffer>[], size: number): Uint8
   return bytes;
 }
 
-/** A stream of what was read, and of the rest. A read of it may have begun. */
+/** A stream of the chunks so far, and of the rest. `reading` is a pending read. */
 function resumed(
   chunks: readonly Uint8Array<ArrayBuffer>[],
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
   reading?: ReturnType<typeof reader.read>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const read = [...chunks].values();
-  // It may fail before the stream asks for it.
+  // It may fail before the stream awaits it.
   reading?.catch(() => {});
   return new ReadableStream({
     async pull(controller) {

@@ -5,18 +5,15 @@ import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 
 /**
- * How a route answers requests with the header `Idempotency-Key`. `Args` are the values of its
- * dependencies.
+ * The option `idempotent` of a route. `Args` are the values of its dependencies.
  *
- * The first request with a key runs, after its guards and its input have been accepted. While it
- * runs, a repetition is refused with 409, and afterwards it gets the same reply. A failure that may
- * pass is not kept: a 5xx, 408, 409, 423, 425, 429, and any other with `Retry-After`. A key that
- * was used for other input is refused with 422: the validated input is compared, so a default value
- * that is new each time makes each request another one.
+ * The first request with a key runs after its guards and its validation. While it runs, a repetition
+ * is refused with 409; afterwards it gets the same reply. Temporary failures are not kept: 5xx, 408,
+ * 409, 423, 425, 429, and others with `Retry-After`. A key of another input is refused with 422: the
+ * validated input is compared, so a default that is new each time makes another request.
  *
- * The reply is read whole before it is sent, up to 1 MiB and for 30 seconds, and is kept where the
- * records of the application are, see {@linkcode Records}. Of a larger or slower one the status
- * alone is kept.
+ * The reply is read before it is sent, up to 1 MiB and for 30 seconds, and is kept in the records of
+ * the application, see {@linkcode Records}. Of a larger or slower one only the status is kept.
  *
  * @example A client that repeats a payment
  * ```ts
@@ -53,23 +50,21 @@ export interface IdempotencyOptions<
   State = Record<string, unknown>,
   Window extends Duration = Duration,
 > {
-  /** How long a reply is kept for repetitions, at least a second. */
+  /** How long a reply is kept, from `1s` to `365d`. */
   window: Window;
   /**
-   * Whether requests without the header are refused with 400. A tool cannot require it, since
-   * agents do not send it.
+   * Whether requests without the header are refused with 400. A tool cannot require it: agents do
+   * not send it.
    *
    * @default {false}
    */
   required?: boolean;
   /**
-   * Names the caller: each has keys of its own, on each host and at each path. By default the
-   * guards of the route, and those around the mount of the application, name it: by the issuer and
-   * the subject of `jwt`, the name of `basic`, the subject of a session or else its id, and
-   * otherwise by the credentials that the `security` of a guard names. A guard without `security`
-   * names no caller.
+   * Identifies the caller. Each has its own keys, for each host and path. By default the guards of
+   * the route, and those around the mount of the application, identify it: by the issuer and the
+   * subject of `jwt`, the name of `basic`, the subject of a session or else its id, and otherwise by
+   * the credentials that the `security` of a guard names. A guard without `security` identifies none.
    *
-   * @param request The request.
    * @param args The values of the dependencies.
    */
   by?(request: HttpRequest<State>, args: Args): string | number;
@@ -93,9 +88,8 @@ const MAX_WINDOW = 365 * 24 * 3_600_000;
 /**
  * Reads the option.
  *
- * @param options The options of the route.
- * @param method Its method in upper case.
- * @param streams Why the route cannot be idempotent, if it streams.
+ * @param method The method in upper case.
+ * @param streams Why a route that streams cannot be idempotent.
  * @param name The route, for messages.
  * @throws {TypeError} If the option is unknown or wrong.
  * @throws {RangeError} If the window is out of range.

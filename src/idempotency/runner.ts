@@ -1,4 +1,4 @@
-/** Runs a request once for its key, and answers repetitions with the same reply. */
+/** Runs a request once for its key, and sends the same reply to repetitions. */
 import { HTTPError } from "../base/errors.ts";
 import { idempotencyKeyOf } from "../http/idempotency_key.ts";
 import type { AppHandle } from "../http/app_handle.ts";
@@ -11,26 +11,25 @@ import { fingerprintOf, hashOf } from "./fingerprint.ts";
 import { type CapturedReply, captureReply, keepBody, type KeptReply, repeatReply } from "./kept_reply.ts";
 import type { Idempotency } from "./options.ts";
 
-/** How long a node that has died holds a key where the store cannot say so, in milliseconds. */
+/** The lease of a node, if the store cannot detect its end, in milliseconds. */
 const LEASE = 30_000;
-/** How long a process that is known to live holds a key while its thread is blocked. */
+/** The lease of a process whose end the store detects: its thread can be blocked for long. */
 const HELD = 3_600_000;
-/** How often a lease is renewed. */
+/** The interval of renewals. */
 const RENEWAL = LEASE / 3;
-/** How much longer the parts of a body are kept than what refers to them. */
+/** The additional time to live of the parts of a body, beyond that of their reply. */
 const MARGIN = 60_000;
-/** How often a request looks again at a key that others let go at the same moment. */
-const MAX_LOOKS = 5;
+/** The most tries to claim a key that others release at the same time. */
+const MAX_TRIES = 5;
 
-/** What is kept for a key. */
+/** The record of a key. */
 interface KeptRequest {
-  /** What was asked for. */
-  readonly print: string;
-  /** Identifies the request that has the key. */
+  readonly fingerprint: string;
+  /** Identifies the request that has claimed the key. */
   readonly claim: string;
-  /** The name of its process, if the store can say whether that has ended. */
+  /** The name of its process, if the store can detect its end. */
   readonly process?: string | undefined;
-  /** Its reply; undefined while it runs. */
+  /** Undefined while it runs. */
   readonly reply?: KeptReply;
 }
 
@@ -39,21 +38,21 @@ export interface IdempotentRequest {
   readonly request: HttpRequest;
   /** The validated input. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Whether the body is a part of the input. If not, the handler may read it itself. */
+  /** Whether the input includes the body. If not, the handler can read it. */
   readonly isBodyDeclared: boolean;
-  /** Names the caller. */
+  /** Identifies the caller. */
   readonly caller: () => string | Promise<string>;
-  /** Runs the handler. It rejects with what the handler throws. */
+  /** Runs the handler. It rejects with the error of the handler. */
   readonly answer: () => Promise<Response>;
   /** Makes the reply of an error. */
   readonly toErrorReply: (thrown: unknown, request: HttpRequest) => Response | Promise<Response>;
 }
 
 /**
- * Answers a request.
+ * Makes the reply of a request.
  *
  * @throws {HTTPError} With 400 if the key is malformed, or missing and required; with 409 if the
- * first request still runs, or its reply was not kept; with 422 if the key was used for another
+ * first request is in progress, or its reply was not kept; with 422 if the key was used for another
  * request; with 503 if the store of records fails.
  */
 export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest): Promise<Response> {
@@ -66,16 +65,16 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
   }
   const records = recordsOf(request.app.records, "idempotency");
   const name = [hashOf(request.method, ...hostsOf(request), ...pathsOf(request), await caller(), key)];
-  const print = await fingerprintOf(request, input, isBodyDeclared);
-  const kept: KeptRequest = { print, claim: crypto.randomUUID(), process: await processNameOf(records) };
+  const fingerprint = await fingerprintOf(request, input, isBodyDeclared);
+  const kept: KeptRequest = { fingerprint, claim: crypto.randomUUID(), process: await processNameOf(records) };
   const context = contextOf(request);
   const here = runningIn(request.app);
   const running = here.get(name[0]!);
-  if (running) return await repeat(running, print, records, name);
+  if (running) return await repeat(running, fingerprint, records, name);
   liveClaims.add(kept.claim);
   try {
     const found = await claim(records, name, kept, context);
-    if (found.version === undefined) return await repeat(found.kept, print, records, name);
+    if (found.version === undefined) return await repeat(found.kept, fingerprint, records, name);
     here.set(name[0]!, kept);
     const held = new Claim(records, name, kept, found.version, context);
     try {
@@ -90,9 +89,9 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
 }
 
 /**
- * The host that was asked for, without its port: a client may repeat a request at another node of
- * the same machine. Without a socket, the header may name another host than the URL, and programs
- * may go by it; behind a proxy, it names the server.
+ * The requested host without its port: a client may repeat a request at another node of the same
+ * machine. Without a socket, the header can differ from the URL, and a program may use it; behind a
+ * proxy, it names the server.
  */
 function hostsOf(request: HttpRequest): [url: string, header: string] {
   const isForwarded = contextOf(request).forwarded?.host !== undefined;
@@ -101,7 +100,7 @@ function hostsOf(request: HttpRequest): [url: string, header: string] {
 }
 
 /**
- * The path that was asked for. What a proxy or a mount takes off may name a tenant, and the option
+ * The requested path. The prefix that a proxy or a mount removes can name a tenant, and the option
  * `basePath` of a mounted application would hide it.
  */
 function pathsOf(request: HttpRequest): [prefix: string, mounts: string, path: string] {
@@ -114,12 +113,11 @@ function pathOf(url: string): string {
   return resolveUnreserved(url.slice(start, pathEnd(url, start)));
 }
 
-/** The requests of each application that run in this process, by their names. */
 const running = new WeakMap<AppHandle, Map<string, KeptRequest>>();
 
 /**
- * The requests of an application that run in this process: a store in memory may give up their
- * records when it is full.
+ * The requests in progress of an application in this process, by key: a store in memory that is full
+ * drops their records.
  */
 function runningIn(app: AppHandle): Map<string, KeptRequest> {
   const known = running.get(app) ?? new Map<string, KeptRequest>();
@@ -127,10 +125,10 @@ function runningIn(app: AppHandle): Map<string, KeptRequest> {
   return known;
 }
 
-/** The claims of this thread, from before they are written until their requests have ended. */
+/** The claims of this thread, from before their write to the end of their requests. */
 const liveClaims = new Set<string>();
 
-/** What a request finds: it has the key now, or another one has. */
+/** The request that has claimed the key: this one, with a version, or another one. */
 type Found =
   | { readonly version: string; readonly kept: KeptRequest }
   | { readonly version?: undefined; readonly kept: KeptRequest };
@@ -143,11 +141,11 @@ async function claim(
 ): Promise<Found> {
   try {
     let expect: string | null = null;
-    for (let looks = 0; looks < MAX_LOOKS; looks++) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       const version = await records.set(name, kept, { expect, expiresIn: holdOf(kept) });
       if (version !== null) return { version, kept };
       const entry: StoredRecord<KeptRequest> | null = await records.get<KeptRequest>(name);
-      // The answer to the write may have been lost.
+      // The response to the write may have been lost.
       if (entry?.value.claim === kept.claim) return { version: entry.version, kept };
       if (entry && !await hasBrokenOff(records, name, entry, kept)) return { kept: entry.value };
       expect = entry?.version ?? null;
@@ -160,14 +158,14 @@ async function claim(
   throw new HTTPError(503, "The Idempotency-Key cannot be looked up now", { headers: { "retry-after": "1" } });
 }
 
-/** How long a claim is kept without being renewed. */
+/** The lease of a claim. */
 function holdOf({ process }: KeptRequest): number {
   return process === undefined ? LEASE : HELD;
 }
 
 /**
- * Whether a request that has the key has ended without writing that down. A lease that has run out
- * does not say so where the store knows that the process lives: its thread may be blocked.
+ * Whether the request of a claim has ended without a write. An expired lease does not prove it if
+ * the process is alive: its thread can be blocked.
  */
 async function hasBrokenOff(
   records: Records,
@@ -179,20 +177,20 @@ async function hasBrokenOff(
   if (value.reply || process === undefined) return false;
   if (process === own.process) return !liveClaims.has(value.claim);
   const hasEnded = await hasProcessEnded(records, process);
-  // Nothing is known of it: it has a lease from now on, which it renews if it lives.
+  // If nothing is known of it, it gets a lease, which it renews if it is alive.
   if (hasEnded === undefined) await records.set(name, unnamed, { expect: version, expiresIn: LEASE });
   return hasEnded ?? false;
 }
 
 async function repeat(
-  { print, claim, reply }: KeptRequest,
+  { fingerprint, claim, reply }: KeptRequest,
   asked: string,
   records: Records,
   name: readonly string[],
 ): Promise<Response> {
-  if (print !== asked) throw new HTTPError(422, "The Idempotency-Key was used for another request");
+  if (fingerprint !== asked) throw new HTTPError(422, "The Idempotency-Key was used for another request");
   if (!reply) {
-    throw new HTTPError(409, "The first request with this Idempotency-Key still runs", {
+    throw new HTTPError(409, "A request with this Idempotency-Key is still in progress", {
       headers: { "retry-after": "1" },
     });
   }
@@ -204,7 +202,7 @@ async function repeat(
   );
 }
 
-/** Holds a key while its request runs. */
+/** The claim of a key while its request runs. */
 class Claim {
   readonly records: Records;
   readonly name: readonly string[];
@@ -221,26 +219,26 @@ class Claim {
     this.#logger = logger;
     this.#version = version;
     this.#timer = setInterval(() => this.#renewing = this.#renewing.then(() => this.#renew()), RENEWAL);
-    // The handler itself keeps the program alive.
+    // The handler keeps the program alive.
     Deno.unrefTimer(this.#timer);
   }
 
-  /** Replaces the claim by what is kept for repetitions. */
+  /** Replaces the claim with the reply. */
   async finish(reply: KeptReply, windowMs: number): Promise<void> {
     await this.stop();
     await this.#write({ ...this.kept, reply }, windowMs);
   }
 
-  /** Gives the key back. */
+  /** Releases the key. */
   async release(): Promise<void> {
     await this.stop();
     if (this.#version === null || await this.records.delete(this.name, { expect: this.#version })) return;
-    // Others may have given it a lease.
+    // Another node may have written a lease.
     const entry = await this.records.get<KeptRequest>(this.name);
     if (entry?.value.claim === this.kept.claim) await this.records.delete(this.name, { expect: entry.version });
   }
 
-  /** Renews it no longer. */
+  /** Ends the renewals. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#renewing;
@@ -260,7 +258,7 @@ class Claim {
     if (this.#version === null) return;
     this.#version = await this.records.set(this.name, kept, { expect: this.#version, expiresIn });
     if (this.#version !== null) return;
-    // The answer to a write may have been lost, or the store has given the record up.
+    // The response to a write may have been lost, or the store has dropped the record.
     const entry = await this.records.get<KeptRequest>(this.name);
     if (entry && entry.value.claim !== kept.claim) return;
     const isDone = entry && entry.value.process === kept.process &&
@@ -271,26 +269,23 @@ class Claim {
   }
 }
 
-/** The failures of a client's request that may pass, beside those from 500 on. */
-const PASSING: ReadonlySet<number> = new Set([408, 409, 423, 425, 429]);
+/** Temporary failures below 500. */
+const TEMPORARY: ReadonlySet<number> = new Set([408, 409, 423, 425, 429]);
 
-/**
- * Whether a reply says that the request failed now, and may succeed later. A success with
- * `Retry-After`, such as a 202, is the effect itself.
- */
-function saysTryAgain({ status, headers }: Response, further: Headers | undefined): boolean {
+/** Whether a reply is a temporary failure. A success with `Retry-After`, such as 202, is none. */
+function isTemporary({ status, headers }: Response, further: Headers | undefined): boolean {
   if (status < 400) return false;
-  return status >= 500 || PASSING.has(status) || headers.has("retry-after") || (further?.has("retry-after") ?? false);
+  return status >= 500 || TEMPORARY.has(status) || headers.has("retry-after") || (further?.has("retry-after") ?? false);
 }
 
-/** Runs the handler, and keeps its reply unless that says to try again. */
+/** Runs the handler, and keeps its reply unless it is a temporary failure. */
 async function runFirst({ windowMs }: Idempotency, asked: IdempotentRequest, claim: Claim): Promise<Response> {
   const context = contextOf(asked.request);
   const before = new Headers(context.replyHeaders);
   let captured: CapturedReply;
   try {
     const response = await replyOf(asked);
-    if (saysTryAgain(response, context.replyHeaders)) {
+    if (isTemporary(response, context.replyHeaders)) {
       await quietly(context, () => claim.release());
       return response;
     }
@@ -307,7 +302,7 @@ async function runFirst({ windowMs }: Idempotency, asked: IdempotentRequest, cla
   return captured.response;
 }
 
-/** The reply of the handler, also that of an error: `onError` says which status it has. */
+/** The reply of the handler, or that of its error, whose status `onError` can change. */
 async function replyOf({ request, answer, toErrorReply }: IdempotentRequest): Promise<Response> {
   try {
     return await answer();
@@ -318,14 +313,14 @@ async function replyOf({ request, answer, toErrorReply }: IdempotentRequest): Pr
   }
 }
 
-/** The headers for the reply that the handler has set. */
+/** The headers that the handler has set. */
 function addedTo(before: Headers, after: Headers | undefined): Headers | undefined {
   const added = new Headers(after);
   for (const [name, value] of before) if (added.get(name) === value) added.delete(name);
   return added;
 }
 
-/** The effect has happened, so a failure of the store must not change the reply. */
+/** After the effect, a failure of the store must not change the reply. */
 async function quietly(logger: Logger, action: () => Promise<void>): Promise<void> {
   try {
     await action();

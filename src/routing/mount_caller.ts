@@ -6,7 +6,7 @@ import { load } from "../base/async_context.ts";
 import type { Values } from "../binding/resolver.ts";
 import { type Mounted, mountedOf } from "../http/connection.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import type { RouteDependencies } from "../idempotency/caller.ts";
+import type { RouteDependencies } from "../idempotency/fingerprint.ts";
 
 /** Under it, a request keeps what names its caller for the application of a mount. */
 const CALLER = {};
@@ -20,7 +20,7 @@ export async function callerThroughMounts(
   values: Values,
   route: RouteDependencies,
 ): Promise<string> {
-  const { callerOf } = await load(() => import("../idempotency/caller.ts"));
+  const { callerOf } = await load(() => import("../idempotency/fingerprint.ts"));
   const own = await callerOf(request, values, route);
   const outer = await mountedOf(contextOf(request).connection)?.callerOf?.();
   return outer === undefined ? own : JSON.stringify([outer, own]);

@@ -12,7 +12,7 @@ import { MovedClock } from "../support/moved_clock.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 // Loaded before time is counted.
 import "../../../src/idempotency/runner.ts";
-import "../../../src/idempotency/caller.ts";
+import "../../../src/idempotency/fingerprint.ts";
 
 const rest = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 

@@ -11,7 +11,7 @@ import { Random } from "../../unit/support/random.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 // Loaded before time is counted.
 import "../../../src/idempotency/runner.ts";
-import "../../../src/idempotency/caller.ts";
+import "../../../src/idempotency/fingerprint.ts";
 import { SkippedTimeout } from "../support/skipped_timeout.ts";
 
 /** Sends a request with the key "a". */

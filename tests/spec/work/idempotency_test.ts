@@ -157,7 +157,7 @@ Deno.test("while it runs: 409 with `Retry-After: 1`", async () => {
   let refused = await order(app, "a");
   while (refused.status !== 409 && performance.now() - started < 5_000) refused = await order(app, "a");
   assertEquals(refused.headers.get("retry-after"), "1");
-  assertEquals(await problemOf(refused), [409, "The first request with this Idempotency-Key still runs"]);
+  assertEquals(await problemOf(refused), [409, "A request with this Idempotency-Key is still in progress"]);
   gate.resolve();
   assertEquals((await first).status, 201);
   assertEquals((await order(app, "a")).headers.get("idempotency-replayed"), "true");
