@@ -1,18 +1,17 @@
-/** A middleware that gives replies a version, so that clients do not load them again. */
+/** The middleware of entity tags. */
 import { load } from "../base/async_context.ts";
 import { contextOf } from "../http/request.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**
- * Adds an `ETag` to replies, and answers 304 where the client has this version already
- * (`If-None-Match`, RFC 9110, section 13.1.2). The handler still runs: this saves bytes, not work.
+ * Adds an `ETag` to replies, and replies 304 to a client that has this version (`If-None-Match`, RFC
+ * 9110, section 13.1.2). The handler still runs: this saves bytes, not work.
  *
- * The tag is strong: a hash of the content. It is for replies to GET and HEAD with status 200 and
- * at most 1 MiB that webfw makes at once: of JSON, `text()` and `html()`. Streams, a `Response`
- * that a program makes, and replies with `Cache-Control: no-store` stay as they are. Files have a
- * tag already. A tag that a reply has is kept.
+ * The tag is strong: a hash of the content. It is for replies of JSON, `text()` and `html()` to GET
+ * and HEAD, with status 200 and at most 1 MiB. Streams, a `Response` of the program, replies with
+ * `Cache-Control: no-store`, and those with a tag, as files have, are not changed.
  *
- * Add it before middleware that changes bodies or `Cache-Control`, so that it sees the changes.
+ * Add it before middleware that changes bodies or `Cache-Control`, so that it runs after them.
  *
  * @example The second time without a body
  * ```ts

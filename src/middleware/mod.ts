@@ -1,6 +1,5 @@
 /**
- * Middleware for every application: security headers, ids of requests, a bound of time, and entity
- * tags.
+ * Middleware for each application: security headers, request ids, a timeout, and entity tags.
  *
  * @example All of them
  * ```ts

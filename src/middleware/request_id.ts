@@ -1,10 +1,10 @@
-/** A middleware that sends the id of each request with its reply. */
+/** The middleware of request ids. */
 import { contextOf } from "../http/request.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**
- * Options of {@linkcode requestId}.
+ * The options of {@linkcode requestId}.
  *
  * @category Middleware
  */
@@ -19,17 +19,16 @@ export interface RequestIdOptions {
 
 const OPTIONS: OptionNames<RequestIdOptions> = { header: true };
 
-/** Ids that are safe in logs and headers: those of AWS and of base64 are among them. */
+/** Ids that are safe in logs and headers, such as those of AWS, and base64. */
 const ID = /^[\w.:/+=~@-]{1,128}$/;
 
 /**
  * Sends `request.id` with each reply. Behind a proxy that `trustProxy` names, the id is that of the
- * same header of the request: at most 128 letters, digits and `.:/+=~@_-`. From anybody else, an id
- * is not taken.
+ * same header of the request: at most 128 letters, digits and `.:/+=~@_-`. Ids of other clients are
+ * ignored.
  *
- * Add it first: an id that was read before is kept.
+ * Add it first: an id that was read before does not change.
  *
- * @param options The name of the header.
  * @throws {TypeError} If an option is unknown, or the header has no valid name.
  *
  * @example The id in a reply

@@ -1,70 +1,69 @@
-/** A middleware that adds headers which tell browsers to be careful. */
+/** The middleware of security headers. */
 import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { contextOf } from "../http/request.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**
- * Options of {@linkcode secureHeaders}. null leaves a header out.
+ * The options of {@linkcode secureHeaders}. Null omits a header.
  *
  * @category Middleware
  */
 export interface SecureHeadersOptions {
   /**
-   * The `Content-Security-Policy`: a text, or the sources of each directive. Where it has no
+   * The `Content-Security-Policy`: a string, or the sources of each directive. If it has no
    * `frame-ancestors`, those of `frameAncestors` are added.
    *
    * @default {"default-src 'self'; base-uri 'self'; form-action 'self'; object-src 'none'"}
    */
   contentSecurityPolicy?: string | Readonly<Record<string, readonly string[]>> | null;
   /**
-   * The pages that may show a reply in a frame: `"none"`, those of this origin (`"self"`), or a
-   * list of origins. It becomes `frame-ancestors` of the policy, and `X-Frame-Options` for browsers
-   * that do not know it.
+   * The pages that may show a reply in a frame: `"none"`, those of this origin (`"self"`), or an
+   * array of origins. It becomes `frame-ancestors` of the policy, and `X-Frame-Options` for older
+   * browsers.
    *
    * @default {"none"}
    */
   frameAncestors?: "none" | "self" | readonly string[] | null;
   /**
-   * The `Strict-Transport-Security` of replies over HTTPS: browsers do not use HTTP from then on.
-   * Behind a proxy that ends TLS, the application needs `trustProxy` to know of it.
+   * The `Strict-Transport-Security` of replies over HTTPS: browsers then do not use HTTP. Behind a
+   * proxy that terminates TLS, the application needs `trustProxy`.
    *
    * @default {{ maxAge: "365d", includeSubDomains: true, preload: false }}
    */
   hsts?: HstsOptions | null;
   /**
-   * How much of a page's URL other sites see as `Referer`.
+   * The part of a page's URL that other sites get as `Referer`.
    *
    * @default {"strict-origin-when-cross-origin"}
    */
   referrerPolicy?: ReferrerPolicyName | readonly ReferrerPolicyName[] | null;
   /**
-   * Whether `X-Content-Type-Options: nosniff` is sent, so that browsers do not guess types.
+   * Whether to send `X-Content-Type-Options: nosniff`: browsers do not guess types.
    *
    * @default {true}
    */
   noSniff?: boolean;
   /**
-   * The `Cross-Origin-Opener-Policy`: whether pages of other origins share a group of windows.
+   * The `Cross-Origin-Opener-Policy`: whether pages of other origins share a browsing context group.
    *
    * @default {"same-origin"}
    */
   crossOriginOpenerPolicy?: "same-origin" | "same-origin-allow-popups" | "noopener-allow-popups" | "unsafe-none" | null;
   /**
-   * The `Cross-Origin-Resource-Policy`: which pages may show a reply as an image, a script and so
-   * on. It does not concern requests of scripts, which CORS is about.
+   * The `Cross-Origin-Resource-Policy`: the pages that may embed a reply, such as an image. For
+   * requests of scripts, see CORS.
    *
    * @default {"same-origin"}
    */
   crossOriginResourcePolicy?: "same-origin" | "same-site" | "cross-origin" | null;
   /**
-   * The `Cross-Origin-Embedder-Policy`, which a page needs for shared memory.
+   * The `Cross-Origin-Embedder-Policy`, required for shared memory.
    *
    * @default {null}
    */
   crossOriginEmbedderPolicy?: "require-corp" | "credentialless" | "unsafe-none" | null;
   /**
-   * The `Permissions-Policy`: the features that pages and their frames may use, such as
-   * `"camera=(), geolocation=(self)"`.
+   * The `Permissions-Policy`, such as `"camera=(), geolocation=(self)"`.
    *
    * @default {null}
    */
@@ -72,25 +71,25 @@ export interface SecureHeadersOptions {
 }
 
 /**
- * How long browsers use HTTPS only.
+ * The option `hsts`.
  *
  * @category Middleware
  */
 export interface HstsOptions {
   /**
-   * How long, from each reply on.
+   * How long browsers use only HTTPS, from each reply on.
    *
    * @default {"365d"}
    */
   maxAge?: Duration;
   /**
-   * Whether it also holds for all subdomains.
+   * Whether it includes all subdomains.
    *
    * @default {true}
    */
   includeSubDomains?: boolean;
   /**
-   * Whether browsers may have it built in (hstspreload.org). It is hard to undo.
+   * Whether browsers may preload it (hstspreload.org), which is hard to undo.
    *
    * @default {false}
    */
@@ -128,19 +127,18 @@ const HSTS_OPTIONS: OptionNames<HstsOptions> = { maxAge: true, includeSubDomains
 const ACTION = "make secureHeaders()";
 
 /**
- * The middle between the policies of OWASP's cheat sheet and of helmet that breaks no page whose
- * parts are its own. `upgrade-insecure-requests` is left out: it breaks pages over HTTP.
+ * Between the policies of OWASP's cheat sheet and of helmet. Breaks no page with resources of its own
+ * origin. Without `upgrade-insecure-requests`, which breaks pages over HTTP.
  */
 const POLICY = "default-src 'self'; base-uri 'self'; form-action 'self'; object-src 'none'";
 
 /**
- * Adds security headers to each reply that does not have them. The defaults follow the lists of
- * OWASP (HTTP Security Response Headers Cheat Sheet), MDN and helmet: a policy for content, no
- * frames, HTTPS only, no guessing of types, and isolation from other origins.
+ * Adds security headers to each reply. The defaults follow OWASP (HTTP Security Response Headers
+ * Cheat Sheet), MDN and helmet: a content policy, no frames, only HTTPS, no guessed types, and
+ * isolation from other origins.
  *
- * What a reply has is kept: a handler can set its own policy, and the documentation page has one.
+ * A header of the reply is kept: a handler can set its own policy, as the documentation page does.
  *
- * @param options The headers that differ from the defaults.
  * @throws {TypeError} If an option is unknown or cannot be sent.
  * @throws {RangeError} If `hsts.maxAge` is not a positive duration.
  *
@@ -177,8 +175,7 @@ export function secureHeaders(options: SecureHeadersOptions = {}): Middleware<un
     const { headers } = response;
     const own = headers.get("content-security-policy");
     if (own === null && policy !== null) headers.set("content-security-policy", policy);
-    // Older browsers would obey this header against the `frame-ancestors` of the reply's own
-    // policy.
+    // Older browsers would apply this header, against the `frame-ancestors` of the reply.
     if (frameOptions !== null && !(own !== null && /\bframe-ancestors\b/i.test(own))) {
       setMissing(headers, "x-frame-options", frameOptions);
     }
@@ -211,19 +208,19 @@ function policyOf({ contentSecurityPolicy = POLICY, frameAncestors }: SecureHead
 function policyText(policy: string | Readonly<Record<string, readonly string[]>>): string {
   if (typeof policy === "string") return policy.replace(/[\s;]+$/, "");
   if (typeof policy !== "object") {
-    throw new TypeError(`Cannot ${ACTION}: contentSecurityPolicy must be a text or an object, got ${quote(policy)}`);
+    throw new TypeError(`Cannot ${ACTION}: contentSecurityPolicy must be a string or an object, got ${quote(policy)}`);
   }
   return Object.entries(policy).map(([directive, sources]) => {
     if (!/^[a-z][a-z-]*$/.test(directive) || !Array.isArray(sources) || !sources.every(isSource)) {
       throw new TypeError(
-        `Cannot ${ACTION}: contentSecurityPolicy "${directive}" must be a list of sources, such as { "img-src": ["'self'"] }`,
+        `Cannot ${ACTION}: contentSecurityPolicy "${directive}" must be an array of sources, such as { "img-src": ["'self'"] }`,
       );
     }
     return [directive, ...sources].join(" ");
   }).join("; ");
 }
 
-/** Whether a text is one source of a policy: a space, comma or semicolon would begin another. */
+/** Whether a string is one source of a policy: a space, comma or semicolon begins another. */
 function isSource(source: unknown): boolean {
   return typeof source === "string" && /^[\x21-\x7e]+$/.test(source) && !/[,;]/.test(source);
 }
@@ -232,11 +229,11 @@ function sourcesOf(ancestors: "none" | "self" | readonly string[]): string {
   if (ancestors === "none" || ancestors === "self") return `'${ancestors}'`;
   if (Array.isArray(ancestors) && ancestors.length > 0 && ancestors.every(isSource)) return ancestors.join(" ");
   throw new TypeError(
-    `Cannot ${ACTION}: frameAncestors must be "none", "self" or a list of origins, got ${quote(ancestors)}`,
+    `Cannot ${ACTION}: frameAncestors must be "none", "self" or an array of origins, got ${quote(ancestors)}`,
   );
 }
 
-/** This header has no value for other origins. */
+/** `X-Frame-Options` has no value for other origins. */
 function frameOptionsOf(policy: string | null): string | null {
   const ancestors = /(?:^|;)\s*frame-ancestors\s+([^;]*)/i.exec(policy ?? "")?.[1]?.trim().toLowerCase();
   return ancestors === "'none'" ? "DENY" : ancestors === "'self'" ? "SAMEORIGIN" : null;
@@ -271,5 +268,5 @@ function othersOf(options: SecureHeadersOptions): readonly (readonly [name: stri
 
 function checkValue(value: string, option: keyof SecureHeadersOptions): string {
   if (typeof value === "string" && /^[\x20-\x7e]*[\x21-\x7e]$/.test(value)) return value;
-  throw new TypeError(`Cannot ${ACTION}: ${option} must be a text of printable ASCII, got ${quote(value)}`);
+  throw new TypeError(`Cannot ${ACTION}: ${option} must be a string of printable ASCII, got ${quote(value)}`);
 }

@@ -1,4 +1,4 @@
-/** A middleware that bounds the time to a reply. */
+/** The middleware of timeouts. */
 import { type Duration, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import { withDeadline, withOwnDeadline } from "../http/deadline.ts";
@@ -7,15 +7,14 @@ import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**
- * Bounds the time until a reply begins. Then the client gets a 503, and `request.signal` is
- * aborted. The handler itself is not stopped: pass the signal to what it waits for. Its late reply
- * is dropped, and its dependencies are cleaned up when it has ended.
+ * Limits the time to the head of a reply. After it, the client gets a 503, and `request.signal` is
+ * aborted. The handler is not stopped: pass the signal to its operations. Its late reply is dropped,
+ * and its dependencies are cleaned up when it has ended.
  *
- * The body of a streamed reply can take longer, and so can a WebSocket. The signal that a
- * middleware around this one has read is not aborted.
+ * The body of a streamed reply can take longer, and so can a WebSocket. The signal that an outer
+ * middleware has read is not aborted.
  *
- * @param duration The time. All requests share one timer, so that a reply can take a sixteenth
- * longer.
+ * @param duration The time, plus a sixteenth at most: all requests share one timer.
  * @throws {RangeError} If it is not a positive duration.
  *
  * @example Ten milliseconds
@@ -45,11 +44,11 @@ export function timeout(duration: Duration): Middleware<unknown> {
     context.makeAbortable();
     const late = (): HTTPError => {
       const error = new HTTPError(503, "The reply took too long");
-      // As the reason, it becomes the late error of most handlers, and is not logged.
+      // Most handlers then throw this reason, which is not logged.
       context.abort(error);
       return error;
     };
-    // The shared timer does not keep a program alive; without a server, nothing else may.
+    // The shared timer does not keep a program without a server alive.
     const withTimer = context.connection === undefined ? withOwnDeadline : withDeadline;
     return await withTimer(next(request), ms, late, (cause) => cause);
   };

@@ -136,15 +136,18 @@ Deno.test("secureHeaders: error replies, 404 and streams have them, and a router
 Deno.test("secureHeaders: what cannot be sent is refused where it is declared", () => {
   const refused = (options: Untyped, message: string) =>
     assertThrows(() => secureHeaders(options), TypeError, `Cannot make secureHeaders(): ${message}`);
-  refused({ contentSecurityPolicy: "default-src 'self'\r\nx: y" }, "contentSecurityPolicy must be a text of printable");
+  refused(
+    { contentSecurityPolicy: "default-src 'self'\r\nx: y" },
+    "contentSecurityPolicy must be a string of printable",
+  );
   refused({ contentSecurityPolicy: { "img-src": ["'self'; script-src *"] } }, 'contentSecurityPolicy "img-src"');
   refused({ contentSecurityPolicy: { imgSrc: ["'self'"] } }, 'contentSecurityPolicy "imgSrc"');
   refused({ contentSecurityPolicy: { "img-src": "'self'" } }, 'contentSecurityPolicy "img-src"');
-  refused({ contentSecurityPolicy: 5 }, "contentSecurityPolicy must be a text or an object");
+  refused({ contentSecurityPolicy: 5 }, "contentSecurityPolicy must be a string or an object");
   refused({ frameAncestors: "https://a.example" }, "frameAncestors must be");
   refused({ frameAncestors: [] }, "frameAncestors must be");
   refused({ contentSecurityPolicy: "frame-ancestors 'none'", frameAncestors: "self" }, "the contentSecurityPolicy has");
-  refused({ permissionsPolicy: "ü" }, "permissionsPolicy must be a text of printable");
+  refused({ permissionsPolicy: "ü" }, "permissionsPolicy must be a string of printable");
   refused({ referrerPolicy: "" }, "referrerPolicy must be");
   refused({ csp: "x" }, 'the option "csp" is unknown');
   refused({ hsts: { max: 1 } }, 'the option "hsts.max" is unknown');
