@@ -51,7 +51,7 @@ export { settings } from "./src/schema/settings.ts";
 export { Form } from "./src/schema/form.ts";
 export { Stream } from "./src/binding/stream_body.ts";
 export { UploadFile } from "./src/binding/form_body.ts";
-export type { UploadedFile } from "./src/http/forms/uploaded_file.ts";
+export type { UploadedFile } from "./src/http/files/disk_blob.ts";
 export type { Schema } from "./src/schema/schema.ts";
 export {
   type Dependency,
@@ -75,10 +75,10 @@ export { file } from "./src/http/files/file.ts";
 export type { FileOptions } from "./src/http/files/served_file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export { Events } from "./src/http/replies/events.ts";
-export { JsonLines } from "./src/http/replies/json_lines.ts";
+export { JsonLines } from "./src/http/replies/declared_reply.ts";
 export { Replies, reply } from "./src/http/replies/replies.ts";
-export { Bytes } from "./src/http/replies/bytes.ts";
-export { Html, Text } from "./src/http/replies/text.ts";
+export { Bytes } from "./src/http/replies/declared_reply.ts";
+export { Html, Text } from "./src/http/replies/declared_reply.ts";
 export { type EventStream, type ServerSentEvent, SSE, type SSEOptions } from "./src/http/sse/sse.ts";
 export { WebSocketClosedError } from "./src/http/websocket/messages.ts";
 export type { WebSocketConnection } from "./src/http/websocket/connection.ts";

@@ -4,7 +4,7 @@ import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { DOCUMENT_OPTIONS, type DocumentOptions, readDocumentOptions } from "../describe/openapi/document_options.ts";
 import { type DocsOptions, type DocsParts, readDocs } from "../describe/page/options.ts";
 import { type McpOptions, type McpParts, readMcp } from "../describe/mcp/options.ts";
-import { checkBasePath } from "../http/base_path.ts";
+import { checkBasePath } from "../http/connection.ts";
 import { Cors, type CorsOptions, resolveCors } from "../http/cors.ts";
 import { HostList } from "../http/host.ts";
 import { OriginList, type Origins } from "../http/origin.ts";
@@ -21,8 +21,7 @@ import {
   withoutUndefined,
 } from "../routing/scope.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";
-import { toLocation } from "../store/location.ts";
-import type { StoreLocation, TopicsLocation } from "../store/location.ts";
+import { type StoreLocation, toLocation, type TopicsLocation } from "../store/location.ts";
 import type { TopicStore } from "../store/topic_store.ts";
 
 /**

@@ -4,7 +4,7 @@ import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
 import { pickQuery, queryText } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { quotedString } from "../http/syntax.ts";
+import { quotedString } from "../http/headers.ts";
 import { type OptionNames, quote } from "../base/options.ts";
 import {
   checkGuardOptions,

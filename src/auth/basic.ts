@@ -3,7 +3,7 @@ import type { Dependency, RequiredState } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
 import type { HttpRequest } from "../http/request.ts";
-import { quotedString } from "../http/syntax.ts";
+import { quotedString } from "../http/headers.ts";
 import type { OptionNames } from "../base/options.ts";
 import {
   checkGuardOptions,

@@ -5,7 +5,7 @@ import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { HttpRequest } from "../http/request.ts";
-import { quotedString } from "../http/syntax.ts";
+import { quotedString } from "../http/headers.ts";
 import { type OptionNames, quote } from "../base/options.ts";
 import {
   checkGuardOptions,

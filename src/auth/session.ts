@@ -5,7 +5,7 @@ import { alternatives, readSecurity } from "../binding/security.ts";
 import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { redirect, ThrownReply } from "../http/reply.ts";
-import { quotedString } from "../http/syntax.ts";
+import { quotedString } from "../http/headers.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "../schema/schema.ts";
 import { checkGuardOptions, type GuardOptions, requirementOf, UNAUTHORIZED, unauthorized } from "./credentials.ts";
 import { SessionCookie, type SessionCookieOptions } from "./sessions/cookie.ts";

@@ -2,15 +2,14 @@
 import * as v from "valibot";
 import { HTTPError, type Issue } from "../base/errors.ts";
 import { refuseDepth, tooLarge } from "../http/body_errors.ts";
-import { isJson, mediaTypeOf } from "../http/json.ts";
+import { decodeUtf8, isJson, mediaTypeOf } from "../http/json.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { decodeUtf8 } from "../http/utf8.ts";
 import { coerceForm, holdsJson, isRepeated } from "../schema/coerce_form.ts";
 import { type FormEntry, type FormSchema, FormTree, hasStrayBrackets, keepFileText } from "../schema/form.ts";
 import { checkDefaults, type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
 import { toValidator } from "../schema/check.ts";
-import type { UploadedFile } from "../http/forms/uploaded_file.ts";
+import type { UploadedFile } from "../http/files/disk_blob.ts";
 
 /**
  * A file in a form that a client has sent.

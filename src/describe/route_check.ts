@@ -5,8 +5,7 @@
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { isStream } from "../binding/stream_body.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
-import { partsOfReply } from "../http/replies/documented_reply.ts";
-import type { RouteDeclaration } from "../http/route_info.ts";
+import { partsOfReply, type RouteDeclaration } from "../http/route_info.ts";
 import type { AnyRoute, RegistryChecks } from "../routing/registry.ts";
 import { Route } from "../routing/route.ts";
 import type { Scope } from "../routing/scope.ts";

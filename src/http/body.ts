@@ -5,11 +5,10 @@ import type { FormEntry } from "../schema/form.ts";
 import { BodyBuffer } from "./body_buffer.ts";
 import { cutShort, refuseContentEncoding, tooLarge, tooSlow } from "./body_errors.ts";
 import { withDeadline, withOwnDeadline } from "./deadline.ts";
-import { decodeJson, mediaTypeOf, parseJson } from "./json.ts";
+import { decodeJson, decodeUtf8, mediaTypeOf, parseJson } from "./json.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { Pace } from "./pace.ts";
 import { parseUrlencoded } from "./query.ts";
-import { decodeUtf8 } from "./utf8.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

@@ -1,7 +1,7 @@
 /** Cookies: those that a request carries, and those that a reply sets or deletes. */
 import { deleteCookie, setCookie } from "@std/http/cookie";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
-import { isToken } from "./syntax.ts";
+import { isToken } from "./headers.ts";
 
 /**
  * The attributes by which a browser knows a cookie, and decides where to send it.

@@ -2,7 +2,7 @@
 import { type Duration, type OptionNames, quote, readOptions, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { OriginList } from "./origin.ts";
-import { isToken } from "./syntax.ts";
+import { isToken } from "./headers.ts";
 
 /**
  * What pages of the origins in `origins` may do with replies.

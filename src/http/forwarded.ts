@@ -3,8 +3,8 @@
  * of RFC 7239. All lists are read from the right, because a client can write anything to the left
  * of what a proxy appends, even an open quote.
  */
-import { readAddress } from "./address.ts";
-import { isToken } from "./syntax.ts";
+import { readAddress } from "./host.ts";
+import { isToken } from "./headers.ts";
 
 /** What one proxy says about a request. A part that cannot be read is undefined. */
 export interface Hop {

@@ -1,10 +1,11 @@
 /**
  * The Host header and the target of a request: their check, their parts, and the list of hosts that
- * an application answers to. Deno copies both into the URL unchecked, so a slash in the header
+ * an application answers to; IP addresses. Deno copies both into the URL unchecked, so a slash in the header
  * would change where the path starts.
  */
 import { HTTPError } from "../base/errors.ts";
 import { quote } from "../base/options.ts";
+import { nodeNet } from "../base/runtime.ts";
 import { type ConnectionInfo, mountedOf } from "./connection.ts";
 import { pathEnd, pathStart } from "./query.ts";
 
@@ -189,4 +190,31 @@ function readName(text: string): string | undefined {
 
 function malformed(): HTTPError {
   return new HTTPError(400, "The Host header must be a host and a port, such as example.org:8000");
+}
+
+/** An address with zone and port is shorter. */
+const MAX_NODE = 64;
+
+/**
+ * An address, perhaps with a port, which may be a name that starts with `_` (RFC 7239, section 6).
+ */
+const NODE = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::[\w.-]+)?$/i;
+
+/**
+ * Parses an IP address, perhaps with a port. Undefined for anything else, such as the names
+ * `unknown` and `_hidden` of RFC 7239.
+ *
+ * @returns The address in its shortest form; an IPv4-mapped IPv6 address as IPv4.
+ */
+export function readAddress(text: string): string | undefined {
+  if (text.length > MAX_NODE) return undefined;
+  const [, inBrackets, plain] = NODE.exec(text) ?? [];
+  const address = inBrackets ?? plain ?? text;
+  // An address with a zone means something on the machine of the proxy only.
+  const version = address.includes("%") ? 0 : nodeNet().isIP(address);
+  if (version !== 6) return version === 4 && inBrackets === undefined ? address : undefined;
+  const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([\da-f]+):([\da-f]+)$/.exec(short) ?? [];
+  if (high === undefined || low === undefined) return short;
+  return [high, low].flatMap((half) => [parseInt(half, 16) >> 8, parseInt(half, 16) & 255]).join(".");
 }

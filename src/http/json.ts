@@ -1,7 +1,6 @@
-/** JSON of requests and replies, and the media types that announce it. */
+/** JSON and UTF-8 of requests and replies, and the media types that announce JSON. */
 import { HTTPError } from "../base/errors.ts";
 import { refuseContentEncoding } from "./body_errors.ts";
-import { decodeUtf8 } from "./utf8.ts";
 
 /** The media type without parameters, in lower case; empty without a `content-type` header. */
 export function mediaTypeOf(headers: Headers): string {
@@ -71,4 +70,19 @@ export function stringify(value: unknown): string {
   }
   if (json !== undefined) return json;
   throw new TypeError(`Cannot write a value of type ${typeof value}: it has no JSON form`);
+}
+
+const lenient = new TextDecoder();
+const strict = new TextDecoder("utf-8", { fatal: true });
+
+/** Decodes UTF-8 without a byte order mark; undefined if the bytes are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  const text = lenient.decode(bytes);
+  // The strict decoder has no fast path. It runs only if a character may be a replacement.
+  if (!text.includes("\ufffd")) return text;
+  try {
+    return strict.decode(bytes);
+  } catch {
+    return undefined;
+  }
 }

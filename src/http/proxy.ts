@@ -6,11 +6,9 @@ import { load } from "../base/async_context.ts";
 import { log } from "../log/log.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { nodeNet } from "../base/runtime.ts";
-import { readAddress } from "./address.ts";
-import { readBasePath } from "./base_path.ts";
-import type { Forwarded } from "./connection.ts";
+import { type Forwarded, readBasePath } from "./connection.ts";
 import type { Hop } from "./forwarded.ts";
-import { isLoopbackName, readAuthority } from "./host.ts";
+import { isLoopbackName, readAddress, readAuthority } from "./host.ts";
 
 /**
  * The proxies in front of an application: their number, their addresses, or

@@ -1,12 +1,12 @@
 /** The engine of all streamed bodies: the client's reads pull chunks from a source. */
-import { keepContext } from "../base/async_context.ts";
+import { keepContext, outsideRequests } from "../base/async_context.ts";
 import { describeError, type Logger, PROCESS_LOGGER } from "../log/log.ts";
 import { tracing } from "../log/telemetry.ts";
 import { streamProgress } from "./after_response.ts";
-import { type IdleTimer, startIdleTimer } from "./idle_timer.ts";
 import type { HttpRequest } from "./request.ts";
 import { whileSignedIn } from "./signed_in.ts";
 import { skipLog } from "./unsent_reply.ts";
+import { MAX_TIMER_MS } from "../base/options.ts";
 
 /** A client that takes nothing for this long is disconnected. One of events can resume later. */
 const MAX_STALL_MS = 30_000;
@@ -384,4 +384,117 @@ export class IteratorSource implements PullSource {
 /** Whether an iterator is that of an `async function*`. It would return after its value, too. */
 function isGenerator(iterator: ValueIterator): boolean {
   return Object.prototype.toString.call(iterator) === "[object AsyncGenerator]";
+}
+
+/** The turns in a silence. It is noticed up to one turn too early. */
+const TURNS = 16;
+
+const wheels = new Map<number, TimingWheel>();
+
+/**
+ * Starts a timer that fires after each silence of this length. `onIdle` may return how many
+ * milliseconds ago something happened that did not reset the timer: the silence counts from there.
+ */
+export function startIdleTimer(ms: number, onIdle: () => number | undefined): IdleTimer {
+  let wheel = wheels.get(ms);
+  if (!wheel) {
+    wheel = new TimingWheel(ms, () => wheels.delete(ms));
+    wheels.set(ms, wheel);
+  }
+  return wheel.start(onIdle);
+}
+
+/**
+ * Idle timers of many connections that share one interval of the platform: setting a separate timer
+ * again at each event costs hundreds of times as much as storing the number of a turn. Each turn
+ * looks only at the timers whose silence may have become long enough.
+ */
+export class TimingWheel {
+  turns = 0;
+  readonly #ms: number;
+  readonly #onEmpty: () => void;
+  readonly #slots: readonly Set<IdleTimer>[] = Array.from({ length: TURNS }, () => new Set());
+  #size = 0;
+  #interval: ReturnType<typeof setInterval> | undefined;
+
+  constructor(ms: number, onEmpty: () => void) {
+    this.#ms = ms;
+    this.#onEmpty = onEmpty;
+  }
+
+  start(onIdle: () => number | undefined): IdleTimer {
+    const timer = new IdleTimer(this, onIdle);
+    this.#insert(timer);
+    if (this.#size++ === 0) void outsideRequests(() => this.#startInterval());
+    return timer;
+  }
+
+  #startInterval(): void {
+    if (this.#size === 0 || this.#interval !== undefined) return;
+    this.#interval = setInterval(() => this.turn(), Math.min(this.#ms / TURNS, MAX_TIMER_MS));
+    // The connections keep the program alive, not their timers.
+    Deno.unrefTimer(this.#interval);
+  }
+
+  stop(timer: IdleTimer): void {
+    if (!this.#slotAt(timer.dueAt).delete(timer) || --this.#size > 0) return;
+    clearInterval(this.#interval);
+    this.#interval = undefined;
+    this.#onEmpty();
+  }
+
+  turn(): void {
+    this.turns++;
+    const due = this.#slotAt(this.turns);
+    const timers = [...due];
+    due.clear();
+    // All timers are back in the wheel before the first one fires: it may stop others.
+    const idle = timers.filter((timer) => {
+      const isIdle = this.turns - timer.activeAt >= TURNS;
+      if (isIdle) timer.reset();
+      this.#insert(timer);
+      return isIdle;
+    });
+    for (const timer of idle) {
+      if (!this.#slotAt(timer.dueAt).has(timer)) continue;
+      const ago = timer.onIdle();
+      if (ago === undefined || !this.#slotAt(timer.dueAt).delete(timer)) continue;
+      timer.activeAt = this.turns - Math.min(Math.ceil(ago * TURNS / this.#ms), TURNS - 1);
+      this.#insert(timer);
+    }
+  }
+
+  #insert(timer: IdleTimer): void {
+    timer.dueAt = timer.activeAt + TURNS;
+    this.#slotAt(timer.dueAt).add(timer);
+  }
+
+  #slotAt(turn: number): Set<IdleTimer> {
+    return this.#slots[turn % TURNS]!;
+  }
+}
+
+/** The timer of one connection. */
+export class IdleTimer {
+  readonly onIdle: () => number | undefined;
+  /** The turn of the last activity. */
+  activeAt: number;
+  /** The turn that looks at this timer next. */
+  dueAt = 0;
+  readonly #wheel: TimingWheel;
+
+  constructor(wheel: TimingWheel, onIdle: () => number | undefined) {
+    this.#wheel = wheel;
+    this.onIdle = onIdle;
+    this.activeAt = wheel.turns;
+  }
+
+  /** The silence counts from now. */
+  reset(): void {
+    this.activeAt = this.#wheel.turns;
+  }
+
+  stop(): void {
+    this.#wheel.stop(this);
+  }
 }

@@ -5,7 +5,7 @@ import { type Log, makeLog } from "../log/log.ts";
 import type { AppHandle } from "./app_handle.ts";
 import type { RequestContext } from "./context.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
-import { idempotencyKeyOf } from "./idempotency_key.ts";
+import { idempotencyKeyOf } from "./headers.ts";
 import type { RouteInfo } from "./route_info.ts";
 
 let getContext: (request: HttpRequest<unknown>) => RequestContext;

@@ -2,7 +2,7 @@
 import { accepts } from "@std/http/negotiation";
 import { HTTPError } from "../base/errors.ts";
 import { stringify } from "./json.ts";
-import { iteratorOf } from "./mapped_values.ts";
+import { iteratorOf } from "./replies/model.ts";
 import { takePlace } from "./open_streams.ts";
 import { type Chunk, IteratorSource, type NextValue, PullStream, type StreamKind } from "./pull_stream.ts";
 import { contextOf, type HttpRequest } from "./request.ts";

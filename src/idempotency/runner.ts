@@ -1,6 +1,6 @@
 /** Runs a request once for its key, and sends the same reply to repetitions. */
 import { HTTPError } from "../base/errors.ts";
-import { idempotencyKeyOf } from "../http/idempotency_key.ts";
+import { idempotencyKeyOf } from "../http/headers.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";

@@ -2,7 +2,7 @@
 import type { DependencyLike, DependencyValue, None, PathValue, ValuesOf } from "../binding/dependency.ts";
 import type { RouteDescription } from "../http/route_info.ts";
 import type { HttpRequest } from "../http/request.ts";
-import type { Atom, Returned, Yielded } from "../http/replies/returned.ts";
+import type { Atom, Returned, Yielded } from "../http/replies/declared_reply.ts";
 import type { Duration } from "../base/options.ts";
 import type { IdempotencyOptions } from "../idempotency/options.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";

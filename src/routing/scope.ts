@@ -1,8 +1,13 @@
 /** Scopes: what applications, routers and includes declare for all of their routes. */
 import { type DependencyLike, toDependencies } from "../binding/dependency.ts";
 import type { DependencyLevel } from "../binding/guards.ts";
-import { checkDocumentedReply, type DocumentedReply } from "../http/replies/documented_reply.ts";
-import type { RateLimitOption, RouteDeclaration, RouteInfo } from "../http/route_info.ts";
+import {
+  checkDocumentedReply,
+  type DocumentedReply,
+  type RateLimitOption,
+  type RouteDeclaration,
+  type RouteInfo,
+} from "../http/route_info.ts";
 import type { Mistake } from "../schema/schema.ts";
 import { type OptionNames, quote } from "../base/options.ts";
 import { RateLimiters } from "../rate_limit/limiter.ts";

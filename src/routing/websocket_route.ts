@@ -7,7 +7,7 @@ import type { RequestContext } from "../http/context.ts";
 import { contextOf } from "../http/request.ts";
 import type { WebSocketDeclaration } from "../http/route_info.ts";
 import { OriginList } from "../http/origin.ts";
-import { isToken } from "../http/syntax.ts";
+import { isToken } from "../http/headers.ts";
 import { asksForWebSocket, checkHandshake, chooseProtocol, WEBSOCKET } from "../http/websocket/handshake.ts";
 import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts";
 import type { WebSocketTransport } from "../http/websocket/transport.ts";

@@ -11,10 +11,9 @@ import { contextOf, type HttpRequest } from "../http/request.ts";
 import { takePlace } from "../http/open_streams.ts";
 import { whileSignedIn } from "../http/signed_in.ts";
 import type { Stopping } from "../http/stream_reply.ts";
-import { hasGone } from "../http/websocket/client_gone.ts";
-import { takeLocalSocket } from "../http/websocket/local_socket.ts";
+import { hasGone, WebSocketTransport } from "../http/websocket/transport.ts";
+import { takeLocalSocket } from "../http/websocket/handshake.ts";
 import { type MessageCodec, WebSocketConnection } from "../http/websocket/connection.ts";
-import { WebSocketTransport } from "../http/websocket/transport.ts";
 import { describeError } from "../log/log.ts";
 import { tracing } from "../log/telemetry.ts";
 

@@ -1,5 +1,5 @@
 /** The connection of a test client that has an address. */
-import { readAddress } from "../http/address.ts";
+import { readAddress } from "../http/host.ts";
 import { quote } from "../base/options.ts";
 
 /** The connection of a client, as Deno's server describes it. */

@@ -1,5 +1,5 @@
 /** Opens WebSockets of an application without a connection. */
-import { giveLocalSocket, takeLocalSocket } from "../http/websocket/local_socket.ts";
+import { giveLocalSocket, takeLocalSocket } from "../http/websocket/handshake.ts";
 import { LocalSocket } from "./socket_pair.ts";
 
 /** The end of a socket that a client opens. */

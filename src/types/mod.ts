@@ -93,7 +93,7 @@ export type {
 
 // Declared replies
 export type { EventsReply } from "../http/replies/events.ts";
-export type { JsonLinesReply } from "../http/replies/json_lines.ts";
+export type { JsonLinesReply } from "../http/replies/declared_reply.ts";
 export type {
   AnyResult,
   CheckedModels,
@@ -102,11 +102,16 @@ export type {
   StatusReply,
   TakenBy,
 } from "../http/replies/replies.ts";
-export type { BytesReply, ReceivedBytes } from "../http/replies/bytes.ts";
-export type { TextReply } from "../http/replies/text.ts";
-export type { ReceivedAs } from "../http/replies/declared_reply.ts";
-export type { DocumentedReply, ReplyDescription } from "../http/replies/documented_reply.ts";
-export type { Atom, Returned, Yielded } from "../http/replies/returned.ts";
+export type { DocumentedReply, ReplyDescription } from "../http/route_info.ts";
+export type {
+  Atom,
+  BytesReply,
+  ReceivedAs,
+  ReceivedBytes,
+  Returned,
+  TextReply,
+  Yielded,
+} from "../http/replies/declared_reply.ts";
 
 // Limits on how often clients may send requests
 export type {

@@ -5,7 +5,7 @@
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { isScope } from "../../binding/security.ts";
 import type { TokenAdvice } from "../../http/challenge.ts";
-import { belowBasePath } from "../../http/base_path.ts";
+import { belowBasePath } from "../../http/connection.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { BuiltInRoute } from "../../routing/dispatch.ts";
 import { parsePath } from "../../routing/path.ts";

@@ -2,7 +2,7 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import { HTTPError, type Issue, type ProblemDetails } from "../../base/errors.ts";
 import { withOwnDeadline } from "../../http/deadline.ts";
-import { readHttpDate } from "../../http/http_date.ts";
+import { readHttpDate } from "../../http/headers.ts";
 import { isJson, mediaTypeOf } from "../../http/json.ts";
 
 /**

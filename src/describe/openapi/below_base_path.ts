@@ -1,6 +1,6 @@
 /** The document of an application that is served below a base path. */
 import type { SecurityScheme } from "../../binding/security.ts";
-import { belowBasePath } from "../../http/base_path.ts";
+import { belowBasePath } from "../../http/connection.ts";
 import type { OpenAPIDocument } from "./document.ts";
 
 /** The members of security schemes and of their flows that are URLs. */

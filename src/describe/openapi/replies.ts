@@ -5,8 +5,7 @@ import { type DeclaredReply, isAsyncGeneratorFunction } from "../../binding/depe
 import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../base/errors.ts";
 import { WITHOUT_BODY } from "../../http/without_body.ts";
 import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
-import { partsOfReply, type ReplyDescription } from "../../http/replies/documented_reply.ts";
-import type { RouteDeclaration } from "../../http/route_info.ts";
+import { partsOfReply, type ReplyDescription, type RouteDeclaration } from "../../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../../base/options.ts";
 import type { Route } from "../../routing/route.ts";
 import { isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";

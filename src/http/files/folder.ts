@@ -2,8 +2,7 @@
 import { CannotStartError, HTTPError, isHTTPError } from "../../base/errors.ts";
 import { isMountWithoutSlash, redirectToSlash } from "../slash.ts";
 import { contextOf, type HttpRequest } from "../request.ts";
-import { validatorsOf, versionReply } from "./conditional.ts";
-import { chooseEncoding, type Encoding, ENCODINGS } from "./encoding.ts";
+import { chooseEncoding, type Encoding, ENCODINGS, validatorsOf, versionReply } from "./conditional.ts";
 import { findWithin, infoOf, realPath, servedFile, toPath, typeOf } from "./served_file.ts";
 
 /** A folder whose files are served. */

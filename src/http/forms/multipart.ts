@@ -3,10 +3,10 @@ import { Dicer } from "@fastify/busboy";
 import { HTTPError } from "../../base/errors.ts";
 import type { FormEntry } from "../../schema/form.ts";
 import { tooLarge, tooManyFields } from "../body_errors.ts";
-import { ByteStore } from "../chunks.ts";
+import { ByteStore } from "../body_buffer.ts";
 import type { ResolvedLimits } from "../limits.ts";
-import { decodeUtf8 } from "../utf8.ts";
-import { UploadedFile } from "./uploaded_file.ts";
+import { decodeUtf8 } from "../json.ts";
+import { UploadedFile } from "../files/disk_blob.ts";
 import type { UploadStorage } from "./uploads.ts";
 
 /** The limits of the headers of one part: their bytes, and how many there are. */

@@ -4,7 +4,7 @@
  */
 import { describeError, log } from "../../log/log.ts";
 import { nodePath, readVariable } from "../../base/runtime.ts";
-import { ByteStore } from "../chunks.ts";
+import { ByteStore } from "../body_buffer.ts";
 import { DiskBlob } from "../files/disk_blob.ts";
 
 /** The memory for all files of one form together, in bytes. */

@@ -1,5 +1,13 @@
-/** What replies are declared with, besides the model of a JSON reply. */
-import type { Schema } from "../../schema/schema.ts";
+/** Declares replies of text, bytes and lines of JSON, besides the model of a JSON reply. */
+import {
+  type GivenSchema,
+  isSchema,
+  type JsonForm,
+  type Mistake,
+  type Schema,
+  schemaFault,
+} from "../../schema/schema.ts";
+import type { EventStream } from "../sse/sse.ts";
 
 /** How the replies of a route are made, beside those of JSON. */
 export type DeclaredReply =
@@ -52,4 +60,204 @@ export function checkMediaType(type: unknown, name: string): string {
   throw new TypeError(
     `Cannot declare a reply by ${name}(): the argument must be a media type such as "image/png", got ${got}`,
   );
+}
+
+/** The values that a handler can return for a model. Their parts can be read-only. */
+export type Returned<Model> = unknown extends Model ? unknown
+  : Model extends Atom ? Model
+  : { readonly [Key in keyof Model]: Returned<Model[Key]> };
+
+/** The values that a handler can yield for a model, or for a declared reply: its `~yields`. */
+export type Yielded<Model, Reply> = [Reply["~yields" & keyof Reply]] extends [never] ? Returned<Model>
+  : Reply["~yields" & keyof Reply];
+
+/** A value whose parts are not checked. */
+export type Atom =
+  | string
+  | number
+  | boolean
+  | bigint
+  | symbol
+  | null
+  | undefined
+  | Date
+  | Blob
+  | Uint8Array
+  | EventStream
+  | AsyncIterable<unknown>
+  | ((...args: never[]) => unknown);
+
+/**
+ * A reply of text, made by {@linkcode Text} or {@linkcode Html}. `As` is what a call of a typed
+ * client gives.
+ */
+export interface TextReply<As = string> extends Schema<string, string> {
+  /** Distinguishes it from the schemas of JSON replies. */
+  readonly type: "text";
+  /** That a handler returns it; for types alone. */
+  readonly "~yields": Mistake<"Return a string from an async function">;
+  /** What a call of a typed client gives; for types alone. */
+  readonly "~as": As;
+  /** The media type. */
+  readonly mediaType: string;
+}
+
+/**
+ * Declares, as the `response` of a route, that it answers with text of a media type. The handler
+ * returns a string, which is sent as it is, in UTF-8. A typed client gets the string, or what it
+ * means if the media type is one of JSON.
+ *
+ * @param mediaType The media type. A `charset` is added if it has none.
+ * @throws {TypeError} If it is not a media type.
+ *
+ * @example Rows with commas
+ * ```ts
+ * import { App, Text } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * app.get("/books.csv", { response: Text("text/csv") }, async () => "title,year\r\nEmma,1815\r\n");
+ * const response = await app.fetch(new Request("http://localhost/books.csv"));
+ * assertEquals(response.headers.get("content-type"), "text/csv;charset=UTF-8");
+ * assertEquals(await response.text(), "title,year\r\nEmma,1815\r\n");
+ * ```
+ *
+ * @category Requests and replies
+ */
+export function Text<const Type extends string>(
+  mediaType: Type | "text/plain" = "text/plain",
+): TextReply<ReceivedAs<Type, string>> {
+  // The types alone say what a handler yields, and what a client gets.
+  const reply = { ...DECLARED, type: "text", mediaType: checkMediaType(mediaType, "Text") };
+  return Object.freeze(reply) as unknown as TextReply<ReceivedAs<Type, string>>;
+}
+
+/**
+ * Declares, as the `response` of a route, that it answers with a page. The handler returns the
+ * markup. Nothing is escaped: the template that makes the markup has to do it.
+ *
+ * @example A page
+ * ```ts
+ * import { App, Html } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * app.get("/", { response: Html() }, async () => "<h1>Books</h1>");
+ * const response = await app.fetch(new Request("http://localhost/"));
+ * assertEquals(response.headers.get("content-type"), "text/html;charset=UTF-8");
+ * assertEquals(await response.text(), "<h1>Books</h1>");
+ * ```
+ *
+ * @category Requests and replies
+ */
+export function Html(): TextReply {
+  return Text("text/html");
+}
+
+/** A reply of bytes, made by {@linkcode Bytes}. `As` is what a call of a typed client gives. */
+export interface BytesReply<As = Blob> extends Schema<Blob | ReadableStream<Uint8Array> | Uint8Array, Blob> {
+  /** Distinguishes it from the schemas of JSON replies. */
+  readonly type: "bytes";
+  /** That a handler returns them; for types alone. */
+  readonly "~yields": Mistake<"Return a ReadableStream, a Blob or a Uint8Array from an async function">;
+  /** What a call of a typed client gives; for types alone. */
+  readonly "~as": As;
+  /** The media type. */
+  readonly mediaType: string;
+}
+
+/**
+ * Declares, as the `response` of a route, that it answers with bytes of a media type.
+ *
+ * The handler returns a `Blob`, a `ReadableStream` of bytes, a `Uint8Array`, or `file(…)`. The
+ * content type of the reply is the declared one, whatever type the blob or file has. A blob or file
+ * answers conditional requests and ranges as without a declaration. A typed client gets a `Blob`,
+ * or what the bytes mean if the media type is one of JSON or has a `charset`.
+ *
+ * @param mediaType The media type. It is no range such as `image/*`: leave the reply undeclared, or
+ * declare `v.blob()`, to send each blob with its own type.
+ * @throws {TypeError} If it is not a media type.
+ *
+ * @example A picture
+ * ```ts
+ * import { App, Bytes } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * app.get("/dot", { response: Bytes("image/gif") }, async () => {
+ *   return Uint8Array.fromBase64("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7");
+ * });
+ * const response = await app.fetch(new Request("http://localhost/dot"));
+ * assertEquals(response.headers.get("content-type"), "image/gif");
+ * assertEquals((await response.bytes()).length, 42);
+ * ```
+ *
+ * @category Requests and replies
+ */
+export function Bytes<const Type extends string>(
+  mediaType: Type | "application/octet-stream" = "application/octet-stream",
+): BytesReply<ReceivedBytes<Type>> {
+  // The types alone say what a handler yields, and what a client gets.
+  const reply = { ...DECLARED, type: "bytes", mediaType: checkMediaType(mediaType, "Bytes") };
+  return Object.freeze(reply) as unknown as BytesReply<ReceivedBytes<Type>>;
+}
+
+/** What a call of a typed client gives: text where its `charset` is named. */
+export type ReceivedBytes<Type extends string> = ReceivedAs<
+  Type,
+  Lowercase<Type> extends `${string}charset=${string}` ? string : Blob
+>;
+
+/**
+ * A reply of lines of JSON, made by {@linkcode JsonLines}. `Input` is what the handler gives,
+ * `Line` what a line holds.
+ */
+export interface JsonLinesReply<Input, Line> extends Schema<AsyncIterable<Returned<Input>>, Line> {
+  /** Distinguishes it from the schemas of JSON replies. */
+  readonly type: "json_lines";
+  /** What an `async function*` yields; for types alone. */
+  readonly "~yields": Returned<Input>;
+  /** What a call of a typed client gives; for types alone. */
+  readonly "~as": AsyncIterable<JsonForm<Line>>;
+  /** The schema of each line. */
+  readonly item: Schema;
+}
+
+/**
+ * Declares, as the `response` of a route, that it answers with lines of JSON (`application/jsonl`),
+ * each of which fits a schema.
+ *
+ * The handler returns an async iterable, or is an `async function*`. Each value is validated and
+ * reduced to the schema, so that no other data leaks. If the first value does not fit, the reply is
+ * a 500. A later one breaks the reply off; it is never sent. A stop of the server breaks it off,
+ * too: a client never takes half of the lines for all of them. The lines are sent as fast as the
+ * client takes them.
+ *
+ * @param line The schema of a line.
+ * @throws {TypeError} If it is not a schema.
+ *
+ * @example A long list
+ * ```ts
+ * import { App, JsonLines } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ * import * as v from "valibot";
+ *
+ * const app = new App();
+ * app.get("/books", { response: JsonLines(v.object({ title: v.string() })) }, async function* () {
+ *   yield { title: "Emma" };
+ *   yield { title: "Middlemarch" };
+ * });
+ * const response = await app.fetch(new Request("http://localhost/books"));
+ * assertEquals(response.headers.get("content-type"), "application/jsonl");
+ * assertEquals(await response.text(), '{"title":"Emma"}\n{"title":"Middlemarch"}\n');
+ * ```
+ *
+ * @category Streams
+ */
+export function JsonLines<Input, Line>(
+  line: GivenSchema<Input, Line> | Mistake<"Give one valibot schema, such as v.object({ … })">,
+): JsonLinesReply<Input, Line> {
+  if (!isSchema(line)) throw new TypeError(`Cannot declare a reply by JsonLines(): the argument ${schemaFault(line)}`);
+  // The types alone say what a handler yields, and what a client gets.
+  return Object.freeze({ ...DECLARED, type: "json_lines", item: line }) as unknown as JsonLinesReply<Input, Line>;
 }

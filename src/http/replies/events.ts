@@ -2,8 +2,7 @@
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "../../schema/schema.ts";
 import { schemaOfTopic, Topic } from "../../topics/topic.ts";
 import type { EventStream, ServerSentEvent } from "../sse/sse.ts";
-import { DECLARED } from "./declared_reply.ts";
-import type { Returned } from "./returned.ts";
+import { DECLARED, type Returned } from "./declared_reply.ts";
 
 /**
  * A reply of server-sent events, made by {@linkcode Events}. `Input` is the data that the handler

@@ -1,14 +1,12 @@
 /** Makes the replies that routes declare. */
 import { load } from "../../base/async_context.ts";
 import type { Schema } from "../../schema/schema.ts";
-import { mapValues } from "../mapped_values.ts";
+import { DataReducer, mapValues, reducerTo } from "./model.ts";
 import { text, toReply } from "../reply.ts";
 import type { HttpRequest } from "../request.ts";
-import { DataReducer } from "../sse/data_reducer.ts";
 import { EventStream, SSE } from "../sse/sse.ts";
 import type { Stopping } from "../stream_reply.ts";
 import { type DeclaredReply, isDeclaredReply } from "./declared_reply.ts";
-import { reducerTo } from "./model.ts";
 import { ChosenReply } from "./replies.ts";
 
 /** What messages call a value of a stream. */

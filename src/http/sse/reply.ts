@@ -5,7 +5,7 @@ import { IteratorSource, type PullSource, PullStream, type StreamKind } from "..
 import { contextOf, type HttpRequest } from "../request.ts";
 import type { Stopping } from "../stream_reply.ts";
 import { COMMENT, formatEvent, formatItem, toChunk } from "./event.ts";
-import type { DataReducer } from "./data_reducer.ts";
+import type { DataReducer } from "../replies/model.ts";
 import { type EventStream, type EventStreamParts, type SSESource, takeParts } from "./sse.ts";
 import { ReaderSource, resumeAfter, TopicSource } from "./topic_events.ts";
 

@@ -8,7 +8,7 @@ import { nodeTimers } from "../../base/runtime.ts";
 import type { BatchReceiver, SubscriptionReader } from "../../topics/subscription_reader.ts";
 import type { Chunk, PullSink, PullSource } from "../pull_stream.ts";
 import { encodeData, formatEvent, toChunk } from "./event.ts";
-import { type DataReducer, MISFIT } from "./data_reducer.ts";
+import { type DataReducer, MISFIT } from "../replies/model.ts";
 import type { DataEncoding, EventStreamParts } from "./sse.ts";
 
 /** The name of the event that reports missing messages. */

@@ -1,4 +1,4 @@
-/** The opening handshake of a WebSocket and its checks: RFC 6455, section 4.2.1. */
+/** The opening handshake of a WebSocket (RFC 6455, section 4.2.1), and WebSockets of tests. */
 import { HTTPError } from "../../base/errors.ts";
 
 /** Stands for the method of WebSocket routes, in messages and among the routes. */
@@ -48,4 +48,18 @@ export function chooseProtocol({ headers }: Request, supported: readonly string[
 
 function hasToken(header: string, token: string): boolean {
   return header.split(",").some((part) => part.trim().toLowerCase() === token);
+}
+
+const ends = new WeakMap<Request, WebSocket>();
+
+/** Gives a request of a test the end of a socket, which its upgrade takes in place of a connection. */
+export function giveLocalSocket(request: Request, socket: WebSocket): void {
+  ends.set(request, socket);
+}
+
+/** Takes that end; undefined if there is none. A request can be upgraded once. */
+export function takeLocalSocket(request: Request): WebSocket | undefined {
+  const socket = ends.get(request);
+  ends.delete(request);
+  return socket;
 }

@@ -1,7 +1,7 @@
 // Bodies in memory: they take what has arrived of them, and little more.
 
 import { assert, assertEquals } from "@std/assert";
-import { ByteStore, ChunkReader } from "../../../src/http/chunks.ts";
+import { ByteStore, ChunkReader } from "../../../src/http/body_buffer.ts";
 import { Random } from "../support/random.ts";
 
 type Chunk = Uint8Array<ArrayBuffer>;

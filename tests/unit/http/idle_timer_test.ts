@@ -1,6 +1,6 @@
 import { outsideRequests } from "../../../src/base/async_context.ts";
 import { assertEquals } from "@std/assert";
-import { startIdleTimer, TimingWheel } from "../../../src/http/idle_timer.ts";
+import { startIdleTimer, TimingWheel } from "../../../src/http/pull_stream.ts";
 import { StoppedInterval } from "./support/stopped_interval.ts";
 
 /** How many turns of a wheel make a silence. */

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { fromRight } from "../../../src/http/forwarded.ts";
-import { readAddress } from "../../../src/http/address.ts";
+import { readAddress } from "../../../src/http/host.ts";
 import { ProxyTrust, type TrustProxy } from "../../../src/http/proxy.ts";
 
 /** What trusted proxies say; the peer is 10.0.0.1 unless given. */

@@ -2,8 +2,7 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { dirname } from "node:path";
-import { DiskBlob } from "../../../src/http/files/disk_blob.ts";
-import { UploadedFile } from "../../../src/http/forms/uploaded_file.ts";
+import { DiskBlob, UploadedFile } from "../../../src/http/files/disk_blob.ts";
 import { UploadStorage } from "../../../src/http/forms/uploads.ts";
 import { Random } from "../support/random.ts";
 

@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers";
 import { assertEquals } from "@std/assert";
-import { hasGone, pauseBeforeUpgrade } from "../../../../src/http/websocket/client_gone.ts";
-import type { WebSocketTransport } from "../../../../src/http/websocket/transport.ts";
+import { hasGone, pauseBeforeUpgrade, type WebSocketTransport } from "../../../../src/http/websocket/transport.ts";
 import { OpenWebSockets } from "../../../../src/routing/websocket_route.ts";
 
 Deno.test("An upgrade does not pause while at most 16 sockets are unopened", () => {

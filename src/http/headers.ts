@@ -1,6 +1,4 @@
-/**
- * Dates in headers (RFC 9110, section 5.6.7). `Date.parse` takes much more, and some as local time.
- */
+/** Values of headers: dates, tokens, quoted strings, and idempotency keys. */
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
@@ -14,11 +12,11 @@ const FORMS: readonly RegExp[] = [
 ].map((form) => new RegExp(`^${form}$`));
 
 /**
- * Reads a date of a header.
+ * Parses a date (RFC 9110, section 5.6.7). `Date.parse` accepts many other forms, some of them as
+ * local time.
  *
- * @param text The value of the header.
  * @param now The present time in milliseconds.
- * @returns The time in milliseconds; undefined if it is no date of HTTP.
+ * @returns The time in milliseconds; undefined if it is not an HTTP date.
  */
 export function readHttpDate(text: string, now: number = Date.now()): number | undefined {
   for (const form of FORMS) {
@@ -41,4 +39,37 @@ function fullYear(year: string, now: number): number {
   const present = new Date(now).getUTCFullYear();
   const full = present - present % 100 + Number(year);
   return full > present + 50 ? full - 100 : full;
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
+
+/** Whether a string is a token (RFC 9110, section 5.6.2), like the names of headers and cookies. */
+export function isToken(text: string): boolean {
+  return TOKEN.test(text);
+}
+
+/** Writes a string as a quoted string (RFC 9110, section 5.6.4). */
+export function quotedString(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** The maximum number of characters of an idempotency key. */
+const MAX_LENGTH = 255;
+
+/** A string of a structured field (RFC 9651, section 3.3.3). */
+const STRING = /^"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
+
+/** A key without quotes, as many clients send it. */
+const BARE = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
+
+/**
+ * The `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): null without one, undefined if
+ * it is malformed. `"a"` in quotes and `a` without them are the same key.
+ */
+export function idempotencyKeyOf(headers: Headers): string | null | undefined {
+  const header = headers.get("idempotency-key");
+  if (header === null) return null;
+  const text = header.trim();
+  const key = STRING.exec(text)?.[1]?.replace(/\\(.)/g, "$1") ?? (BARE.test(text) ? text : "");
+  return key !== "" && key.length <= MAX_LENGTH ? key : undefined;
 }

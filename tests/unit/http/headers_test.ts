@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { readHttpDate } from "../../../src/http/http_date.ts";
+import { readHttpDate } from "../../../src/http/headers.ts";
 
 const AT = Date.UTC(1994, 10, 6, 8, 49, 37);
 
