@@ -147,7 +147,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       described,
       urls,
       limits,
-      admission,
+      precheck,
       topics,
       log,
       basePath,
@@ -194,7 +194,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     const endpoints = this.#endpoints(() => this.#serving.dispatcher);
     this.#registry.reserve(endpoints);
     this.#serving = new Serving({
-      ...{ log, limits, admission, guardsOfPage, readyUrl: urls.readyUrl, builtIns: endpoints },
+      ...{ log, limits, precheck, guardsOfPage, readyUrl: urls.readyUrl, builtIns: endpoints },
       ...{ app: this as unknown as App<State>, registry: this.#registry, topics: this.#topics, work: this.#work },
       endpointsFor: (routes) => resource.endpoints(routes),
       tokenAdvice: (route, request) => resource.adviceFor(route, request),

@@ -12,7 +12,7 @@ import { ProxyTrust, type TrustProxy } from "../http/proxy.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import type { LogEntry } from "../log/log.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
-import type { AdmissionParts } from "../routing/admission.ts";
+import type { PrecheckParts } from "../routing/precheck.ts";
 import {
   SCOPE_OPTIONS,
   type ScopeDeclaration,
@@ -272,7 +272,7 @@ interface ResolvedAppOptions extends McpParts {
   readonly urls: BuiltInUrls;
   readonly docs: DocsParts;
   readonly limits: ResolvedLimits;
-  readonly admission: AdmissionParts;
+  readonly precheck: PrecheckParts;
   readonly topics: StoreLocation | TopicStore | undefined;
   readonly log: AppOptions["log"];
   readonly basePath: string;
@@ -332,7 +332,7 @@ export function resolveAppOptions<State, Given, Counted>(
     docs: readDocs(docs),
     ...readMcp(mcp, { hosts: hostList, origins: originList, cors: resolvedCors }),
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
-    admission: {
+    precheck: {
       hosts: hostList,
       origins: originList,
       cors: originList.isEmpty ? undefined : new Cors(originList, resolvedCors),

@@ -91,18 +91,18 @@ export function builtIns(
   const authorize = authorizeDocs(deps, rateLimits, parts.limiters);
   // What only some clients may see, no cache may keep for others.
   const cacheControl = isPrivate ? "private, no-cache" : "no-cache";
-  const guarded = (handler: BuiltIn["handler"]) => authorize ? behind(authorize, handler) : handler;
   if (openapiUrl !== null) {
-    const handler = guarded(documentEndpoint(parts.document, cacheControl));
-    endpoints.push({ method: "GET", path: openapiUrl, handler, isPrivate, what: "its document", option: "openapiUrl" });
+    const handler = documentEndpoint(parts.document, cacheControl);
+    const shown = { what: "its document", option: "openapiUrl" };
+    endpoints.push({ method: "GET", path: openapiUrl, handler, authorize, isPrivate, ...shown });
   }
   if (openapiUrl !== null && docsUrl !== null) {
     const assetFolder = docsUrl.endsWith("/") ? docsUrl : `${docsUrl}/`;
     const { title } = parts;
     const document = () => parts.document("");
     const options = { title, docsUrl, openapiUrl, assetFolder, signIn, document, cacheControl };
-    for (const [path, handler] of docsEndpoints(options, guarded)) {
-      endpoints.push({ method: "GET", path, handler, isPrivate, what: "its documentation page", option: "docsUrl" });
+    for (const endpoint of docsEndpoints(options, authorize)) {
+      endpoints.push({ method: "GET", ...endpoint, isPrivate, what: "its documentation page", option: "docsUrl" });
     }
   }
   if (mcpUrl !== null) {
@@ -129,8 +129,8 @@ function toMcpApplication({ dispatcher, stateForCall, ...shown }: BuiltInParts):
     },
     // These are answered even while the application stops.
     fetch: (request, info, call) => dispatcher().dispatch(request, stateForCall(), info, call),
-    refuse: (request, refusal, info, call) => dispatcher().refuse(request, refusal, stateForCall(), info, call),
-    askGuards: (request, target, info, call) => dispatcher().askGuards(request, target, stateForCall(), info, call),
+    evaluateGuards: (request, destination, info, call) =>
+      dispatcher().evaluateGuards(request, destination, stateForCall(), info, call),
     find: (method, path) => dispatcher().routeOf(method, path),
   };
 }
@@ -146,14 +146,6 @@ function authorizeDocs(
   checkInputs(NO_INPUTS, [], levels, "the documentation page");
   // The name is a part of the keys in the store of a limit.
   return compileRoute({ inputs: NO_INPUTS, pathNames: [], name: "docs", levels, limiters }).authorize;
-}
-
-/** The refusals of guards and limits are the reply in place of that of the endpoint. */
-function behind(authorize: Authorize, handler: BuiltIn["handler"]): BuiltIn["handler"] {
-  return async (request) => {
-    await authorize(request);
-    return await handler(request);
-  };
 }
 
 /** Serves agents. Most applications have none, so what answers them is loaded on first use. */
@@ -195,18 +187,20 @@ function documentEndpoint(
  */
 function docsEndpoints(
   options: DocsPageOptions,
-  guarded: (handler: BuiltIn["handler"]) => BuiltIn["handler"],
-): [path: string, handler: BuiltIn["handler"]][] {
+  authorize: Authorize | undefined,
+): Pick<BuiltIn, "path" | "handler" | "authorize">[] {
   const page = async (request: HttpRequest) => {
     return await (await load(() => import("../describe/page/page.ts"))).answerPage(request, options);
   };
   hideQueryOf(options.assetFolder + REDIRECT_PAGE);
   const redirectPage = async () => await (await load(() => import("../describe/page/page.ts"))).answerRedirectPage();
   return [
-    [options.docsUrl, guarded(page)],
-    [options.assetFolder + REDIRECT_PAGE, redirectPage],
-    ...ASSETS.map((name): [string, BuiltIn["handler"]] => [options.assetFolder + name, async (request) => {
-      return await (await load(() => import("../describe/page/assets.ts"))).answerAsset(request, name);
-    }]),
+    { path: options.docsUrl, handler: page, authorize },
+    { path: options.assetFolder + REDIRECT_PAGE, handler: redirectPage },
+    ...ASSETS.map((name) => ({
+      path: options.assetFolder + name,
+      handler: async (request: HttpRequest) =>
+        await (await load(() => import("../describe/page/assets.ts"))).answerAsset(request, name),
+    })),
   ];
 }

@@ -5,7 +5,7 @@ import { RouteError } from "../base/errors.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { type Lifespan, Lifespans } from "./lifespan.ts";
 import { detached, logFor } from "../log/log.ts";
-import type { AdmissionParts } from "../routing/admission.ts";
+import type { PrecheckParts } from "../routing/precheck.ts";
 import type { MountedApp } from "../routing/mount.ts";
 import { meter } from "../log/telemetry.ts";
 import type { Topics } from "../topics/topics.ts";
@@ -14,7 +14,7 @@ import type { Work } from "./work.ts";
 /** What starts and stops together. */
 export interface LifecycleParts<App, State> {
   readonly app: App;
-  readonly admission: AdmissionParts;
+  readonly precheck: PrecheckParts;
   readonly topics: Topics;
   readonly work: Work<State>;
   /** The applications that it mounts. */
@@ -121,12 +121,12 @@ export class Lifecycle<App extends AppHandle, State> {
   }
 
   async #startAll(dependencies: readonly Startable[]): Promise<Readonly<State>> {
-    const { app, admission, work, mounted } = this.#parts;
+    const { app, precheck, work, mounted } = this.#parts;
     if (meter) {
       const { showGauges } = await load(() => import("./gauges.ts"));
       this.#endGauges = showGauges(meter, this.#parts);
     }
-    await admission.proxies.open();
+    await precheck.proxies.open();
     await startDependencies(dependencies, { hasWorkers: this.hasWorkers, isFirst: this.isFirst });
     return await this.#lifespans.start(app, () => work.open(), async (state) => {
       await startAll(mounted());

@@ -12,7 +12,7 @@ import { Lifecycle } from "./lifecycle.ts";
 import { logFor, takeLogOf } from "../log/log.ts";
 import type { Overridable } from "./override.ts";
 import { Readiness } from "../server/readiness.ts";
-import type { AdmissionParts } from "../routing/admission.ts";
+import type { PrecheckParts } from "../routing/precheck.ts";
 import { type BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
 import type { ErrorBoundary } from "../routing/middleware.ts";
 import { type MountedApp, mountedApps, refuseMountInItself, type SharedWork } from "../routing/mount.ts";
@@ -30,7 +30,7 @@ interface ServingParts<App, State> {
   readonly registry: Registry;
   readonly topics: Topics;
   readonly work: Work<State>;
-  readonly admission: AdmissionParts;
+  readonly precheck: PrecheckParts;
   readonly limits: ResolvedLimits;
   readonly log: AppOptions["log"];
   readonly readyUrl: string | null;
@@ -235,8 +235,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
   }
 
   #createDispatcher(shared?: SharedWork): Dispatcher {
-    const { app, registry, topics, limits, admission, tokenAdvice, builtIns, endpointsFor, errorBoundary } =
-      this.#parts;
+    const { app, registry, topics, limits, precheck, tokenAdvice, builtIns, endpointsFor, errorBoundary } = this.#parts;
     this.#checkMounts();
     stopWithDenoServe(this.servable);
     topics.serve();
@@ -251,7 +250,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       tokenAdvice,
       middlewares: registry.scope.middlewares,
       limits,
-      ...admission,
+      ...precheck,
       toErrorReply: errorBoundary(),
       stopping: () => this.lifecycle.stopping,
     }, shared);

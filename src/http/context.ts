@@ -1,5 +1,6 @@
 /** One request, as the framework sees it: its connection, its body, and the state of its reply. */
 import { log, type Logger } from "../log/log.ts";
+import type { Issue } from "../base/errors.ts";
 import { quote } from "../base/options.ts";
 import { Aborter } from "./aborter.ts";
 import { AfterResponse, type Failure, type Opened, type Task } from "./after_response.ts";
@@ -32,6 +33,8 @@ export interface AgentCall {
    * counted once.
    */
   readonly countedBy: Set<object>;
+  /** The faults of its arguments, which the route replies with after its guards. */
+  readonly issues?: readonly Issue[];
   /** Gets what a guard of the route threw. */
   readonly refused: (thrown: unknown) => void;
 }

@@ -1,14 +1,16 @@
 /** Mounts: handlers of the platform's requests that get everything below a path. */
+import { load } from "../base/async_context.ts";
 import type { None, SessionCookieOf } from "../binding/dependency.ts";
-import { type ConnectionInfo, withMounted } from "../http/connection.ts";
+import type { Values } from "../binding/resolver.ts";
+import { type ConnectionInfo, type Mounted, mountedOf, withMounted } from "../http/connection.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { signInsOf } from "../http/signed_in.ts";
 import type { RouteInfo } from "../http/route_info.ts";
+import type { RouteDependencies } from "../idempotency/fingerprint.ts";
 import { HTTPError, RouteError } from "../base/errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { type OptionNames, quote, readOptions } from "../base/options.ts";
-import { keptCaller } from "./mount_caller.ts";
-import { keptLimits } from "./mount_limits.ts";
+import { countAgain } from "./compile.ts";
 import type { Segment } from "./path.ts";
 import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
 import type { FreePrefix, PathNames } from "./route_options.ts";
@@ -205,9 +207,49 @@ export class MountRoute extends Route {
     return [segments, [...segments, { kind: "literal", text: "" }], [...segments, { kind: "rest", name: "" }]];
   }
 
+  /**
+   * Keeps what its guards know of the caller, and what counts a request once more, for the
+   * application that it mounts.
+   *
+   * @param values The values of the guards.
+   */
+  keep(request: HttpRequest, values: Values): void {
+    const { kept, connection } = contextOf(request);
+    const { binder } = this.compiled;
+    const outer = mountedOf(connection)?.countAgain;
+    const guarded: GuardedMount = {
+      callerOf: () => callerThroughMounts(request, values, binder),
+      countAgain: this.isLimited
+        ? async () => {
+          await outer?.();
+          await countAgain(request, values, this.compiled);
+        }
+        : outer,
+    };
+    kept.set(MountRoute, guarded);
+  }
+
   override with(changed: Partial<RouteParts>): MountRoute {
     return new MountRoute({ ...this.parts, ...changed }, this.#mounted, this.#strips);
   }
+}
+
+/** What an application learns of the guards and limits around its mount. */
+type GuardedMount = Pick<Mounted, "callerOf" | "countAgain">;
+
+/**
+ * Names the caller of a request by the guards of its route, and by those around the mount of its
+ * application: idempotency keys belong to callers.
+ */
+export async function callerThroughMounts(
+  request: HttpRequest,
+  values: Values,
+  route: RouteDependencies,
+): Promise<string> {
+  const { callerOf } = await load(() => import("../idempotency/fingerprint.ts"));
+  const own = await callerOf(request, values, route);
+  const outer = await mountedOf(contextOf(request).connection)?.callerOf?.();
+  return outer === undefined ? own : JSON.stringify([outer, own]);
 }
 
 /** What to write in place of a value that is no function. */
@@ -247,7 +289,8 @@ function handlerOf(
 
 /** Deno's object has getters, which a copy does not get. An unread `completed` costs nothing. */
 function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): MountInfo {
-  const { connection, served, forwarded, basePath, hasServer } = contextOf(request);
+  const { connection, served, forwarded, basePath, hasServer, kept } = contextOf(request);
+  const { callerOf, countAgain }: Partial<GuardedMount> = kept.get(MountRoute) ?? mountedOf(connection) ?? {};
   const mounted = {
     basePath: basePath + taken,
     isWithoutSlash,
@@ -255,8 +298,8 @@ function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): Moun
     served,
     hasServer,
     signIns: signInsOf(request),
-    callerOf: keptCaller(request),
-    countAgain: keptLimits(request),
+    callerOf,
+    countAgain,
   };
   if (!connection) return withMounted<MountInfo>({ request }, mounted);
   // A mapped type without "?" would lose undefined in projects without exactOptionalPropertyTypes.

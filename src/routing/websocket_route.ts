@@ -4,7 +4,7 @@ import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, type OptionNames, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { RequestContext } from "../http/context.ts";
-import { contextOf } from "../http/request.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { WebSocketDeclaration } from "../http/route_info.ts";
 import { OriginList } from "../http/origin.ts";
 import { isToken } from "../http/headers.ts";
@@ -13,8 +13,8 @@ import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts"
 import type { WebSocketTransport } from "../http/websocket/transport.ts";
 import { readRateLimits } from "../rate_limit/rate_limit.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
-import { compose, type Endpoint, type ErrorBoundary, type ReplyStep } from "./middleware.ts";
-import { type RouteParts, routeParts, RouteRecord, type TokenAdviceOf } from "./route.ts";
+import type { Endpoint, ErrorBoundary, ReplyStep } from "./middleware.ts";
+import { type RouteParts, routeParts, RouteRecord } from "./route.ts";
 import { checkDescription, type Scope } from "./scope.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
 
@@ -92,60 +92,70 @@ export class WebSocketRoute extends RouteRecord {
 /** What all WebSocket routes of an application share. */
 interface WebSocketParts extends UpgradeParts {
   readonly toErrorReply: ErrorBoundary;
-  /** What the challenges of a route tell a client that needs a token. */
-  readonly tokenAdvice: TokenAdviceOf;
-  /** The last step of a reply that is not an upgrade. */
-  readonly finalize: ReplyStep;
 }
 
 /**
- * The endpoint of a route with its middlewares. All that can refuse a request runs before the
- * upgrade. A GET without an upgrade is refused for the same reasons, and then with 426: so clients
- * learn the reason whose platforms do not tell the status of a refused handshake.
+ * The handshake of a route. All that can refuse a request runs before the upgrade. A GET without an
+ * upgrade is refused for the same reasons, and then with 426: so clients learn the reason whose
+ * platforms do not show the status of a refused handshake.
  */
-export function webSocketEndpoint(route: WebSocketRoute, parts: WebSocketParts): Endpoint {
-  const { toErrorReply, finalize, tokenAdvice } = parts;
-  const { authorize, binder: { bind, resolve, supply } } = route.compiled;
-  const accepted = new WeakMap<RequestContext, AcceptedHandshake>();
-  const accept: Endpoint = async (request) => {
-    const context = contextOf(request);
-    let isAuthorized = false;
-    try {
-      const isUpgrade = asksForWebSocket(request.raw);
-      if (isUpgrade) checkHandshake(request.raw);
-      const protocol = chooseProtocol(request.raw, route.plan.protocols);
-      let values = authorize && await authorize(request);
-      isAuthorized = true;
-      const bound = await bind(request);
-      const args = bound[0]!;
-      if (resolve) values = await resolve(request, bound, values);
-      supply?.(args, values);
-      if (!isUpgrade) throw new HTTPError(426, "This path serves a WebSocket", { headers: { upgrade: "websocket" } });
-      accepted.set(context, { protocol, args, route, runInContext: keepContext() });
-      // A placeholder. Once the platform's reply exists, the server must send it: with another
-      // one it shuts down.
-      return new Response(null, { status: 101 });
-    } catch (thrown) {
-      const { thrown: error } = await context.fail(thrown);
-      if (!isAuthorized) context.tokenAdvice = tokenAdvice(route, request);
-      return await toErrorReply(error, request);
-    }
+export class WebSocketHandshake {
+  readonly #route: WebSocketRoute;
+  readonly #parts: WebSocketParts;
+  readonly #accepted = new WeakMap<RequestContext, AcceptedHandshake>();
+
+  constructor(route: WebSocketRoute, parts: WebSocketParts) {
+    this.#route = route;
+    this.#parts = parts;
+  }
+
+  /** @throws {HTTPError} If the request is malformed, or no subprotocol fits. */
+  readonly begin = ({ raw }: HttpRequest): void => {
+    if (asksForWebSocket(raw)) checkHandshake(raw);
+    chooseProtocol(raw, this.#route.plan.protocols);
   };
-  const composed = compose(route.middlewares, accept, toErrorReply, (_context, response) => response);
-  return async (request) => {
-    const context = contextOf(request);
-    const response = await composed(request);
-    const handshake = accepted.get(context);
-    if (!handshake || response.status !== 101) return finalize(context, response);
-    try {
-      const { upgrade } = await load(() => import("./websocket_upgrade.ts"));
-      const upgraded = await upgrade(request, handshake, parts);
-      parts.background.requests--;
-      return upgraded;
-    } catch (thrown) {
-      return finalize(context, await toErrorReply((await context.fail(thrown)).thrown, request));
+
+  /**
+   * Accepts a request whose arguments are bound.
+   *
+   * @throws {HTTPError} With 426, if it does not ask for an upgrade.
+   */
+  readonly accept = async (request: HttpRequest, args: unknown): Promise<Response> => {
+    const { raw } = request;
+    if (!asksForWebSocket(raw)) {
+      throw new HTTPError(426, "This path serves a WebSocket", { headers: { upgrade: "websocket" } });
     }
+    const route = this.#route;
+    const protocol = chooseProtocol(raw, route.plan.protocols);
+    this.#accepted.set(contextOf(request), { protocol, args, route, runInContext: keepContext() });
+    // A placeholder. Once the platform's reply exists, the server must send it: with another one it
+    // shuts down.
+    return new Response(null, { status: 101 });
   };
+
+  /**
+   * Upgrades the requests that the middlewares have accepted, too.
+   *
+   * @param endpoint The middlewares, with what is inside of them.
+   * @param finalize The last step of a reply that is not an upgrade.
+   */
+  upgradeAfter(endpoint: Endpoint, finalize: ReplyStep): Endpoint {
+    const { toErrorReply, background } = this.#parts;
+    return async (request) => {
+      const context = contextOf(request);
+      const response = await endpoint(request);
+      const handshake = this.#accepted.get(context);
+      if (!handshake || response.status !== 101) return finalize(context, response);
+      try {
+        const { upgrade } = await load(() => import("./websocket_upgrade.ts"));
+        const upgraded = await upgrade(request, handshake, this.#parts);
+        background.requests--;
+        return upgraded;
+      } catch (thrown) {
+        return finalize(context, await toErrorReply((await context.fail(thrown)).thrown, request));
+      }
+    };
+  }
 }
 
 /** The open WebSockets of an application. */

@@ -25,11 +25,11 @@ import { needsToken } from "./protected_resource.ts";
 import { assignToolNames, type Tool, toTool } from "./tool.ts";
 import {
   type Asked,
-  askGuardsOf,
   type CallTarget,
   callTool,
   type Challenge,
   countFurtherCall,
+  evaluateGuardsOf,
   type Exchange,
 } from "./tool_call.ts";
 import { isTool } from "./tool_check.ts";
@@ -185,7 +185,7 @@ export class McpServer {
    */
   async #answerBatch(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<JSONRPCMessage[]> {
     const isSeveral = hasSeveralCalls(requests);
-    const asked = isSeveral ? await this.#askGuards(requests, exchange) : undefined;
+    const asked = isSeveral ? await this.#evaluateGuards(requests, exchange) : undefined;
     const replies: JSONRPCMessage[] = [];
     await inParallel(requests, async (request, index) => {
       replies[index] = await this.#answerRequest(request, exchange, asked?.[index]);
@@ -200,7 +200,7 @@ export class McpServer {
    * @returns What is known of each call.
    * @throws {HTTPError} The first challenge.
    */
-  async #askGuards(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<readonly Asked[]> {
+  async #evaluateGuards(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<readonly Asked[]> {
     const all = requests.map((): Asked => ({ countedBy: new Set(), result: undefined }));
     const challenges: Challenge[] = [];
     let isFurther = false;
@@ -217,7 +217,7 @@ export class McpServer {
       if (isFurther) await countFurtherCall(tool, exchange, one);
       isFurther = true;
       if (one.result) return;
-      const challenge = await askGuardsOf(tool, isObject(given) ? given : {}, exchange, this.#app, one);
+      const challenge = await evaluateGuardsOf(tool, isObject(given) ? given : {}, exchange, this.#app, one);
       if (challenge) challenges[index] = challenge;
     });
     exchange.challenge = challenges.find((challenge) => challenge !== undefined);

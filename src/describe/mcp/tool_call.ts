@@ -12,7 +12,7 @@ import type { AgentCall } from "../../http/context.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import type { RouteInfo } from "../../http/route_info.ts";
 import { describeError, log } from "../../log/log.ts";
-import type { Destination, Refusal } from "../../routing/dispatch.ts";
+import type { Destination } from "../../routing/dispatch.ts";
 import type { Route } from "../../routing/route.ts";
 import { boundIssues } from "../../schema/issues.ts";
 import { SpanKind, tracing } from "../../log/telemetry.ts";
@@ -34,23 +34,12 @@ export interface CallTarget {
    */
   readonly find: (method: string, path: string) => RouteInfo | null;
   /**
-   * Replies that the input of a request is invalid, after the middlewares and guards of the route.
-   *
-   * @throws {HTTPError} With 503, if the application has stopped.
-   */
-  readonly refuse: (
-    request: Request,
-    refusal: Refusal,
-    info: ConnectionInfo | undefined,
-    call: AgentCall,
-  ) => Promise<Response>;
-  /**
    * Runs the middlewares, limits and guards of a route, and nothing else.
    *
-   * @returns The reply: of what refuses the request, or 204.
+   * @returns The reply of what refuses the request, 422 for the faults of its arguments, or 204.
    * @throws {HTTPError} With 503, if the application has stopped.
    */
-  readonly askGuards: (
+  readonly evaluateGuards: (
     request: Request,
     destination: Destination,
     info: ConnectionInfo | undefined,
@@ -82,7 +71,7 @@ export interface CallMessage {
   readonly args: CallArguments;
   /** The id of the message. */
   readonly id: unknown;
-  /** What {@linkcode askGuardsOf} has found; undefined if it was not called. */
+  /** What {@linkcode evaluateGuardsOf} has found; undefined if it was not called. */
   readonly asked: Asked | undefined;
 }
 
@@ -173,11 +162,11 @@ async function call(
     const { request, values, issues } = called;
     const connection = connectionOf(exchange);
     const refused = (thrown: unknown) => exchange.challenge ??= challengeOf(thrown, tool);
-    const agentCall = { countedBy: asked?.countedBy ?? new Set<object>(), refused };
+    const agentCall = { countedBy: asked?.countedBy ?? new Set<object>(), refused, issues };
     if (issues.length === 0) checkDestination(request, tool, app);
     const response = issues.length === 0
       ? await app.fetch(request, connection, agentCall)
-      : await app.refuse(request, { route: tool.route, values, issues }, connection, agentCall);
+      : await app.evaluateGuards(request, { route: tool.route, values }, connection, agentCall);
     return await resultOf(response, tool, called, budget);
   } catch (thrown) {
     return failure(thrown, tool, exchange);
@@ -224,7 +213,7 @@ export async function countFurtherCall(tool: Tool, exchange: Exchange, asked: As
  * @returns The challenge of a guard. Undefined also if the call fails in another way, which is its
  * result later.
  */
-export async function askGuardsOf(
+export async function evaluateGuardsOf(
   tool: Tool,
   args: CallArguments,
   exchange: Exchange,
@@ -243,7 +232,7 @@ export async function askGuardsOf(
     const { request, values, issues } = called;
     if (issues.length === 0) checkDestination(request, tool, app);
     const agentCall = { countedBy: asked.countedBy, refused };
-    const reply = await app.askGuards(request, { route: tool.route, values }, connectionOf(exchange), agentCall);
+    const reply = await app.evaluateGuards(request, { route: tool.route, values }, connectionOf(exchange), agentCall);
     if (isLimited) asked.result = await resultOf(reply, tool, called, exchange.budget);
     else await reply.body?.cancel();
   } catch {

@@ -1,6 +1,6 @@
 /**
- * What a request passes before any middleware runs: the host that it names, whether it is a
- * preflight, and the page that it comes from. Decided for each route when the application starts.
+ * The checks before any middleware runs: the host that a request names, whether it is a preflight,
+ * and the origin of its page. They are composed for each route when the application starts.
  */
 import { HTTPError } from "../base/errors.ts";
 import type { Cors } from "../http/cors.ts";
@@ -13,15 +13,15 @@ import { asksForWebSocket } from "../http/websocket/handshake.ts";
 import { tracing } from "../log/telemetry.ts";
 
 /**
- * Admits a request.
+ * Checks a request.
  *
- * @returns Nothing, or the reply of a request that is answered already.
+ * @returns The reply, if it is known already.
  * @throws {HTTPError} The refusal.
  */
-export type Admit = (request: HttpRequest) => Response | void;
+export type Precheck = (request: HttpRequest) => Response | void;
 
-/** What an application lets in, and whom it trusts. */
-export interface AdmissionParts {
+/** The hosts and origins that an application accepts, and the proxies that it trusts. */
+export interface PrecheckParts {
   /** The hosts that it answers to; undefined for all. */
   readonly hosts: HostList | undefined;
   /** The other origins whose pages may use it. */
@@ -31,8 +31,8 @@ export interface AdmissionParts {
   readonly proxies: ProxyTrust;
 }
 
-/** Composes steps; undefined without any, so that a request has nothing to pass. */
-export function admission(steps: readonly (Admit | undefined)[]): Admit | undefined {
+/** Composes checks; undefined without any. */
+export function inOrder(steps: readonly (Precheck | undefined)[]): Precheck | undefined {
   const all = steps.filter((step) => step !== undefined);
   if (all.length < 2) return all[0];
   return (request) => {
@@ -55,7 +55,7 @@ const KNOWN_METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", 
  * @param method The method of the route; `*` for all.
  * @param path The template of its path.
  */
-export function nameSpan(method: string, path: string): Admit | undefined {
+export function nameSpan(method: string, path: string): Precheck | undefined {
   return tracing && ((request) => {
     const isKnown = method !== "*" || KNOWN_METHODS.has(request.method);
     tracing?.nameRequest(isKnown ? request.method : "HTTP", path === "" ? "/" : path);
@@ -63,7 +63,7 @@ export function nameSpan(method: string, path: string): Admit | undefined {
 }
 
 /** Refuses hosts that are not in the list. */
-export function admitHost(hosts: HostList | undefined): Admit | undefined {
+export function checkHost(hosts: HostList | undefined): Precheck | undefined {
   return hosts && ((request) => {
     const { host, peer } = contextOf(request);
     // Reading the headers checks that the list holds for the Host header, too.
@@ -74,10 +74,10 @@ export function admitHost(hosts: HostList | undefined): Admit | undefined {
 }
 
 /** Answers preflights by the methods of their paths. */
-export function admitPreflight(
+export function answerPreflight(
   cors: Cors | undefined,
   methodsOf: (request: HttpRequest) => Iterable<string>,
-): Admit | undefined {
+): Precheck | undefined {
   return cors && ((request) => {
     if (request.method !== "OPTIONS") return;
     return cors.preflight(request.raw.headers, () => methodsOf(request));
@@ -90,7 +90,7 @@ export function admitPreflight(
  * @param method The method of the route; undefined if it is known with the request only.
  * @param origins The other origins whose pages may ask.
  */
-export function admitPages(method: string | undefined, origins: OriginList): Admit | undefined {
+export function checkOrigin(method: string | undefined, origins: OriginList): Precheck | undefined {
   if (method === undefined) {
     return (request) => {
       if (!isSafe(request.method) || asksForWebSocket(request.raw)) refuseCrossOrigin(request, origins);

@@ -1,0 +1,393 @@
+/**
+ * The way of a request through its route: precheck, middleware, guards and limits of each scope,
+ * inputs, other dependencies, handler, model, reply, and the work after it.
+ */
+import { load } from "../base/async_context.ts";
+import { RouteError, ValidationError } from "../base/errors.ts";
+import { type Binder, compileBinder } from "../binding/binder.ts";
+import { subjectText } from "../binding/caller.ts";
+import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
+import { NO_INPUTS } from "../binding/inputs.ts";
+import type { Values } from "../binding/resolver.ts";
+import { type BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
+import type { TokenAdvice } from "../http/challenge.ts";
+import type { MatchedRoute, RequestContext } from "../http/context.ts";
+import type { Cors } from "../http/cors.ts";
+import { ownReply } from "../http/own_reply.ts";
+import { isDeclaredReply } from "../http/replies/declared_reply.ts";
+import { mapValues, type Reduce, reducerTo } from "../http/replies/model.ts";
+import { ChosenReply } from "../http/replies/replies.ts";
+import { replierOf } from "../http/replies/replier.ts";
+import { placeHeaders, placeRateLimit, toReply } from "../http/reply.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
+import { EventStream } from "../http/sse/sse.ts";
+import type { Stopping } from "../http/stream_reply.ts";
+import type { Schema } from "../schema/schema.ts";
+import type { Authorize } from "./compile.ts";
+import { compose, type Endpoint, type ErrorBoundary, type Middleware, type ReplyStep } from "./middleware.ts";
+import { callerThroughMounts, MountRoute } from "./mount.ts";
+import type { Precheck } from "./precheck.ts";
+import type { AnyRoute } from "./registry.ts";
+import type { AnyHandler, Route, TokenAdviceOf } from "./route.ts";
+import { type OpenWebSockets, WebSocketHandshake, WebSocketRoute } from "./websocket_route.ts";
+
+/** What a request runs of its route: before a batch of calls, agents evaluate the guards alone. */
+export type Extent = "full" | "guards";
+
+/** What all routes of an application share. */
+export interface PipelineParts {
+  readonly toErrorReply: ErrorBoundary;
+  /** Returns the signal that is aborted when the server stops. */
+  readonly stopping: Stopping;
+  readonly tokenAdvice: TokenAdviceOf;
+  /** Lets pages of these origins read replies; undefined if there are none. */
+  readonly cors: Cors | undefined;
+  readonly background: BackgroundTasks;
+  readonly openSockets: OpenWebSockets;
+}
+
+/** A route, or another handler, in its middlewares. */
+export interface ServedRoute {
+  readonly matched: MatchedRoute;
+  readonly precheck: Precheck | undefined;
+  /** Runs the middlewares and what is inside of them. It never rejects. */
+  readonly endpoint: Endpoint;
+  /** Runs the middlewares and the guards, and nothing else. Made at first use. */
+  readonly guards: () => Endpoint;
+  readonly finalize: ReplyStep;
+  readonly toErrorReply: ErrorBoundary;
+}
+
+/** Answers a request. It never rejects. */
+export function runRoute(
+  context: RequestContext,
+  request: HttpRequest,
+  served: ServedRoute,
+  extent: Extent,
+): Promise<Response> {
+  if (extent === "guards") return served.guards()(request);
+  // The endpoint for agents has checked the host and the page of a call.
+  if (context.call || served.precheck === undefined) return served.endpoint(request);
+  try {
+    const reply = served.precheck(request);
+    if (reply) return Promise.resolve(served.finalize(context, context.ownReply = reply));
+  } catch (refusal) {
+    return answerRefusal(refusal, context, request, served);
+  }
+  return served.endpoint(request);
+}
+
+async function answerRefusal(
+  refusal: unknown,
+  context: RequestContext,
+  request: HttpRequest,
+  { finalize, toErrorReply }: ServedRoute,
+): Promise<Response> {
+  return finalize(context, await toErrorReply(refusal, request));
+}
+
+/** What runs inside of the middlewares. */
+interface Work {
+  /** Its name in messages. */
+  readonly name: string;
+  readonly handler: AnyHandler;
+  readonly binder: Binder;
+  readonly authorize: Authorize | undefined;
+  /** Checks the handshake of a WebSocket before the guards run. */
+  readonly begin?: ((request: HttpRequest) => void) | undefined;
+  /** Gets the values of the dependencies before the handler runs. */
+  readonly keep?: ((request: HttpRequest, values: Values) => void) | undefined;
+  /** The route, if it runs once for each `Idempotency-Key`. */
+  readonly idempotent?: Route | undefined;
+  /** What a refusal tells a client that needs a token. */
+  readonly adviceFor?: ((request: HttpRequest) => TokenAdvice | undefined) | undefined;
+  /** The option `response`. */
+  readonly model?: Schema | undefined;
+  /** The option `status`. */
+  readonly status?: number | undefined;
+}
+
+const NO_BINDER = compileBinder({ inputs: NO_INPUTS, pathNames: [], name: "", levels: [] });
+
+/** A handler that is no route's, such as an endpoint of the application itself. */
+export interface PlainHandler {
+  /** Its replies are its own, not kept for other requests. */
+  readonly handler: (request: HttpRequest) => Promise<Response>;
+  /** The guards and limits before it; undefined if there are none. */
+  readonly authorize?: Authorize | undefined;
+}
+
+/** Puts a handler that is no route's into middlewares. */
+export function plainEndpoint(
+  { handler, authorize }: PlainHandler,
+  middlewares: readonly Middleware[],
+  parts: PipelineParts,
+  finalize: ReplyStep,
+): Endpoint {
+  const own = async (request: HttpRequest) => contextOf(request).ownReply = await handler(request);
+  return inMiddlewares({ name: "", handler: own, binder: NO_BINDER, authorize }, middlewares, parts, finalize, "full");
+}
+
+/** Puts a route into its middlewares. The outermost function finalizes the reply. */
+export function routeEndpoint(route: AnyRoute, parts: PipelineParts, finalize: ReplyStep, extent: Extent): Endpoint {
+  const { name, middlewares, compiled: { binder, authorize } } = route;
+  const adviceFor = (request: HttpRequest) => parts.tokenAdvice(route, request);
+  const common = { name, binder, authorize, adviceFor };
+  if (route instanceof WebSocketRoute) {
+    const handshake = new WebSocketHandshake(route, parts);
+    const { begin, accept } = handshake;
+    // Once the platform has made the reply of an upgrade, the server must send it. So the last step
+    // comes after the middlewares, unless the request is refused.
+    const endpoint = inMiddlewares({ ...common, begin, handler: accept }, middlewares, parts, asItIs, extent);
+    return handshake.upgradeAfter(endpoint, finalize);
+  }
+  const { handler, options: { response: model, status } } = route;
+  const keep = authorize && route instanceof MountRoute ? route.keep.bind(route) : undefined;
+  const idempotent = route.idempotency && route;
+  return inMiddlewares({ ...common, handler, model, status, keep, idempotent }, middlewares, parts, finalize, extent);
+}
+
+const asItIs: ReplyStep = (_context, response) => response;
+
+function inMiddlewares(
+  work: Work,
+  middlewares: readonly Middleware[],
+  parts: PipelineParts,
+  finalize: ReplyStep,
+  extent: Extent,
+): Endpoint {
+  if (middlewares.length === 0) return workEndpoint(work, parts, finalize, extent);
+  return compose(middlewares, workEndpoint(work, parts, undefined, extent), parts.toErrorReply, finalize);
+}
+
+/**
+ * Binds the arguments of a handler, runs it, reduces the result to the model, and makes the reply.
+ * Without `finalize` the reply belongs to the request alone, so that middleware may change it.
+ */
+function workEndpoint(
+  work: Work,
+  parts: PipelineParts,
+  finalize: ReplyStep | undefined,
+  extent: Extent,
+): Endpoint {
+  const { name, handler, binder: { isAsync, bind, resolve, supply }, authorize, begin, keep, model, status } = work;
+  const { toErrorReply, stopping, cors } = parts;
+  const isForGuards = extent === "guards";
+  const toDeclaredReply = isDeclaredReply(model) ? replierOf(model, status, name) : undefined;
+  const reduceOne = model && !toDeclaredReply ? reducerTo(model, name) : undefined;
+  const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
+  const runOnce = work.idempotent && idempotentAnswer(work.idempotent, {
+    toErrorReply,
+    toReply: async (result, request) => {
+      const reduced = reduce && !(result instanceof Response) ? await reduce(result) : result;
+      const isPlain = !toDeclaredReply || reduced instanceof Response;
+      const reply =
+        await (isPlain ? toReply(reduced, status, request, stopping) : toDeclaredReply(reduced, request, stopping));
+      const context = contextOf(request);
+      const own = reduced instanceof Response ? ownReply(context, reply) : reply;
+      // Before the reply is kept: it must not say that a commit has happened that fails.
+      if (context.afterResponse?.awaitsHandler) await endWithHandler(context, own);
+      return own;
+    },
+  });
+  // One async function with as few awaits as possible: each costs as much as finding the route.
+  return async (request) => {
+    const context = contextOf(request);
+    let response: Response;
+    let isAuthorized = authorize === undefined;
+    try {
+      if (begin) begin(request);
+      let values = authorize && await authorize(request);
+      isAuthorized = true;
+      let isPlain = false;
+      if (isForGuards) response = context.ownReply = replyOfGuards(context);
+      else {
+        const bound = isAsync ? await bind(request) : bind(request);
+        const args = bound[0]!;
+        if (resolve) values = await resolve(request, bound, values);
+        if (keep) keep(request, values);
+        const input = runOnce && { ...args };
+        if (supply) supply(args, values);
+        if (input) response = context.ownReply = await runOnce(request, args, input, values);
+        else {
+          let result = await handler(request, args as never);
+          // A returned Error is an error like a thrown one.
+          if (result instanceof Error) throw result;
+          if (context.headWork) await context.headWork;
+          if (reduce && !(result instanceof Response)) {
+            const reduced = reduce(result);
+            result = reduced instanceof Promise ? await reduced : reduced;
+          }
+          const reply = toDeclaredReply && !(result instanceof Response)
+            ? toDeclaredReply(result, request, stopping)
+            : toReply(result, status, request, stopping);
+          response = reply instanceof Promise ? await reply : reply;
+          if (response !== result) context.ownReply = response;
+          isPlain = isBuffered(result);
+          if ((context.afterResponse || !finalize) && isPlain) context.bufferedReply = response;
+        }
+        // After a handshake, the handler of the WebSocket is still to run.
+        if (context.afterResponse?.awaitsHandler && !begin) await endWithHandler(context, response);
+      }
+      const isBare = !context.replyHeaders && !context.rateLimit;
+      if (context.replyHeaders) response = placeHeaders(context, response);
+      if (context.rateLimit) placeRateLimit(context.rateLimit, response = ownReply(context, response));
+      if (cors && isBare && finalize && isPlain) context.plainReply = response;
+      // In the `try`: the copy of a locked Response fails.
+      return finalize ? finalize(context, response) : ownReply(context, response);
+    } catch (thrown) {
+      context.releaseBody();
+      const { thrown: error } = await context.fail(thrown);
+      if (!isAuthorized) {
+        context.tokenAdvice = work.adviceFor?.(request);
+        context.call?.refused(error);
+      }
+      if (context.headWork) await context.headWork;
+      response = await toErrorReply(error, request);
+    }
+    return finalize ? finalize(context, response) : response;
+  };
+}
+
+/**
+ * The reply to an agent whose call the guards accept.
+ *
+ * @throws {ValidationError} If the arguments of the call have faults.
+ */
+function replyOfGuards({ call }: RequestContext): Response {
+  if (call?.issues && call.issues.length > 0) throw new ValidationError(call.issues);
+  return new Response(null, { status: 204 });
+}
+
+/**
+ * Ends the dependencies that end with the handler.
+ *
+ * @throws {unknown} Their error, or that of the reply which a middleware has sent meanwhile. Then
+ * the reply is not sent, so its stream is cancelled.
+ */
+async function endWithHandler(context: RequestContext, reply: Response): Promise<void> {
+  try {
+    await context.afterResponse?.endWithHandler();
+    if (context.headWork) await context.headWork;
+  } catch (error) {
+    await ownReply(context, reply).body?.cancel();
+    throw error;
+  }
+}
+
+/** Reduces each value of a stream. */
+function eachOf(reduce: Reduce): Reduce {
+  return (source) => mapValues(source as AsyncIterable<unknown>, reduce);
+}
+
+/** Makes the last step of replies. */
+export function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplyStep {
+  if (!cors) return (context, response) => finish(context, response, background);
+  return (context, response) => {
+    const own = ownReply(context, response);
+    const reply = finish(context, own, background);
+    cors.stamp(context.raw, reply, reply === context.plainReply);
+    return reply;
+  };
+}
+
+/** Marks replies as those of one caller, where nothing says how long caches may keep them. */
+export function keepFromSharedCaches(finalize: ReplyStep): ReplyStep {
+  return (context, response) => {
+    if (response.status === 101 || response.headers.has("cache-control")) return finalize(context, response);
+    const reply = ownReply(context, response);
+    reply.headers.set("cache-control", "private");
+    return finalize(context, reply);
+  };
+}
+
+/** Whether the reply of a result is made at once, and not streamed. */
+function isBuffered(result: unknown): boolean {
+  if (typeof result !== "object" || result === null) return true;
+  if (result instanceof ChosenReply) return isBuffered(result["~value"]);
+  const isMade = result instanceof Response || result instanceof Blob || result instanceof EventStream;
+  return !isMade && !(Symbol.asyncIterator in result);
+}
+
+/** The last step of each reply: starts the work after it. */
+function finish(context: RequestContext, response: Response, background: BackgroundTasks): Response {
+  const { afterResponse, bufferedReply, connection } = context;
+  // The copy can fail, so it comes first.
+  const reply = background.isEnding ? closing(context, response) : response;
+  background.requests--;
+  context.hasReplied = true;
+  if (!afterResponse) return reply;
+  const isBuffered = bufferedReply === response;
+  if (isBuffered) context.releaseBody();
+  const sent = runAfterResponse(reply, isBuffered, afterResponse, background, connection?.completed);
+  if (sent !== reply) context.ownReply = sent;
+  return sent;
+}
+
+/** Makes the client close its connection, so that its next request goes to another server. */
+function closing(context: RequestContext, response: Response): Response {
+  const reply = ownReply(context, response);
+  reply.headers.set("connection", "close");
+  return reply;
+}
+
+/** How the replies of a route are made. */
+interface Replies {
+  readonly toReply: (result: unknown, request: HttpRequest) => Promise<Response>;
+  readonly toErrorReply: ErrorBoundary;
+}
+
+type Args = Readonly<Record<string, unknown>>;
+
+/**
+ * Answers a request, given the arguments of the handler, those that are input of the client, and
+ * the values of the dependencies.
+ */
+type IdempotentAnswer = (request: HttpRequest, args: Args, input: Args, values: Values) => Promise<Response>;
+
+/** Makes the function that runs the handler of a route, or repeats its reply. */
+function idempotentAnswer(
+  { handler, compiled: { binder }, idempotency, options, name }: Route,
+  { toReply, toErrorReply }: Replies,
+): IdempotentAnswer {
+  const { by } = idempotency!;
+  const isBodyDeclared = options.body !== undefined || options.form !== undefined;
+  return async (request, args, input, values) => {
+    const { runOnce } = await load(() => import("../idempotency/runner.ts"));
+    const context = contextOf(request);
+    return await runOnce(idempotency!, {
+      request,
+      input,
+      isBodyDeclared,
+      caller: () =>
+        by
+          ? subjectText(by(request, args), `"idempotent.by" of ${name}`)
+          : callerThroughMounts(request, values, binder),
+      answer: async () => {
+        const result = await handler(request, args as never);
+        if (result instanceof Error) throw result;
+        if (context.headWork) await context.headWork;
+        if (isStream(result)) {
+          throw new RouteError(
+            "idempotent",
+            `Cannot reply to ${name}: its reply is a stream, which is not kept, leave out "idempotent"`,
+          );
+        }
+        return await toReply(result, request);
+      },
+      toErrorReply,
+    });
+  };
+}
+
+/** Whether a result is a stream of values. It is not begun. */
+function isStream(result: unknown): boolean {
+  if (result instanceof ChosenReply) return isStream(result["~value"]);
+  if (result instanceof EventStream) return true;
+  if (!(result instanceof Response)) {
+    return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+  }
+  const isEvents = result.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+  if (isEvents) result.body?.cancel().catch(() => {});
+  return isEvents;
+}
