@@ -3,6 +3,7 @@
  */
 import type { PreparedDependency } from "../binding/dependency.ts";
 import { Replacements } from "../binding/replacements.ts";
+import { hideKeys } from "../binding/security.ts";
 import type { ConnectionInfo } from "../http/connection.ts";
 import type { DeclaredLimit } from "../rate_limit/rate_limit.ts";
 import type { BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
@@ -44,6 +45,7 @@ export function override(
     const original = dispatcher();
     replacements.checkNeeded([...neededBy(original.routes), ...guardsOfPage]);
     const routes = substitute(original.routes, replacements);
+    hideKeys(neededBy(routes));
     return original.with(routes, endpoints(replaced, replacements));
   };
   return {

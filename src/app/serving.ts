@@ -2,6 +2,7 @@
 import type { AppOptions } from "./app_options.ts";
 import { load } from "../base/async_context.ts";
 import type { PreparedDependency } from "../binding/dependency.ts";
+import { hideKeys } from "../binding/security.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import type { ConnectionInfo } from "../http/connection.ts";
@@ -235,13 +236,15 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
   }
 
   #createDispatcher(shared?: SharedWork): Dispatcher {
-    const { app, registry, topics, limits, precheck, tokenAdvice, builtIns, endpointsFor, errorBoundary } = this.#parts;
+    const { app, registry, topics, limits, precheck, tokenAdvice, builtIns } = this.#parts;
+    const { endpointsFor, errorBoundary, guardsOfPage } = this.#parts;
     this.#checkMounts();
     stopWithDenoServe(this.servable);
     topics.serve();
     registry.freeze("the application serves already; declare everything before the first request");
     registry.nameOperations();
     const { routes } = registry;
+    hideKeys([...neededBy(routes), ...guardsOfPage]);
     const dispatcher = new Dispatcher({
       app,
       routes,

@@ -215,6 +215,24 @@ function mergeWays(way: SecurityWay, other: SecurityWay): SecurityWay {
   return merged;
 }
 
+/** A dependency, as far as its security matters. */
+interface Secured {
+  readonly security: readonly SecurityWay[];
+  readonly deps: ReadonlyMap<string, Secured>;
+}
+
+/** Redacts the API keys in queries, in all output of this process: an App serves the dependencies. */
+export function hideKeys(dependencies: Iterable<Secured>): void {
+  const all = new Set(dependencies);
+  // The set grows during the iteration.
+  for (const { security, deps } of all) {
+    for (const needed of deps.values()) all.add(needed);
+    for (const { scheme } of security.flatMap((way) => [...way.values()])) {
+      if (scheme.type === "apiKey" && scheme.in === "query") hideInQuery(scheme.name);
+    }
+  }
+}
+
 let schemeSchema: v.GenericSchema<unknown, RequiredScheme> | undefined;
 
 /** The schema of a scheme. The result has the members in this order. It is made on first use. */
@@ -276,7 +294,6 @@ function readScheme(value: unknown, name: string, owner: string): ReadScheme {
   if (!NAME.test(name)) fail('has a name that the document cannot hold, use letters, digits, ".", "-" and "_"');
   const { success, output, issues } = v.safeParse(schemeOf(), value);
   if (!success) return fail(faultOf(issues[0], value));
-  if (output.type === "apiKey" && output.in === "query") hideInQuery(output.name);
   if (!("scopes" in output)) return { scheme: output, scopes: [] };
   const { scopes = [], ...scheme } = output;
   const unknown = scheme.type === "oauth2" && scopes.find((scope) => !offers(scheme.flows, scope));

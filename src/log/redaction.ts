@@ -12,6 +12,7 @@ let pattern: RegExp | undefined;
  * can carry it, too.
  */
 export function hideInQuery(name: string): void {
+  if (secrets.has(name.toLowerCase())) return;
   secrets.add(name.toLowerCase());
   const spellings = [...secrets].flatMap((name) => [name, encodeURIComponent(name), name.replaceAll(" ", "+")]);
   const names = spellings.map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));

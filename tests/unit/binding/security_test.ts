@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { anySecurity, dependency, type SecurityRequirement } from "@webfw/core";
+import { anySecurity, App, dependency, type SecurityRequirement } from "@webfw/core";
 import { readSecurity } from "../../../src/binding/security.ts";
+import { redactUrl } from "../../../src/log/redaction.ts";
 
 const oauth = {
   type: "oauth2",
@@ -96,4 +97,21 @@ Deno.test("A wrong security scheme is an error where the dependency is declared,
     TypeError,
     'Cannot declare currentUser: the security scheme "bearer"',
   );
+});
+
+Deno.test("A declaration hides no query parameter: an App that serves hides those of its schemes", async () => {
+  const needing = (name: string, deps = {}) =>
+    dependency({ deps, security: { [name]: { type: "apiKey", in: "query", name } } }, async () => name);
+  needing("unused_key");
+  const [inner, page] = [needing("inner_key"), needing("page_key")];
+  const app = new App({ docs: { deps: { page } } });
+  app.get("/", { deps: { outer: needing("outer_key", { inner }) } }, async (_request, { outer }) => outer);
+  const mounted = new App();
+  mounted.get("/", { deps: { user: needing("mounted_key") } }, async () => "Hello");
+  app.mount("/mounted", mounted);
+  const url = "/?unused_key=1&inner_key=2&page_key=3&outer_key=4&mounted_key=5";
+  assertEquals(redactUrl(url), url);
+  await (await app.fetch(new Request("http://localhost/unknown"))).body?.cancel();
+  const hidden = ["inner_key", "page_key", "outer_key", "mounted_key"].map((name) => `${name}=REDACTED`);
+  assertEquals(redactUrl(url), `/?unused_key=1&${hidden.join("&")}`);
 });
