@@ -1,10 +1,11 @@
 // "On a terminal an error is readable": that of a module that the command line loads.
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { copyFramework, frameworkImports } from "../../cli/framework.ts";
 import { Project } from "../../cli/project.ts";
 import { Webfw } from "../../cli/webfw.ts";
+import { ChildProgram } from "../support/child_program.ts";
 
 const MAIN = `import { App } from "@webfw/core";
 export const app = new App();
@@ -35,6 +36,29 @@ Deno.test("an error of a module shows its message and the application's own fram
   const full = await report({ WEBFW_LOG: "full" });
   assertStringIncludes(full, "/vendor/@webfw/core/src/routing/");
   assertStringIncludes(full, "at declare (");
+});
+
+Deno.test("with WEBFW_LOG=full the stack of a mistake has the framework's frames and the line of the program", async () => {
+  const program = `import { App } from "@webfw/core";
+import * as v from "valibot";
+try {
+  new App().get("/a/{b}", { params: { c: v.number() } as never }, async () => {});
+} catch (error) {
+  console.log((error as Error).stack);
+}`;
+  const stackWith = async (env: Record<string, string>) => {
+    await using child = await ChildProgram.start(program, { env });
+    const { code, stdout } = await child.end();
+    assertEquals(code, 0);
+    return stdout.replace(/webfw_spec_\w+/g, "main").split("\n").filter((line) => line.startsWith("    at "));
+  };
+  const isOwn = (frame: string) => frame.includes("/main.ts");
+  const frames = await stackWith({});
+  assertEquals(frames.map(isOwn), [true]);
+  const full = await stackWith({ WEBFW_LOG: "full" });
+  assertEquals(full.at(-1), frames[0]);
+  assertEquals(full.filter(isOwn), frames);
+  assert(full.length > 5);
 });
 
 Deno.test("an error from deep inside the framework shows the application's own frame, and none of the runtime", async () => {
