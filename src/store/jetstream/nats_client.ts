@@ -288,7 +288,7 @@ function throwFailure({ error }: Failure): void {
  * The specifier. For a literal in `import()`, Deno would download the package with every
  * application.
  */
-export const PACKAGE: string = "npm:@nats-io/nats-core@^3.4.0";
+export const PACKAGE: string = "npm:@nats-io/nats-core@3.4.0";
 /** The module with the parts that make a connection over a socket of one's own. */
 const MODULE: string = `${PACKAGE}/internal`;
 

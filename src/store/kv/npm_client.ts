@@ -14,7 +14,7 @@ import { type KvEngine, type KvEntry, type KvKey, type KvWrite, toForeignEntryEr
  * The specifier, for one minor version: the methods for messages are protected in its types. For a
  * literal in `import()`, Deno would download the package with every application.
  */
-export const PACKAGE: string = "npm:@deno/kv@^0.14.0";
+export const PACKAGE: string = "npm:@deno/kv@0.14.0";
 
 /** A database, as the package has it. */
 export interface NpmKv {

@@ -19,6 +19,6 @@ Deno.test("A client of NATS that cannot be loaded is named with its cure", async
   const message =
     'CannotOpenError Cannot open the store of topics "127.0.0.1:1": the client of NATS cannot be loaded ' +
     "(npm specifiers were requested; but --no-npm is specified), let Deno download it, or run " +
-    '"deno cache npm:@nats-io/nats-core@^3.4.0" where the program is built';
+    '"deno cache npm:@nats-io/nats-core@3.4.0" where the program is built';
   assertEquals([stdout, stderr], [`${message}\n`, ""]);
 });

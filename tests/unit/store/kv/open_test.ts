@@ -45,6 +45,6 @@ Deno.test("Where npm's client cannot be loaded, a database on the network is an 
   const { stdout, stderr } = await program.end();
   const message = `CannotOpenError Cannot open the store of topics "${url}": npm's KV client cannot be loaded ` +
     "(npm specifiers were requested; but --no-npm is specified), let Deno download it, or run " +
-    '"deno cache npm:@deno/kv@^0.14.0" where the program is built';
+    '"deno cache npm:@deno/kv@0.14.0" where the program is built';
   assertEquals([stdout, stderr], [`${message}\n`, ""]);
 });
