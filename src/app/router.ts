@@ -1,5 +1,5 @@
 /** Routers: groups of routes that applications and other routers include. */
-import { atCaller } from "../base/at_caller.ts";
+import { atCaller } from "../base/errors.ts";
 import type { DependencyLike, None, RequiredState, StateType } from "../binding/dependency.ts";
 import { REGISTRY_CHECKS } from "../describe/route_check.ts";
 import { checkOptions, type OptionNames } from "../base/options.ts";

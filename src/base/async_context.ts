@@ -4,16 +4,16 @@
  * takes several milliseconds to load.
  */
 
-/** Runs a function in an async context, after the present microtask. */
+/** Runs a function in an async context, after the current microtask. */
 export type RunInContext = <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
 
-/** Keeps the present async context. */
+/** Captures the current async context. */
 export function keepContext(): RunInContext {
   const jobs: (() => void)[] = [];
   let wake: () => void;
   const runJobs = async (): Promise<void> => {
     for (;;) {
-      // A job may add another one, which wakes nothing yet.
+      // A job may add another one, which wakes nothing.
       for (let job; (job = jobs.shift());) job();
       await new Promise<void>((resolve) => wake = resolve);
     }
@@ -32,7 +32,7 @@ export function keepContext(): RunInContext {
     });
 }
 
-/** Runs a function that belongs to no request, though one may be the first to need it. */
+/** Runs a function that belongs to no request, though a request may be the first to need it. */
 export const outsideRequests: RunInContext = keepContext();
 
 /**
@@ -45,13 +45,13 @@ export function load<Module>(start: () => Promise<Module>): Promise<Module> {
   return outsideRequests(start);
 }
 
-// For the client, which has no room for this module: a handler may call other services by it.
+// The client has no room for this module, but a handler may call other services by it.
 Object.defineProperty(globalThis, Symbol.for("webfw.load"), { value: load, configurable: true });
 
 /**
  * Defers a function: it runs once, in the async context of this call.
  *
- * @returns Runs it. A second call gives the same result.
+ * @returns Runs it. A second call returns the same promise.
  */
 export function deferred<Args extends unknown[], Result>(
   run: (...args: Args) => Result | Promise<Result>,

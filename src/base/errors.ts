@@ -4,6 +4,7 @@
  */
 import { STATUS_TEXT } from "@std/http/status";
 import { checkOptions, type OptionNames, quote } from "./options.ts";
+import { readVariable } from "./runtime.ts";
 
 /**
  * Options of an {@linkcode HTTPError}. The client sees all of them except `cause`.
@@ -100,13 +101,10 @@ export class HTTPError extends Error {
   readonly [HTTP_ERROR] = true;
 
   /**
-   * Makes an error with a status.
-   *
-   * @param status The status of the reply, 400 to 599.
+   * @param status 400 to 599.
    * @param detail What went wrong, for the client to read. By default the title.
-   * @param options Further parts of the reply.
    * @throws {TypeError} If an option is unknown.
-   * @throws {RangeError} If the status is not from 400 to 599.
+   * @throws {RangeError} If the status is out of range.
    */
   constructor(status: number, detail?: string, options: HTTPErrorOptions = {}) {
     checkOptions(options, HTTP_ERROR_OPTIONS, "make an HTTPError");
@@ -193,7 +191,6 @@ export interface Issue {
 
 /**
  * The input of a request does not match what its route declares. It becomes a 422 with the list of
- * all issues.
  *
  * Throw it yourself for issues that a schema cannot find.
  *
@@ -220,7 +217,7 @@ export class ValidationError extends HTTPError {
   /**
    * Makes a 422 from a list of issues.
    *
-   * @param found All issues that were found. An issue without a code is `invalid`.
+   * @param found All issues. An issue without a code is `invalid`.
    */
   constructor(found: readonly (Omit<Issue, "code"> & Partial<Pick<Issue, "code">>)[]) {
     const issues = found.map(({ in: source, path, code = "invalid", ...words }): Issue => {
@@ -243,7 +240,7 @@ export class CannotStartError extends Error {
   override readonly name = "CannotStartError";
 
   /**
-   * Makes an error without a stack trace: the cause is the configuration, and no line of the
+   * Makes an error without a stack trace: the cause is the configuration, not a line of the
    * program.
    *
    * @param message Why it cannot start, and what to do.
@@ -255,9 +252,9 @@ export class CannotStartError extends Error {
 }
 
 /**
- * What is wrong with a declaration. `conflict`: another route has this place. `frozen`: the
- * application has started. `idempotent`: the route cannot be idempotent. `path`: the path, prefix
- * or name is malformed. `tool`: the route cannot be exposed to agents.
+ * What is wrong with a declaration. `conflict`: another route has the method and shape. `frozen`:
+ * the application has started. `idempotent`: the route cannot be idempotent. `path`: the path,
+ * prefix or name is malformed. `tool`: the route cannot be exposed to agents.
  *
  * @category Errors
  */
@@ -287,11 +284,42 @@ export class RouteError extends Error {
   /**
    * Makes an error of a declaration.
    *
-   * @param code What is wrong.
    * @param message The action that failed, the route, and the cure.
    */
   constructor(code: RouteErrorCode, message: string) {
     super(message);
     this.code = code;
   }
+}
+
+/** Messages of the framework; those of V8 have no colon. */
+const MESSAGE = /^Cannot .+?: /;
+
+/**
+ * Wraps a function that declares something, so that the stacks of its errors begin with its caller.
+ * V8 keeps ten frames, which those of the framework would fill. With `WEBFW_LOG=full` the stack has
+ * these frames, too.
+ */
+export function atCaller<Args extends unknown[], Result>(
+  declare: (...args: Args) => Result,
+): (...args: Args) => Result {
+  return function declared(...args) {
+    try {
+      return declare(...args);
+    } catch (error) {
+      if (error instanceof Error && MESSAGE.test(error.message)) {
+        const { stack = "" } = error;
+        Error.captureStackTrace(error, declared);
+        if (readVariable("WEBFW_LOG") === "full") error.stack = withFrames(stack, error.stack ?? "");
+      }
+      throw error;
+    }
+  };
+}
+
+/** Adds the frames of the caller to a stack that ends before them. */
+function withFrames(stack: string, callerStack: string): string {
+  const frames = callerStack.slice(callerStack.indexOf("\n    at "));
+  const [, nearest = ""] = frames.split("\n");
+  return stack.includes(nearest) ? stack : stack + frames;
 }

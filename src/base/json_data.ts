@@ -1,7 +1,7 @@
-/** Data that is kept as JSON: messages and records. What JSON would change is refused. */
+/** Data that is stored as JSON: messages and records. What JSON would change is refused. */
 
 /**
- * The size of a text in UTF-8. Encoding the text to measure it would make garbage of the same size.
+ * The size of a string in UTF-8. Encoding the string to measure it would make garbage of that size.
  */
 export function countBytes(text: string): number {
   let bytes = text.length;
@@ -16,19 +16,17 @@ export function countBytes(text: string): number {
 }
 
 /**
- * How deeply lists and objects may be nested. Readers of topics freeze a message by recursion,
- * perhaps with little stack left: a message that can be published and not be read would stop all
+ * How deeply arrays and objects may be nested. Readers of topics freeze a message by recursion,
+ * perhaps with little stack left: a message that can be published but not be read would stop all
  * readers of its topic.
  */
 const MAX_DEPTH = 1_000;
 
 /**
- * The JSON of data that is kept, such as a message.
+ * The JSON of data that is stored, such as a message.
  *
- * @param data The data.
  * @param action What is done with it, for errors: "set the record".
- * @throws {TypeError} If JSON would drop or change a part of it: readers must get the value that
- * was given.
+ * @throws {TypeError} If JSON would drop or change a part of it.
  */
 export function encodeData(data: unknown, action: string): string {
   let json: string | undefined;
@@ -50,7 +48,7 @@ export function encodeData(data: unknown, action: string): string {
   );
 }
 
-/** A part of the data that JSON would drop or change. */
+/** A part that JSON would drop or change. */
 interface Loss {
   readonly part: string;
   readonly path: (string | number)[];
@@ -87,7 +85,7 @@ function findLossInObject(object: object, depth: number): Loss | undefined {
   if (!isPlain(object)) return { part: object.constructor?.name || "object", path: [] };
   for (const key of Object.keys(object)) {
     const value = (object as Record<string, unknown>)[key];
-    // A property that is undefined equals one that is not there.
+    // An undefined property equals an absent one.
     const loss = value === undefined ? undefined : findLoss(value, depth);
     if (loss) return lossAt(key, loss);
   }
@@ -99,7 +97,7 @@ function lossAt(key: string | number, loss: Loss): Loss {
   return loss;
 }
 
-/** Whether an object is like one of an object literal, in this realm or another. */
+/** Whether an object is like an object literal, of this realm or another. */
 function isPlain(object: object): boolean {
   const prototype = Object.getPrototypeOf(object);
   if (prototype !== null && prototype !== Object.prototype && Object.getPrototypeOf(prototype) !== null) return false;

@@ -1,4 +1,4 @@
-/** Checks of options objects, and the parts of their error messages. */
+/** Checks of options and durations, and the parts of their error messages. */
 
 /**
  * All names of an options type: the compiler refuses a list that misses one. Error messages list
@@ -11,11 +11,9 @@ export type OptionNames<Options> = Readonly<Record<keyof Options, unknown>>;
  * known option may be `undefined`, which means absent; an unknown option may not. Symbols are
  * ignored, because no option is named by one.
  *
- * @param options The options that the caller gave.
- * @param known The names of all options.
- * @param action What is being done, for the message: "run the App".
- * @param prefix Text before each name in the message, such as `tool.`.
- * @throws {TypeError} If the value is not an object, or has an unknown name.
+ * @param action For the message: "run the App".
+ * @param prefix Before each name in the message, such as `tool.`.
+ * @throws {TypeError} If the value is no object, or has an unknown name.
  */
 export function checkOptions<Options extends object>(
   options: Options,
@@ -44,9 +42,9 @@ export function checkOptions<Options extends object>(
 
 /**
  * Refuses unknown options like {@linkcode checkOptions}, and copies the known ones that have a
- * value. Inherited options are copied too, so that the copy can be spread.
+ * value, inherited ones too.
  *
- * @throws {TypeError} If the value is not an object, or has an unknown name.
+ * @throws {TypeError} If the value is no object, or has an unknown name.
  */
 export function readOptions<Options extends object>(
   options: Options,
@@ -60,19 +58,19 @@ export function readOptions<Options extends object>(
   return Object.fromEntries(given) as Options;
 }
 
-/** A value for an error message. Only texts are quoted: `got "404"` and `got 404` differ. */
+/** A value for an error message. Only strings are quoted: `got "404"` and `got 404` differ. */
 export function quote(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   return (typeof value === "object" && value !== null) || typeof value === "function" ? typeof value : String(value);
 }
 
-/** The nearest of some names to a misspelt one; undefined when more than half of it differs. */
+/** The nearest name to a misspelt one; undefined if more than half of it differs. */
 export function near(word: string, candidates: readonly string[]): string | undefined {
   const found = nearest(word, candidates);
   return difference(word, found) <= word.length / 2 ? found : undefined;
 }
 
-/** The nearest of some names to a misspelt one; the first of several that are equally near. */
+/** The nearest name to a misspelt one; the first of several that are equally near. */
 export function nearest(word: string, candidates: readonly string[]): string {
   return candidates.reduce((best, candidate) =>
     difference(word, candidate) < difference(word, best) ? candidate : best
@@ -80,8 +78,8 @@ export function nearest(word: string, candidates: readonly string[]): string {
 }
 
 /**
- * The edit distance without regard to case. A name that is a part of the other, as `host` of
- * `hostname`, is nearer than any other.
+ * The edit distance regardless of case. A name that is part of the other, as `host` of `hostname`,
+ * is nearer than any other.
  */
 function difference(word: string, candidate: string): number {
   const [one, other] = [word.toLowerCase(), candidate.toLowerCase()];
@@ -101,7 +99,7 @@ function levenshtein(from: string, to: string): number {
   return row.at(-1)!;
 }
 
-/** The longest delay of a timer of the platform. A longer one fires at once. */
+/** The longest delay of a timer. A longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
@@ -117,9 +115,8 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
 /**
  * Converts a duration to milliseconds.
  *
- * @param duration The duration.
  * @param name The option, for the error message.
- * @throws {RangeError} If it is not a positive duration.
+ * @throws {RangeError} If it is no positive duration.
  */
 export function toMilliseconds(duration: Duration, name: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration)) ?? [];

@@ -9,7 +9,7 @@ interface Node<Key, Value> {
 }
 
 /**
- * A map whose oldest entry is found at once. A `Map` keeps holes where entries were deleted, and
+ * A map that finds its oldest entry at once. A `Map` keeps holes where entries were deleted, and
  * each iteration walks over them: in one of 100,000 entries that deletes its oldest for each new
  * one, that takes hundreds of microseconds.
  */
@@ -18,12 +18,10 @@ export class OrderedMap<Key, Value> implements Iterable<readonly [Key, Value]> {
   #first: Node<Key, Value> | undefined;
   #last: Node<Key, Value> | undefined;
 
-  /** How many entries there are. */
   get size(): number {
     return this.#nodes.size;
   }
 
-  /** The entry that was set first. */
   get oldest(): { readonly key: Key; readonly value: Value } | undefined {
     return this.#first;
   }
@@ -46,7 +44,7 @@ export class OrderedMap<Key, Value> implements Iterable<readonly [Key, Value]> {
     this.#last = node;
   }
 
-  /** Deletes an entry. False if there is none. */
+  /** Returns false if there is none. */
   delete(key: Key): boolean {
     const node = this.#nodes.get(key);
     if (!node) return false;
@@ -55,7 +53,7 @@ export class OrderedMap<Key, Value> implements Iterable<readonly [Key, Value]> {
     return true;
   }
 
-  /** Deletes the oldest entries until so many are left. */
+  /** Deletes the oldest entries down to a size. */
   shrink(size: number): void {
     while (this.#first && this.size > size) this.delete(this.#first.key);
   }
@@ -66,12 +64,12 @@ export class OrderedMap<Key, Value> implements Iterable<readonly [Key, Value]> {
     this.#first = this.#last = undefined;
   }
 
-  /** All entries, the oldest first. Entries may be deleted meanwhile. */
+  /** The oldest first. Entries may be deleted meanwhile. */
   *[Symbol.iterator](): Generator<readonly [Key, Value], void, void> {
     for (let node = this.#first; node; node = node.next) if (!node.isDeleted) yield [node.key, node.value];
   }
 
-  /** Its own `next` stays, for an iteration that has reached it. */
+  /** Its own `next` stays, for an iteration that stands at it. */
   #unlink(node: Node<Key, Value>): void {
     const { previous, next } = node;
     if (previous) previous.next = next;

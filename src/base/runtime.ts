@@ -1,25 +1,24 @@
 /**
- * What the framework asks of Deno and Node.js: the environment, permissions, modules that are
- * loaded late.
+ * What the framework needs of Deno and Node.js: variables, permissions, modules that are loaded
+ * late.
  */
 import { load } from "./async_context.ts";
 
 /**
- * Reads an environment variable. Without the permission it counts as not set: asking for the
+ * Reads an environment variable. Without the permission it counts as unset: to request the
  * permission would stop the program with a prompt.
  */
 export function readVariable(name: string): string | undefined {
   return mayRead(name) ? Deno.env.get(name) : undefined;
 }
 
-/** Whether the program has the permission to read an environment variable. */
 export function mayRead(name: string): boolean {
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted";
 }
 
 /**
- * Whether this process is `deno serve`, according to its command line. Only Linux shows that, and
- * only to a program with all permissions (`-A`). Everywhere else the answer is false.
+ * Whether this process is `deno serve`, by its command line. Only Linux shows that, and only to a
+ * program with all permissions (`-A`). Elsewhere the answer is false.
  */
 export function isDenoServe(): boolean {
   // A compiled program has its own command line.
@@ -35,7 +34,7 @@ export function isDenoServe(): boolean {
   }
 }
 
-/** Typed here, because programs can be checked without the globals of Node.js. */
+/** Typed here: programs can be checked without the globals of Node.js. */
 const scope = globalThis as unknown as { readonly process: typeof import("node:process") };
 
 let timers: typeof import("node:timers") | undefined;
@@ -49,27 +48,22 @@ export function nodePath(): typeof import("node:path") {
   return scope.process.getBuiltinModule("node:path");
 }
 
-/** The module `node:url`. */
 export function nodeUrl(): typeof import("node:url") {
   return scope.process.getBuiltinModule("node:url");
 }
 
-/** The module `node:crypto`. */
 export function nodeCrypto(): typeof import("node:crypto") {
   return scope.process.getBuiltinModule("node:crypto");
 }
 
-/** The module `node:net`, for addresses and networks. */
 export function nodeNet(): typeof import("node:net") {
   return net ??= scope.process.getBuiltinModule("node:net");
 }
 
-/** The module `node:async_hooks`, for values that follow asynchronous code. */
 export function nodeAsyncHooks(): typeof import("node:async_hooks") {
   return scope.process.getBuiltinModule("node:async_hooks");
 }
 
-/** The module `node:timers`, for `setImmediate`. */
 export function nodeTimers(): typeof import("node:timers") {
   return timers ??= scope.process.getBuiltinModule("node:timers");
 }
@@ -78,7 +72,6 @@ export function nodeTimers(): typeof import("node:timers") {
  * Loads a module of a package that few applications need. For a literal in `import()`, Deno would
  * download the package with every application.
  *
- * @param specifier Such as `npm:jose@^6/jwks`.
  * @param type The type of a file that is no code.
  * @throws {Error} If it cannot be loaded.
  */

@@ -7,7 +7,7 @@ import { traceFields } from "./telemetry.ts";
 
 export { describeError } from "./log_text.ts";
 
-/** The values of an entry. Those that are undefined are left out. */
+/** Undefined values are left out. */
 type LogFields = Readonly<Record<string, unknown>>;
 
 /**
@@ -24,18 +24,18 @@ export interface LogEntry {
   /** What happened. */
   readonly message: string;
   /**
-   * The values of the entry: `request_id` where it belongs to a request, `trace_id` and `span_id`
-   * with OpenTelemetry, and `error`, an error as text with its stack and its causes.
+   * The values of the entry: `request_id` if it belongs to a request, `trace_id` and `span_id` with
+   * OpenTelemetry, and `error`, an error as text with its stack and its causes.
    */
   readonly fields: Readonly<Record<string, LogValue>>;
 }
 
-/** What entries are written by. A request adds its id. */
+/** Writes entries. That of a request adds the id of the request. */
 export interface Logger {
   log(level: LogLevel, message: string, fields?: LogFields): void;
 }
 
-/** Takes the entries of an application. */
+/** Receives the entries of an application. */
 type TakeEntry = (entry: LogEntry) => unknown;
 
 /** The part of Node.js's `AsyncLocalStorage` that is used. */
@@ -44,7 +44,6 @@ interface Owners {
   run<Result>(owner: object, run: () => Result): Result;
 }
 
-/** The functions by their applications. */
 const takers = new WeakMap<object, TakeEntry>();
 /**
  * The application for which code runs; undefined while no application of the process has a
@@ -52,8 +51,8 @@ const takers = new WeakMap<object, TakeEntry>();
  */
 let owners: Owners | undefined;
 /**
- * The owner of what a function does itself, also later: such entries go to stderr, without end
- * otherwise.
+ * The owner of what such a function does itself, also later: those entries go to stderr, or they
+ * would go round without end.
  */
 const TAKING: object = {};
 
@@ -63,12 +62,9 @@ let form: string | undefined;
 /**
  * Writes one entry. On stderr it is a readable line, or a JSON object if the environment variable
  * `WEBFW_LOG` is `json`. On a terminal, the lines below an error show its message, its causes, and
- * the stack frames of the application's own files, or all with `WEBFW_LOG=full`. Where
- * OpenTelemetry is on, each entry has the trace and the span that it belongs to.
+ * the stack frames of the application's own files, or all with `WEBFW_LOG=full`. With
+ * OpenTelemetry, each entry has its trace and span.
  *
- * @param level The severity.
- * @param message What happened.
- * @param fields The values of the entry.
  * @param owner The application that it belongs to. The default is the one for which code runs.
  */
 export function log(level: LogLevel, message: string, fields?: LogFields, owner?: object): void {
@@ -83,25 +79,23 @@ export function log(level: LogLevel, message: string, fields?: LogFields, owner?
   else write({ time: new Date(), level, message, fields: values });
 }
 
-/** Writes the entries that belong to no request. */
+/** Writes entries that belong to no request. */
 export const PROCESS_LOGGER: Logger = { log };
 
 /**
- * Gives what writes entries of an application. They all have the common fields, which take
- * precedence.
+ * A logger of an application. All entries have the common fields, which take precedence.
  */
 export function loggerOf(owner: object, common: LogFields = {}): Logger {
   return { log: (level, message, fields) => log(level, message, { ...fields, ...common }, owner) };
 }
 
 /**
- * Makes a function take the entries of an application.
+ * Sets the function that receives the entries of an application.
  *
- * @param owner The application.
- * @param take Gets each entry. What it throws is logged on stderr, with the entry.
- * @param answer Answers the application's requests. It has two parameters, and so has the result:
+ * @param take What it throws is logged on stderr, with the entry.
+ * @param answer Handles the application's requests. It has two parameters, and so has the result:
  * Deno passes no request to a handler that declares none.
- * @returns The same, which makes entries belong to the application.
+ * @returns The same, with entries that belong to the application.
  */
 export function takeLogOf<Asked, Info, Result>(
   owner: object,
@@ -110,19 +104,19 @@ export function takeLogOf<Asked, Info, Result>(
 ): (request: Asked, info?: Info) => Result {
   owners ??= new (nodeAsyncHooks().AsyncLocalStorage)();
   takers.set(owner, take);
-  // A request that the function makes would else come to it again, without end.
+  // A request that the function makes would come back to it without end.
   return (request, info) =>
     owners?.getStore() === TAKING ? answer(request, info) : logFor(owner, () => answer(request, info));
 }
 
-/** Runs a function for an application: what it logs then, and later, belongs to the application. */
+/** Runs a function for an application: what it logs, now and later, belongs to the application. */
 export function logFor<Result>(owner: object, run: () => Result): Result {
   return owners ? owners.run(owner, run) : run();
 }
 
 /**
- * Begins work for all requests, which one of them is the first to need. It belongs to no request,
- * but its entries belong to the same application.
+ * Starts work for all requests, though one is the first to need it. It belongs to no request, but
+ * its entries belong to the same application.
  */
 export function detached<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   const owner = owners?.getStore();
@@ -161,12 +155,12 @@ function write({ time, level, message, fields }: LogEntry): void {
       written += Deno.stderr.writeSync(bytes.subarray(written));
     }
   } catch {
-    // Its reader has gone, or the disk is full: no request may fail because of that.
+    // The reader is gone, or the disk is full: no request may fail because of that.
   }
 }
 
 /**
- * Suppresses the platform's next warning that starts with a text.
+ * Suppresses the platform's next warning that starts with a string.
  *
  * @returns True, so that the caller can remember the call.
  */
@@ -182,20 +176,19 @@ export function muteNextWarning(start: string): true {
 }
 
 /**
- * Writes entries of the log that say where they come from. Those of `request.log` have its
- * `request_id`; those of a consumer have `topic`, `consumer`, `message_id` and `attempt`; those of
- * a cron have `cron` and `scheduled`; those of `app.log` have nothing of that. With OpenTelemetry,
- * each has its `trace_id`. They go where the application's entries go. Nothing that is logged makes
- * these functions throw.
+ * Writes entries of the log with their origin: `request_id` for those of `request.log`; `topic`,
+ * `consumer`, `message_id` and `attempt` for a consumer; `cron` and `scheduled` for a cron; none
+ * for `app.log`. With OpenTelemetry, each has its `trace_id`. Nothing that is logged makes these
+ * functions throw.
  *
  * @category Applications
  */
 export interface Log {
-  /** Writes what happens in good order. */
+  /** Writes information. */
   readonly info: WriteEntry;
-  /** Writes what somebody should look at some day. */
+  /** Writes a warning. */
   readonly warn: WriteEntry;
-  /** Writes a failure. The field `error` may be what was thrown. */
+  /** Writes a failure. The field `error` may be the thrown value. */
   readonly error: WriteEntry;
 }
 
@@ -210,7 +203,6 @@ export interface Log {
  */
 export type WriteEntry = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** Makes a log whose entries are written by a logger. */
 export function makeLog(logger: Logger): Log {
   const writer = (level: LogLevel): WriteEntry => (message, fields) => {
     logger.log(level, toText(message), ownValues(fields));
@@ -223,7 +215,7 @@ function toText(message: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A copy, because the getters of an object may throw. An error is the field `error`. */
+/** A copy, because the getters of an object may throw. An error becomes the field `error`. */
 function ownValues(fields: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
   try {
     // The callback of `catch` gets `any`, so this compiles.

@@ -1,7 +1,6 @@
 /** The text of log entries: one line each, and more for errors on a terminal. */
 import { redactText } from "./redaction.ts";
 
-/** The severity of an entry of the log. */
 export type LogLevel = "info" | "warn" | "error";
 
 /**
@@ -11,27 +10,25 @@ export type LogLevel = "info" | "warn" | "error";
  */
 export type LogValue = string | number | boolean | null | readonly LogValue[] | { readonly [name: string]: LogValue };
 
-/** The values of an entry, by name. */
 export type LogValues = Readonly<Record<string, LogValue>>;
 
-// Control characters, the Unicode line separators, and what turns the direction of text: nobody may
-// forge a line, or what it seems to say.
+// Control characters, Unicode line separators, and characters that change the direction of text:
+// no value may forge a line, or what it seems to say.
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * The folder of the framework, or of its bundles in a release; undefined in the bundle of a
- * program.
+ * The folder of the framework, or of its bundles in a release; undefined in a program's bundle.
  */
 const FRAMEWORK = /^.+\/src\/(?=log\/log_text\.ts$)|^.+\/@webfw\/core\/[^/]+\/dist\//.exec(import.meta.url)?.[0];
 
-/** How many characters of a long text are kept: of its beginning, and of its end, a stack. */
+/** How many characters of a long string are kept: of its beginning, and of its end, a stack. */
 const MAX_BEGIN = 12_000;
 const MAX_END = 4_000;
 
 /**
- * Describes a thrown value with its stack and causes, for a field of an entry. What is longer than
- * 16,000 characters is cut in the middle. It never throws.
+ * Describes a thrown value with its stack and causes, for a field of an entry. More than 16,000
+ * characters are cut in the middle. It never throws.
  */
 export function describeError(thrown: unknown): string {
   try {
@@ -46,9 +43,8 @@ export function describeError(thrown: unknown): string {
 }
 
 /**
- * Makes a value of an entry from any value: objects become what JSON has of them, and errors their
- * description. A long text is cut in the middle, and an object that is too long becomes such a
- * text. It never throws.
+ * Converts any value to one of an entry: objects become their JSON, errors their description. A
+ * long string is cut in the middle, and a long object becomes such a string. It never throws.
  */
 export function toLogValue(value: unknown): LogValue {
   switch (typeof value) {
@@ -69,7 +65,7 @@ function toText(value: unknown): string {
   try {
     return String(value);
   } catch {
-    // A function may have a `toString` of its own.
+    // A function may have its own `toString`.
     return `a ${typeof value}`;
   }
 }
@@ -83,17 +79,15 @@ function objectValue(value: object): LogValue {
     });
     return text.length > MAX_BEGIN + MAX_END ? shorten(text) : JSON.parse(text);
   } catch {
-    // It has cycles, or its methods fail.
+    // It has cycles, or its methods throw.
     return describeError(value).replace(/^Thrown: /, "");
   }
 }
 
-/** An entry as a line of JSON. */
 export function toJsonLine(time: Date, level: LogLevel, message: string, fields: LogValues): string {
   return escapeUnsafe(JSON.stringify({ ...fields, time: time.toISOString(), level, message }));
 }
 
-/** An entry as a readable line. */
 export function toTextLine(time: Date, level: LogLevel, message: string, fields: LogValues): string {
   let line = `${time.toISOString()} ${level.toUpperCase()} ${message}`;
   for (const [name, value] of Object.entries(fields)) line += ` ${quote(name)}=${quote(value)}`;
@@ -103,7 +97,7 @@ export function toTextLine(time: Date, level: LogLevel, message: string, fields:
 /**
  * An entry for a terminal: an error is below its line.
  *
- * @param isFull Whether all stack frames are shown, and not only those of the application.
+ * @param isFull Whether all stack frames are shown, not only those of the application.
  */
 export function toTerminalText(
   time: Date,
@@ -121,8 +115,8 @@ export function toTerminalText(
 }
 
 /**
- * The owners of stack frames. Frames of packages are shown if there are none of the application;
- * those of the framework and the runtime are never shown.
+ * The owners of stack frames. Frames of packages are shown if the application has none; those of
+ * the framework and the runtime are never shown.
  */
 const OWN = 0;
 const OF_PACKAGE = 1;
@@ -174,17 +168,19 @@ function escapeUnsafe(text: string): string {
   );
 }
 
-/** The most bytes of the text of an error that is kept for operators. */
+/** The most bytes of an error's text that operators get. */
 export const MAX_ERROR_BYTES = 1024;
 
 const encoder = new TextEncoder();
 
-/** The text of a thrown value, cut off after so many bytes of UTF-8. */
+/**
+ * The text of a thrown value, cut after so many bytes of UTF-8. The value may be no error, and may
+ * throw when it is read.
+ */
 export function errorText(thrown: unknown, maxBytes: number = MAX_ERROR_BYTES): string {
   return cutText(redactText(describe(thrown)).toWellFormed(), maxBytes);
 }
 
-/** The beginning of a text that has at most so many bytes in UTF-8. */
 function cutText(text: string, maxBytes: number): string {
   const { read } = encoder.encodeInto(text, new Uint8Array(maxBytes));
   return text.slice(0, read);
@@ -195,7 +191,7 @@ function describe(thrown: unknown): string {
     if (thrown instanceof Error) return String(thrown.message) || String(thrown.name);
     if (typeof thrown !== "object" || thrown === null) return String(thrown);
     const { message } = thrown as { message?: unknown };
-    // The text of a plain object would be "[object Object]".
+    // The string of a plain object would be "[object Object]".
     return typeof message === "string" ? message : Deno.inspect(thrown, { colors: false, depth: 0 });
   } catch {
     return "a value that cannot be described";

@@ -1,15 +1,14 @@
 /** Hides credentials that clients send in queries, wherever the framework writes a URL. */
 
-/** In lower case: a client that misspells the case of a name has sent the secret, too. */
+/** In lower case: a client that misspells the case has sent the secret, too. */
 const secrets = new Set<string>();
-/** The paths whose queries are secret. */
 const secretQueries = new Set<string>();
-/** Finds the values of secrets in any text. */
+/** Finds the values of secrets in any string. */
 let pattern: RegExp | undefined;
 
 /**
- * Makes a query parameter a secret, in all that this process writes. A request that finds no route
- * can carry it, too.
+ * Makes a query parameter a secret, in all that this process writes: a request without a route can
+ * carry it, too.
  */
 export function hideInQuery(name: string): void {
   if (secrets.has(name.toLowerCase())) return;
@@ -20,16 +19,15 @@ export function hideInQuery(name: string): void {
 }
 
 /**
- * Makes the whole query of a path a secret: a page can be sent authorization codes in any
- * parameter.
+ * Makes the whole query of a path a secret: a page can get authorization codes in any parameter.
  */
 export function hideQueryOf(path: string): void {
   secretQueries.add(encodeURI(path));
 }
 
 /**
- * A URL, or a part of one from its path on, with `REDACTED` in place of each secret in its query.
- * Every URL of a request that goes to a log, a trace or a reply passes it.
+ * A URL, or its part from the path on, with `REDACTED` for each secret in its query. Every URL of a
+ * request that goes to a log, a trace or a reply passes here.
  */
 export function redactUrl(url: string): string {
   const start = secrets.size + secretQueries.size === 0 ? -1 : url.indexOf("?");
@@ -45,8 +43,8 @@ export function redactQuery(query: string): string {
 }
 
 /**
- * The same for the URLs in a text, such as the message of an error. It finds only the usual
- * spellings of a name, so use {@linkcode redactUrl} where the text is a URL.
+ * The same for URLs within a text, such as the message of an error. It finds only the usual
+ * spellings of a name: use {@linkcode redactUrl} for a URL.
  */
 export function redactText(text: string): string {
   return pattern === undefined ? text : text.replace(pattern, "$1REDACTED");

@@ -1,18 +1,16 @@
 /**
  * OpenTelemetry, where Deno's own is on (`OTEL_DENO=true`). Deno's objects are those that the
  * package `@opentelemetry/api` finds, so the spans of an application and of the framework are in
- * one tree, and the package need not be loaded for that. Where it is off, nothing here does
- * anything.
+ * one tree without the package. Where it is off, nothing here does anything.
  */
 import { redactText } from "./redaction.ts";
 
 /** What `@opentelemetry/api` calls `SpanKind`. */
 export const SpanKind = { INTERNAL: 0, SERVER: 1, PRODUCER: 3, CONSUMER: 4 } as const;
 
-/** What a span says besides its name. Undefined values are left out. */
+/** Undefined values are left out. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Identifies a span. */
 interface SpanContext {
   readonly traceId: string;
   readonly spanId: string;
@@ -40,7 +38,6 @@ interface ContextManager {
   with<Result>(context: Context, work: () => Result): Result;
 }
 
-/** What the tracer is told of a span. */
 interface StartOptions {
   readonly kind: number;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
@@ -54,16 +51,15 @@ interface Tracer {
   startActiveSpan<Result>(name: string, options: StartOptions, work: (span: Span) => Result): Result;
 }
 
-/** How a span begins. */
 export interface SpanOptions {
-  /** The default is `SpanKind.INTERNAL`. */
+  /** By default `SpanKind.INTERNAL`. */
   readonly kind?: number;
   readonly attributes?: SpanAttributes;
   /** The traces of messages that it links to, as {@linkcode traceOf} writes them. */
   readonly links?: Iterable<string | undefined>;
   /** Whether it begins a trace of its own. */
   readonly isRoot?: boolean;
-  /** Whether an error is the answer to a client, and no failure. */
+  /** Whether an error is a reply to a client, and no failure. */
   readonly isExpected?: (thrown: unknown) => boolean;
 }
 
@@ -73,19 +69,17 @@ const SPAN = Symbol.for("OpenTelemetry Context Key SPAN");
 
 const SCOPE = "@webfw/core";
 const ERROR = 2;
-/** Exporters drop more links of a span than that. */
+/** Exporters drop further links. */
 const MAX_LINKS = 128;
-/** The most characters of a message and of a stack. */
+/** In characters. */
 const MAX_MESSAGE = 1_000;
 const MAX_STACK = 16_000;
 /** Version, trace, span and flags (W3C Trace Context, section 3.2). */
 const TRACE = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** Makes spans. */
 export class Tracing {
   readonly #tracer: Tracer;
   readonly #contexts: ContextManager;
-  /** Spans that have their names. */
   readonly #named = new WeakSet<Span>();
 
   constructor(tracer: Tracer, contexts: ContextManager) {
@@ -93,12 +87,11 @@ export class Tracing {
     this.#contexts = contexts;
   }
 
-  /** The span of what is being done now. */
   get active(): Span | undefined {
     return this.#contexts.active().getValue(SPAN) as Span | undefined;
   }
 
-  /** Does something in a span of its own, which says if it fails. */
+  /** Runs work in a span of its own, which records a failure. */
   run<Result>(name: string, options: SpanOptions, work: (span: Span) => Promise<Result>): Promise<Result> {
     return this.#tracer.startActiveSpan(name, toStartOptions(options), async (span) => {
       this.#named.add(span);
@@ -113,12 +106,12 @@ export class Tracing {
     });
   }
 
-  /** Notes a span of something that was begun at a time, and has ended. */
+  /** Records a span that has ended. */
   note(name: string, options: SpanOptions, startTime: number): void {
     this.#tracer.startSpan(name, { ...toStartOptions(options), startTime }).end();
   }
 
-  /** Gives a function that does things later as a part of what is being done now. */
+  /** Captures the current context, to do later work in it. */
   present(): Doer {
     const context = this.#contexts.active();
     return (work) => this.#contexts.with(context, work);
@@ -133,11 +126,11 @@ export class Tracing {
     if (!active || this.#named.has(active)) return;
     this.#named.add(active);
     active.updateName(`${method} ${route}`);
-    // Deno's metrics take it from here.
+    // Deno's metrics read it.
     active.setAttribute("http.route", route);
   }
 
-  /** Records why something has failed, by default on the span of what is being done now. */
+  /** Records a failure, by default on the active span. */
   fail(thrown: unknown, span: Span | undefined = this.active): void {
     if (!span) return;
     const exception = describe(thrown);
@@ -148,18 +141,16 @@ export class Tracing {
 
 const api = (globalThis as { readonly [API]?: { readonly trace?: unknown; readonly metrics?: unknown } })[API];
 
-/** Makes spans; undefined if OpenTelemetry is off. */
+/** Undefined if OpenTelemetry is off. */
 export const tracing: Tracing | undefined = api?.trace !== undefined && api.trace === Deno.telemetry.tracerProvider
   ? new Tracing(Deno.telemetry.tracerProvider.getTracer(SCOPE), Deno.telemetry.contextManager)
   : undefined;
 
-/** A gauge that is measured when it is collected. */
 export interface ObservableGauge {
   addCallback(measure: (result: GaugeResult) => void | Promise<void>): void;
   removeCallback(measure: (result: GaugeResult) => void | Promise<void>): void;
 }
 
-/** Takes what a gauge shows. */
 export interface GaugeResult {
   observe(value: number, attributes: Readonly<Record<string, string>>): void;
 }
@@ -171,17 +162,16 @@ interface Meter {
   ): ObservableGauge;
 }
 
-/** Makes gauges; undefined if the metrics of OpenTelemetry are off. */
+/** Undefined if the metrics of OpenTelemetry are off. */
 export const meter: Meter | undefined = api?.metrics !== undefined && api.metrics === Deno.telemetry.meterProvider
   ? Deno.telemetry.meterProvider.getMeter(SCOPE)
   : undefined;
 
-/** Does something, and gives its result. */
 type Doer = <Result>(work: () => Result) => Result;
 
 const doAtOnce: Doer = (work) => work();
 
-/** Gives a function that does things later as a part of what is being done now. */
+/** Captures the current context, to do later work in it. */
 export function presentContext(): Doer {
   return tracing ? tracing.present() : doAtOnce;
 }
@@ -192,12 +182,12 @@ export function traceOf(span: Span): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
 }
 
-/** Whether a text is a trace of {@linkcode traceOf}. */
+/** Whether a string is a trace of {@linkcode traceOf}. */
 export function isTrace(text: string): boolean {
   return TRACE.test(text);
 }
 
-/** What log entries say of the span of what is being done now; nothing without one. */
+/** The fields of log entries for the active span, if there is one. */
 export function traceFields(): { readonly trace_id?: string; readonly span_id?: string } {
   const span = tracing?.active;
   if (!span) return NOTHING;
@@ -223,7 +213,7 @@ function toLinks(traces: Iterable<string | undefined>): { readonly context: Span
   return links;
 }
 
-/** What a span says of an error, without secrets. It never throws. */
+/** What a span records of an error, without secrets. It never throws. */
 function describe(thrown: unknown): { readonly name: string; readonly message: string; readonly stack: string } {
   try {
     const stack = redactText(Deno.inspect(thrown, { colors: false, depth: 1 }).slice(0, MAX_STACK));

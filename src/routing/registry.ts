@@ -2,8 +2,7 @@
 import type { PreparedDependency, SessionCookieOf } from "../binding/dependency.ts";
 import { declaredOn } from "../binding/guards.ts";
 import { SessionCookies } from "../binding/session_cookies.ts";
-import { atCaller } from "../base/at_caller.ts";
-import { RouteError } from "../base/errors.ts";
+import { atCaller, RouteError } from "../base/errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
 import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import { type OptionNames, readOptions } from "../base/options.ts";

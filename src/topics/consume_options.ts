@@ -1,4 +1,4 @@
-/** How a consumer of a topic works: the options of `topic.consume()`, and what its handler gets. */
+/** The options of `topic.consume()`, and the context of its handler. */
 import { checkOptions, type Duration, type OptionNames, quote, readOptions, toMilliseconds } from "../base/options.ts";
 import type { Log } from "../log/log.ts";
 import type { TopicMessage } from "./message.ts";
@@ -33,8 +33,8 @@ export interface RetryOptions {
  */
 export interface ConsumeOptions<Data = unknown> {
   /**
-   * How many messages each process handles at the same time, 1 to 256. A process may hold up to as
-   * many again that it is about to handle, if the handler is quick.
+   * How many messages each process handles at the same time, 1 to 256. A process may lease up to as
+   * many more that it is about to handle, if the handler is quick.
    *
    * @default {16}
    */
@@ -43,8 +43,8 @@ export interface ConsumeOptions<Data = unknown> {
   retry?: RetryOptions;
   /**
    * The name of a topic of this application, to which messages that are given up are published. It
-   * must be durable if this topic is, and dead letters of its own consumers must not come back to
-   * this topic. Without it, their ids are kept for `webfw topics --retry`.
+   * must be durable if this topic is. Dead letters of its own consumers must not come back to this
+   * topic. Without it, their ids are stored for `webfw topics --retry`.
    */
   deadLetter?: string;
   /**
@@ -55,36 +55,36 @@ export interface ConsumeOptions<Data = unknown> {
   lease?: Duration;
   /**
    * How long the handler may take for a message. Then its `signal` is aborted, and the try has
-   * failed. If the handler goes on nevertheless, it runs beside those of other messages.
+   * failed. A handler that ignores the signal runs beside those of other messages.
    *
    * @default {"5m"}
    */
   timeout?: Duration;
   /**
    * Where the consumer begins when it starts for the first time: at the messages that are published
-   * from then on, or at the oldest that is kept.
+   * from then on, or at the oldest stored one.
    *
    * @default {"now"}
    */
   from?: "now" | "earliest";
   /**
-   * Messages with the same key are handled in order, one at a time. It must always give the same
-   * text for a message.
+   * Messages with the same key are handled in order, one at a time. It must always return the same
+   * string for a message.
    */
   key?: (message: TopicMessage<Data>) => string;
 }
 
 /**
- * What the handler of a consumer gets besides the message.
+ * The second argument of a consumer's handler.
  *
  * @category Topics
  */
 export interface ConsumerContext {
-  /** Which try this is, from 1. */
+  /** From 1. */
   readonly attempt: number;
   /**
-   * Aborted when the handler takes too long, when the application stops and the grace period is
-   * over, and when the store is away for so long that another process may get the message.
+   * Aborted when the handler takes too long, when the grace period of a stop is over, and when the
+   * store is away for so long that another process may get the message.
    */
   readonly signal: AbortSignal;
   /**
@@ -94,7 +94,6 @@ export interface ConsumerContext {
   readonly log: Log;
 }
 
-/** What is known of a try without the application. */
 export type ConsumerTry = Pick<ConsumerContext, "attempt" | "signal">;
 
 /**
@@ -107,7 +106,7 @@ export type ConsumerHandler<Data, Owner> = (
 ) => unknown;
 
 /**
- * What is published to the topic `deadLetter` for a message that was given up.
+ * The data of a message to the topic `deadLetter`, for a message that was given up.
  *
  * @category Topics
  */
@@ -118,9 +117,9 @@ export interface DeadLetter<Data = unknown> {
   readonly consumer: string;
   /** The id of the message. */
   readonly id: string;
-  /** The kind of message; null if it has none. */
+  /** Null if it has none. */
   readonly type: string | null;
-  /** The data of the message; null if it is too large to be published again. */
+  /** Null if it is too large to be published again. */
   readonly data: Data | null;
   /** Whether the data was too large. */
   readonly truncated?: true;
@@ -182,16 +181,15 @@ export function isDiscard(value: unknown): value is Discard {
 /** A consumer as it was declared. */
 export interface DeclaredConsumer {
   readonly name: string;
-  /** The log of its topic, and whether the topic is durable. */
   readonly log: LogRef;
   readonly isDurable: boolean;
   readonly options: ResolvedConsumeOptions;
-  /** Checks what is stored, if the schema of the topic may be newer. */
+  /** Undefined where messages need no check. */
   readonly check: StoredCheck | undefined;
   readonly handler: ConsumerHandler<unknown, object>;
 }
 
-/** The options of a consumer with their defaults. Durations are in milliseconds. */
+/** Defaults are set. Durations are in milliseconds. */
 export interface ResolvedConsumeOptions {
   readonly concurrency: number;
   readonly attempts: number;
@@ -218,17 +216,13 @@ const MAX_CONCURRENCY = 256;
 const MAX_ATTEMPTS = 100;
 const MIN_LEASE = 1_000;
 const MAX_LEASE = 3_600_000;
-/** A name is a part of a key, and stores limit the length of keys. */
+/** A name is part of a key, and stores limit keys. */
 const MAX_NAME_LENGTH = 64;
-/** What the id of a dead letter has besides the names: two slashes and the id of a message. */
+/** Two slashes and the id of a message, besides the names. */
 const LETTER_ID_LENGTH = 33;
 const MAX_LETTER_ID_LENGTH = 256;
 
-/**
- * Checks the name of a consumer.
- *
- * @throws {TypeError} If it cannot be used.
- */
+/** @throws {TypeError} If it is invalid. */
 export function checkConsumerName(name: string, topic: string): void {
   const isText = typeof name === "string" && name.isWellFormed() && name.length > 0 && name.length <= MAX_NAME_LENGTH;
   if (isText && !name.includes("/")) return;

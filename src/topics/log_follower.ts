@@ -1,13 +1,12 @@
-/** Follows the log of a topic once for all who read it in this process. */
+/** Follows the log of a topic once for all its readers in this process. */
 import { nodeTimers } from "../base/runtime.ts";
 import { detached } from "../log/log.ts";
 import { isMisfit, isSameIncarnation, type TopicMessage, uniformRun } from "./message.ts";
 import type { LogSlice, TopicLog } from "./topic_log.ts";
 
-/** The most bytes of data of recent messages. A single larger message is kept, too. */
+/** Of data. A single larger message stays, too. */
 const MAX_RECENT_BYTES = 1024 * 1024;
 
-/** A reader that a follower serves. */
 export interface LiveReader {
   wake(): void;
   /** The end has moved: the reader waits at a position now from which it must read the log. */
@@ -20,18 +19,17 @@ export interface LiveReader {
 export interface Broadcaster<Subscriber = unknown> {
   /**
    * Sends messages to subscribers, which all wait for the next ones afterwards. A subscriber that
-   * takes no more must leave the follower during this call.
+   * cannot accept them must leave the follower during this call.
    */
   broadcast(messages: readonly TopicMessage[], subscribers: Iterable<Subscriber>): void;
 }
 
-/** What a follower keeps in memory. */
+/** The messages that stay in memory. */
 interface FollowerOptions {
-  /** The most recent messages. */
+  /** How many. */
   readonly buffer: number;
-  /** Their greatest age in milliseconds. */
+  /** In milliseconds. */
   readonly age: number;
-  /** The time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
@@ -57,25 +55,19 @@ export class LogFollower<Data> {
   #isBehind = false;
   /** Whether the last read had several messages, so that more are likely to follow the next one. */
   #isBurst = false;
-  /** How long it took to deliver what was read last, in milliseconds. */
+  /** How long the delivery of the last read took, in milliseconds. */
   #deliveryTime = 0;
   #hasEnded = false;
 
-  /** Gives the end of the log when it began to follow. It rejects if the log cannot be read. */
+  /** The end of the log when it began to follow. It rejects if the log cannot be read. */
   readonly opened: Promise<string>;
 
-  /**
-   * Begins to follow.
-   *
-   * @param log The log.
-   * @param options What is kept in memory.
-   * @param onEnd Called when the last reader has gone, or the log cannot be read.
-   */
+  /** `onEnd` is called when the last reader has left, or the log cannot be read. */
   constructor(log: TopicLog<Data>, options: FollowerOptions, onEnd: () => void) {
     this.#log = log;
     this.#options = options;
     this.#onEnd = onEnd;
-    // The watch begins before the first read, so that no append between the two goes unnoticed.
+    // The watch begins before the first read, so that no append between the two is missed.
     this.#unwatch = log.watch(() => {
       this.#isBehind = true;
       this.#follow();
@@ -94,12 +86,11 @@ export class LogFollower<Data> {
     return this.#recent !== undefined && (!this.#isBehind || this.#isAwaited);
   }
 
-  /** The time of the last broadcast, in milliseconds of `performance.now()`. */
+  /** By `performance.now()`. */
   get lastBroadcastAt(): number {
     return this.#lastBroadcastAt;
   }
 
-  /** How many readers there are. */
   get size(): number {
     return this.#readers.size;
   }
@@ -108,14 +99,13 @@ export class LogFollower<Data> {
     this.#readers.add(reader);
   }
 
-  /** Removes a reader. The last one ends the follower. */
+  /** The last reader that leaves ends the follower. */
   remove(reader: LiveReader): void {
     this.#readers.delete(reader);
     this.#waiting.delete(reader);
     if (this.#readers.size === 0) this.#end();
   }
 
-  /** Closes all readers, which ends the follower. */
   close(): void {
     for (const reader of this.#readers) reader.close();
   }
@@ -127,10 +117,10 @@ export class LogFollower<Data> {
   }
 
   /**
-   * Lets a subscriber wait at the end in place of its reader. With many subscribers, a call of each
-   * reader for each message would cost measurable time.
+   * Makes a subscriber wait at the end in place of its reader. With many subscribers, a call of
+   * each reader for each message would cost measurable time.
    *
-   * @returns False if the position is not the end now.
+   * @returns False if the position is no longer the end.
    */
   join(reader: LiveReader, position: string, broadcaster: Broadcaster, subscriber: unknown): boolean {
     if (position !== this.end || this.#isBroadcasting) return false;
@@ -147,13 +137,12 @@ export class LogFollower<Data> {
     if (subscribers?.size === 0) this.#subscribers.delete(broadcaster);
   }
 
-  /** Whether an id is known to be a position in the log. */
   covers(id: string): boolean {
     return this.#recent?.covers(id) ?? false;
   }
 
   /**
-   * The recent messages after an id, the same list for all: the first ones that fit the schema of
+   * The recent messages after an id, the same array for all: the first ones that fit the schema of
    * the topic, or the first ones that do not. Undefined if only the log has them.
    */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
@@ -184,7 +173,7 @@ export class LogFollower<Data> {
   #follow(): void {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
-    // It reads for all, whoever is the first to wait.
+    // It reads for all, whichever reader is the first to wait.
     void detached(() => this.#readToEnd());
   }
 
@@ -197,7 +186,7 @@ export class LogFollower<Data> {
         this.#isBehind = false;
         const slice = await this.#log.readLive(recent.end);
         const begin = performance.now();
-        // If the log was restarted during the read, those who wait at the end have another position
+        // If the log was restarted during the read, subscribers at the end have another position
         // now.
         if (this.#recent === recent) this.#deliver(recent, slice);
         else this.#isBehind = true;
@@ -230,7 +219,7 @@ export class LogFollower<Data> {
     if (end !== undefined && end < slice.highWatermark) this.#isBehind = true;
     const messages = this.after(position);
     const last = messages?.at(-1);
-    // What is missing for a subscriber is a matter of its reader.
+    // The reader of a subscriber finds out what is missing.
     if (!messages || isMisfit(last) || (last && last.id !== this.end)) this.#releaseSubscribers(position);
     else if (last) this.#broadcast(messages);
     const waiting = this.#waiting;
@@ -251,7 +240,7 @@ export class LogFollower<Data> {
     this.#isBroadcasting = false;
   }
 
-  /** Gives the subscribers back to their readers, at the position where the end was before. */
+  /** Returns the subscribers to their readers, at the position where the end was before. */
   #releaseSubscribers(position: string): void {
     for (const subscribers of this.#subscribers.values()) {
       for (const reader of subscribers.values()) {
@@ -262,7 +251,7 @@ export class LogFollower<Data> {
     this.#subscribers.clear();
   }
 
-  /** Goes on at another position. Readers elsewhere find what they miss, or a gap, in the log. */
+  /** Continues at another position. Readers elsewhere find what they miss, or a gap, in the log. */
   #restart(position: string): void {
     if (this.#recent) this.#releaseSubscribers(this.#recent.end);
     this.#recent = new RecentMessages(position, this.#options.buffer, MAX_RECENT_BYTES);
@@ -290,7 +279,7 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => nodeTimers().setImmediate(resolve));
 }
 
-/** For how many positions the list of what follows is kept. */
+/** How many positions have a cached array of what follows. */
 const MAX_LISTS = 16;
 
 /** The newest messages that this process has read, without a hole. */
@@ -302,10 +291,9 @@ export class RecentMessages<Data> {
   #bytes = 0;
   #start: string;
   #end: string;
-  /** The messages from an index on, so that all readers at one position get the same list. */
+  /** The messages from an index on: all readers at one position get the same array. */
   readonly #lists = new Map<number, readonly TopicMessage<Data>[]>();
 
-  /** Begins without messages at a position of the log. */
   constructor(start: string, maxMessages: number, maxBytes: number) {
     this.#start = this.#end = start;
     this.#maxMessages = maxMessages;
@@ -322,7 +310,7 @@ export class RecentMessages<Data> {
     return isSameIncarnation(slice.highWatermark, this.#end) && slice.lowWatermark <= this.#end;
   }
 
-  /** Adds what was read after the end, and drops what the store no longer keeps. */
+  /** Adds what was read after the end, and drops what the store has removed. */
   extend({ messages, sizes, lowWatermark }: LogSlice<Data>): void {
     for (const [index, message] of messages.entries()) {
       const size = sizes[index] ?? 0;
@@ -347,7 +335,7 @@ export class RecentMessages<Data> {
 
   /**
    * The first messages after an id that all fit the schema of the topic, or that all do not: the
-   * same list for all. Undefined if older ones were dropped.
+   * same array for all. Undefined if older ones were dropped.
    */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
     if (!isSameIncarnation(id, this.#start) || id < this.#start) return undefined;
@@ -361,7 +349,6 @@ export class RecentMessages<Data> {
     return messages;
   }
 
-  /** Whether an id is known to be a position in the log. */
   covers(id: string): boolean {
     return isSameIncarnation(id, this.#start) && id >= this.#start && id <= this.#end;
   }

@@ -8,13 +8,13 @@ import type { Cursor, LogPosition, StoredMessage } from "../store/topic_store.ts
  */
 export interface TopicMessage<Data = unknown> {
   /**
-   * The position of the message in its topic, to resume after. Of two messages of a topic, the
-   * later one has the greater text. Its format is no promise.
+   * The position of the message in its topic, to resume after. A later message has a greater
+   * string. The format may change.
    */
   readonly id: string;
   /** The kind of message, if its publisher gave one. It is the event name of server-sent events. */
   readonly type: string | undefined;
-  /** What was published: the output of the topic's schema. */
+  /** The output of the topic's schema. */
   readonly data: Data;
   /** When it was stored. */
   readonly time: Date;
@@ -23,20 +23,20 @@ export interface TopicMessage<Data = unknown> {
 /**
  * Why messages are missing.
  *
- * - `retention`: the messages after the id to resume from are no longer kept.
- * - `slow`: the reader fell so far behind that its next messages are no longer kept.
+ * - `retention`: the messages after the id to resume from are no longer stored.
+ * - `slow`: the reader fell so far behind that its next messages are no longer stored.
  * - `epoch`: the id is of another incarnation of the topic, for example of a process that has
- *   ended.
- * - `ahead`: the id is later than the end of the topic, because its store was set back.
- * - `schema`: the messages are kept, and do not fit the schema of the topic any more.
+ * ended.
+ * - `ahead`: the id is later than the end of the topic, because a backup was restored.
+ * - `schema`: the messages are stored, but no longer fit the schema of the topic.
  *
  * @category Topics
  */
 export type GapReason = "retention" | "slow" | "epoch" | "ahead" | "schema";
 
 /**
- * Tells a reader that messages are missing. Reading goes on at the next message that is kept and
- * fits the schema.
+ * Says that messages are missing. Reading continues at the next message that is stored and fits the
+ * schema.
  *
  * @category Topics
  */
@@ -45,7 +45,7 @@ export interface TopicGap {
   readonly gap: {
     /** Why messages are missing. */
     readonly reason: GapReason;
-    /** The id that the reader had come to. */
+    /** The id up to which the reader has read. */
     readonly from: string;
     /** The id of the next message; null when there is none yet. */
     readonly oldest: string | null;
@@ -68,7 +68,6 @@ export function toId(incarnation: string, cursor: Cursor): string {
   return `${incarnation}-${cursor}`;
 }
 
-/** Whether a value has the format of an id. */
 export function isId(value: unknown): value is string {
   return typeof value === "string" && ID.test(value);
 }
@@ -82,7 +81,6 @@ export function cursorBefore(cursor: Cursor): Cursor {
   return (BigInt(`0x${cursor}`) - 1n).toString(16).padStart(cursor.length, "0");
 }
 
-/** The id of the position just before a message. */
 export function idBefore(id: string): string {
   const { incarnation, cursor } = toPosition(id);
   return toId(incarnation, cursorBefore(cursor));
@@ -96,8 +94,6 @@ export function isSameIncarnation(id: string, other: string): boolean {
 /**
  * A message as readers get it.
  *
- * @param stored The message.
- * @param incarnation The incarnation of its log.
  * @param data Its data, if the schema of the topic has changed it.
  */
 export function decodeMessage<Data>(
@@ -120,14 +116,13 @@ export function markMisfit(message: TopicMessage): void {
   misfits.add(message);
 }
 
-/** Whether the data of a message does not fit the schema of its topic. */
 export function isMisfit(message: TopicMessage | undefined): boolean {
   return message !== undefined && misfits.has(message);
 }
 
 /**
- * The first messages of a list from an index on that all fit the schema of their topic, or that all
- * do not. It is the list itself where it begins with that and has no others.
+ * The longest run of messages from an index on that all fit the schema of their topic, or that all
+ * do not. It is the array itself where the run is all of it.
  */
 export function uniformRun<Data>(
   messages: readonly TopicMessage<Data>[],

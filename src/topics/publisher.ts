@@ -18,7 +18,7 @@ import {
  * @category Topics
  */
 export interface PublishResult {
-  /** The id of the message, which readers resume after. */
+  /** Readers resume after it. */
   readonly id: string;
   /** Whether the publisher's id was published before. Then `id` is that of the first message. */
   readonly duplicate: boolean;
@@ -26,9 +26,8 @@ export interface PublishResult {
 
 /**
  * A message was sent to the store, and its outcome is unknown: the store failed or did not answer
- * in time, or the publisher gave up. The message may be stored now, or a little later, or never.
- * Publishing it again with the error's `id` is safe: within the `dedupe` window of the topic it is
- * stored once.
+ * in time, or the signal was aborted. The message may be stored now, later, or never. Publishing it
+ * again with the error's `id` is safe: within the `dedupe` window of the topic it is stored once.
  *
  * @example Publishing again
  * ```ts
@@ -60,7 +59,6 @@ export class PublishOutcomeUnknownError extends Error {
   /**
    * Makes the error of one message.
    *
-   * @param topic The name of the topic.
    * @param id The id to publish the message with again.
    * @param cause Why there is no answer.
    */
@@ -73,11 +71,11 @@ export class PublishOutcomeUnknownError extends Error {
   }
 }
 
-/** The most bytes that wait for a store, so that a store that hangs does not fill the memory. */
+/** A store that hangs must not fill the memory. */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
-/** What a queued message takes besides its texts, rounded up: objects, promise, listener. */
+/** The memory of a queued message besides its strings, rounded up: objects, promise, listener. */
 const QUEUE_OVERHEAD = 512;
-/** How long a store is waited for, in milliseconds. Stores retry for as long. */
+/** How long a publish waits for a store, in milliseconds. Stores retry for as long. */
 export const STORE_TIMEOUT = 30_000;
 /**
  * How long a producer session may be idle, in milliseconds, by either clock of this machine: the
@@ -86,7 +84,7 @@ export const STORE_TIMEOUT = 30_000;
  */
 const MAX_SESSION_IDLE = 60_000;
 
-/** A message as it is published. Without an id, it gets a generated one when it is appended. */
+/** Without an id, it gets a generated one when it is appended. */
 export type PublishedMessage = Omit<NewMessage, "id" | "isGenerated"> & { readonly id: string | undefined };
 
 interface PublisherOptions {
@@ -94,11 +92,9 @@ interface PublisherOptions {
   readonly log: LogRef;
   /** What must settle before a message that is published now is appended. */
   readonly ready: () => Promise<void> | undefined;
-  /** The time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** The publishing queue of one topic. */
 export class Publisher {
   readonly #store: () => TopicStore;
   readonly #log: LogRef;
@@ -108,7 +104,7 @@ export class Publisher {
   #queuedBytes = 0;
   #newestId: string | undefined;
   #draining: Promise<void> | undefined;
-  /** Rejects what the queue waits for at present. */
+  /** Rejects what the queue waits for. */
   #stopWaiting: (cause: unknown) => void = () => {};
 
   constructor({ store, log, ready, now }: PublisherOptions) {
@@ -118,7 +114,6 @@ export class Publisher {
     this.#session = new ProducerSession(now);
   }
 
-  /** The id of the message that was stored last. */
   get newestId(): string | undefined {
     return this.#newestId;
   }
@@ -140,17 +135,15 @@ export class Publisher {
   }
 
   /**
-   * Stores a message. When an append fails, messages that have been queued for 30 seconds by then
-   * fail with it. Younger ones are tried.
+   * Stores a message. When an append fails, messages that have been queued for 30 seconds fail with
+   * it; younger ones are tried.
    *
-   * @param message The message.
-   * @param signal Abandons the publish. Its reason is thrown if the message was not sent to the
-   * store.
-   * @throws {RangeError} If the message is larger than the store takes.
-   * @throws {Error} If too much is queued already, or if the message was not sent because the
-   * store has not answered for 30 seconds: nothing is stored.
-   * @throws {CannotOpenError} If the store cannot be opened.
-   * @throws {PublishOutcomeUnknownError} If the message was sent, and then abandoned or not answered.
+   * @param signal Abandons the publish. Its reason is thrown if the message was not sent.
+   * @throws {RangeError} If the message is larger than the store accepts.
+   * @throws {Error} If too many bytes are queued, or the message was not sent for 30 seconds:
+   * nothing is stored.
+   * @throws {PublishOutcomeUnknownError} If the message was sent, and then abandoned or not
+   * answered.
    */
   publish(message: PublishedMessage, signal?: AbortSignal): Promise<PublishResult> {
     signal?.throwIfAborted();
@@ -169,7 +162,7 @@ export class Publisher {
     for (;;) {
       const first = this.#queue.oldest?.key;
       if (!first) break;
-      // Only what the first one waits for: later messages could prolong this wait without end.
+      // Only the blocker of the first one: later messages could prolong this wait without end.
       if (first.blocker) await this.#wait(first.blocker).catch(() => {});
       const batch = this.#takeBatch(this.#store().capabilities);
       if (batch.length > 0) await this.#append(batch);
@@ -272,13 +265,13 @@ class PendingMessage {
   readonly #topic: string;
   readonly #answer: PromiseWithResolvers<PublishResult> = Promise.withResolvers();
   #onAbort: () => void;
-  /** The id to publish the message with again; undefined until the message is sent to the store. */
+  /** The id to publish the message with again; undefined until the message is sent. */
   #sentId: string | undefined;
   isAborted = false;
-  /** When it was published, in milliseconds of `performance.now()`. */
+  /** By `performance.now()`. */
   readonly begin: number = performance.now();
   /**
-   * Does something as a part of what publishes the message, and not of an earlier one's publisher.
+   * Runs work in the context of the code that publishes this message, not of an earlier publisher.
    */
   readonly inContext: <Result>(work: () => Result) => Result = presentContext();
   /** What must settle before the message is sent; undefined as soon as it has. */
@@ -304,12 +297,7 @@ class PendingMessage {
     this.blocker = blocker?.then(() => this.blocker = undefined);
   }
 
-  /**
-   * The message for the store. From now on it may be stored, even if its publisher aborts.
-   *
-   * @param generatedId Its id if its publisher gave none.
-   * @param onAbort Called when its publisher aborts.
-   */
+  /** The message for the store. From now on it may be stored, even if its publisher aborts. */
   send(generatedId: string, onAbort: () => void): NewMessage {
     const { id, type, data, bytes, trace } = this.message;
     this.#onAbort = onAbort;
@@ -356,7 +344,7 @@ class ProducerSession {
   #id: string | undefined;
   #sequence = 0;
   #advancedAt = 0;
-  /** The same moment in milliseconds of `performance.now()`. */
+  /** By `performance.now()`. */
   #steadyAdvancedAt = 0;
 
   constructor(now: () => number) {
@@ -371,7 +359,7 @@ class ProducerSession {
     return { session: this.#id, sequence: this.#sequence };
   }
 
-  /** Notes an append of so many messages whose outcomes are all known. */
+  /** Counts an append whose outcomes are all known. */
   advance(count: number): void {
     this.#sequence += count;
     this.#advancedAt = this.#now();

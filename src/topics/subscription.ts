@@ -12,8 +12,8 @@ export interface SubscribeOptions {
   /** The id of the message to go on after. It takes precedence over `from`. */
   after?: string;
   /**
-   * Where to begin: with the messages to come, the oldest that is kept, or the first of a time by
-   * the clock of the store.
+   * Where to begin: with the messages to come, the oldest stored one, or the first of a time by the
+   * clock of the store.
    *
    * @default {"now"}
    */
@@ -22,10 +22,10 @@ export interface SubscribeOptions {
   signal?: AbortSignal;
 }
 
-/** A batch of which `next()` has returned the first entries. */
+/** A batch of which `next()` has returned some entries. */
 interface PartialBatch<Data> {
   readonly batch: Batch<Data>;
-  /** How many entries were returned. */
+  /** How many. */
   count: number;
 }
 
@@ -36,9 +36,8 @@ let getSchema: (subscription: Subscription) => Schema | undefined;
  * A subscription to a topic, live from the moment when it was made. It is an async iterable of
  * messages, and of gaps where messages are missing.
  *
- * Nothing is read before the subscription asks for it: one that does not ask costs only the memory
- * of its position. When it asks again, it gets what has come in the meantime, or a gap if some of
- * that is no longer kept.
+ * Nothing is read before it is asked for, so an idle subscription costs only the memory of its
+ * position. The next read gets what was published meanwhile, or a gap if that is no longer stored.
  *
  * @example Reading with a loop
  * ```ts
@@ -84,9 +83,8 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 
   /**
-   * Goes on after a message that was read before, in place of where the subscription would begin.
+   * Continues after a message that was read before, instead of where the subscription would begin.
    *
-   * @param id The id of the message.
    * @throws {SyntaxError} If it is no id.
    * @throws {TypeError} If reading has begun.
    */
@@ -99,9 +97,8 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 
   /**
-   * The id to resume from: that of the last message that was read, and before the first one, the
-   * position where reading begins, as soon as it is known. Undefined if the subscription was closed
-   * before that.
+   * The id to resume from: that of the last message that was read. Before the first one, it is the
+   * position where reading begins. Undefined if the subscription was closed before that is known.
    *
    * @throws {Error} If the store could not be read.
    */
@@ -113,12 +110,11 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
 
   /**
    * All entries that wait for this subscription, up to a bound, oldest first, as soon as there is
-   * one. Subscriptions at the same position get the same list. A gap comes alone.
+   * one. Subscriptions at the same position get the same array. A gap comes alone.
    *
    * @returns Undefined when the subscription is closed.
    * @throws {TypeError} If another read is waiting.
-   * @throws {Error} If the store cannot be opened, or has not answered for 30 seconds: the
-   * subscription has ended.
+   * @throws {Error} If the store is away, as for {@linkcode Subscription.next}.
    */
   nextBatch(): Promise<readonly TopicEntry<Data>[] | undefined> {
     const rest = this.#reader.isReading ? undefined : this.#takeRest();
@@ -136,7 +132,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
     return this.#entries.next();
   }
 
-  /** Ends the subscription. A read that waits gives nothing any more. */
+  /** Ends the subscription. A pending read ends, too. */
   close(): void {
     this.#reader.close();
   }
@@ -160,7 +156,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
 
   async *#iterate(): AsyncGenerator<TopicEntry<Data>, void, void> {
     for (let partial = await this.#readPartial(); partial; partial = await this.#readPartial()) {
-      // The position is behind this entry already. So it is given even if the subscription was
+      // The position is behind this entry already. So it is yielded even if the subscription was
       // closed meanwhile.
       yield partial.batch[0]!;
       // A call of nextBatch() in between takes the rest of this batch.
@@ -172,8 +168,8 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 
   /**
-   * Reads a batch for `next()`. It is noted when it arrives: others may ask for its rest before the
-   * promise resolves.
+   * Reads a batch for `next()`. It is assigned when it arrives: nextBatch() may take its rest
+   * before the promise resolves.
    */
   #readPartial(): Promise<PartialBatch<Data> | undefined> {
     return this.#read((batch) => this.#partial = batch && { batch, count: 1 });
@@ -193,21 +189,16 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 }
 
-/** The reader of a subscription, for a receiver that takes batches without promises. */
+/** The reader of a subscription, for a receiver of batches without promises. */
 export function readerOf(subscription: Subscription): SubscriptionReader<unknown> {
   return getReader(subscription);
 }
 
-/** The schema of the topic that a subscription reads. */
 export function schemaOf(subscription: Subscription): Schema | undefined {
   return getSchema(subscription);
 }
 
-/**
- * Checks an id to resume after.
- *
- * @throws {SyntaxError} If it is no id.
- */
+/** @throws {SyntaxError} If it is no id. */
 export function checkId(id: unknown): asserts id is string {
   if (!isId(id)) throw new SyntaxError(`Cannot resume after "${id}": it is not the id of a message`);
 }

@@ -3,10 +3,9 @@ import type { Broadcaster, LiveReader, LogFollower } from "./log_follower.ts";
 import { type GapReason, isMisfit, isSameIncarnation, type TopicEntry, type TopicGap, uniformRun } from "./message.ts";
 import type { LogSlice, TopicBounds } from "./topic_log.ts";
 
-/** What one read gives: messages, oldest first, or a gap alone. */
+/** The result of one read: messages, oldest first, or a gap alone. */
 export type Batch<Data> = readonly TopicEntry<Data>[];
 
-/** Where a reader begins, and what ends it. */
 interface ReaderOptions {
   /** The id to begin after. */
   readonly position: string | Promise<string>;
@@ -16,7 +15,6 @@ interface ReaderOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Receives the batches that it requests. */
 export interface BatchReceiver<Data> {
   /**
    * Receives the next batch; undefined when the reader is closed. It must not request another one
@@ -26,19 +24,18 @@ export interface BatchReceiver<Data> {
    */
   receive(batch: Batch<Data> | undefined): boolean;
   fail(error: unknown): void;
-  /** At the end of the topic, this gets the batches of many receivers in place of `receive`. */
+  /** At the end of the topic, it gets the batches of many receivers instead of `receive`. */
   readonly broadcaster?: Broadcaster | undefined;
   /** Identifies this receiver to the broadcaster. */
   readonly subscriber?: unknown;
 }
 
-/** A batch, and the position after it. */
 interface PositionedBatch<Data> {
   readonly batch: Batch<Data>;
   readonly position: string;
 }
 
-/** Reads on from a position. It holds no messages but those that it is reading. */
+/** Reads on from a position. It has no messages but those that it is reading. */
 export class SubscriptionReader<Data> implements LiveReader {
   readonly #follower: LogFollower<Data>;
   readonly #signal: AbortSignal | undefined;
@@ -55,7 +52,7 @@ export class SubscriptionReader<Data> implements LiveReader {
   #fetched: PositionedBatch<Data>[] = [];
   /** The outcome of every read after the reader has ended. */
   #outcome: Promise<undefined> | undefined;
-  /** Resolves when the reader ends, for those who wait for its position. */
+  /** Resolves when the reader ends, for those that wait for its position. */
   #ended: PromiseWithResolvers<undefined> | undefined;
 
   constructor(follower: LogFollower<Data>, { position, isTrusted, signal }: ReaderOptions) {
@@ -70,7 +67,6 @@ export class SubscriptionReader<Data> implements LiveReader {
     else signal?.addEventListener("abort", this.#close);
   }
 
-  /** Whether a batch was ever requested. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -80,23 +76,22 @@ export class SubscriptionReader<Data> implements LiveReader {
     return this.#receiver !== undefined;
   }
 
-  /** Whether the reader has ended. */
   get isClosed(): boolean {
     return this.#outcome !== undefined;
   }
 
-  /** The position after the last batch; undefined while it is not known. */
+  /** The position after the last batch; undefined while it is unknown. */
   get currentPosition(): string | undefined {
     if (this.#isAtEnd) return this.#follower.end;
     return typeof this.#position === "string" ? this.#position : undefined;
   }
 
-  /** The time of the last broadcast by `performance.now()`; undefined unless it waits for one. */
+  /** By `performance.now()`; undefined unless it waits for a broadcast. */
   get lastBroadcastAt(): number | undefined {
     return this.#isAtEnd ? this.#follower.lastBroadcastAt : undefined;
   }
 
-  /** Goes on after an id that a client gave. */
+  /** Continues after an id of a client. */
   resumeAfter(id: string): void {
     this.#position = id;
     this.#isVerified = false;
@@ -105,7 +100,7 @@ export class SubscriptionReader<Data> implements LiveReader {
 
   /**
    * The position after the last batch, as soon as it is known. Undefined if the reader was closed
-   * before that; it rejects if the log could not be read.
+   * before that; it rejects if the log cannot be read.
    */
   async position(): Promise<string | undefined> {
     if (this.#isAtEnd) return this.#follower.end;
@@ -115,7 +110,7 @@ export class SubscriptionReader<Data> implements LiveReader {
       this.#ended ??= Promise.withResolvers();
       const position = await Promise.race([pending, this.#ended.promise]);
       if (position === undefined) return undefined;
-      // resumeAfter() may have set another position in the meantime.
+      // resumeAfter() may have set another position meanwhile.
       if (this.#position === pending) this.#position = position;
     }
     return this.#position;
@@ -124,8 +119,7 @@ export class SubscriptionReader<Data> implements LiveReader {
   /**
    * Reads the next batch as soon as there is one. Only one read or request may wait at a time.
    *
-   * @param toResult Called at the moment when the batch arrives; with undefined when the reader is
-   * closed.
+   * @param toResult Called when the batch arrives; with undefined when the reader is closed.
    */
   read<Result>(toResult: (batch: Batch<Data> | undefined) => Result): Promise<Result> {
     return new Promise((resolve, fail) => {
@@ -153,18 +147,17 @@ export class SubscriptionReader<Data> implements LiveReader {
     return true;
   }
 
-  /** Looks for an answer to the request that waits. */
   wake(): void {
     this.#answer();
   }
 
-  /** Goes on at a position that is no longer the end. */
+  /** Continues at a position that is no longer the end. */
   leaveEnd(position: string): void {
     this.#position = position;
     this.#isAtEnd = false;
   }
 
-  /** Ends the reader. A read that waits gives undefined. */
+  /** Ends the reader. A pending read resolves to undefined. */
   close(): void {
     this.#end(Promise.resolve(undefined));
   }
@@ -175,7 +168,7 @@ export class SubscriptionReader<Data> implements LiveReader {
   }
 
   #end(outcome: Promise<undefined>): void {
-    // It is no unhandled rejection if nothing is read any more.
+    // No unhandled rejection if nothing is read any more.
     outcome.catch(() => {});
     if (this.#outcome) return;
     this.#outcome = outcome;
@@ -211,7 +204,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     this.leaveEnd(this.#follower.end!);
   }
 
-  /** The next batch, if recent messages have it. Undefined if it has to be read from the log. */
+  /** The next batch, if recent messages have it. Undefined if it must be read from the log. */
   #recent(): PositionedBatch<Data> | undefined {
     const position = this.#position;
     if (typeof position !== "string") return undefined;
@@ -227,7 +220,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     try {
       const position = await this.position();
       await this.#follower.opened;
-      // Now that both are known, recent messages may have the batch: the same list that all others
+      // Now that both are known, recent messages may have the batch: the same array that all others
       // get.
       if (position !== undefined && !this.#recent()) this.#fetched = await this.#readLog(position);
     } catch (error) {
@@ -246,11 +239,10 @@ export class SubscriptionReader<Data> implements LiveReader {
     if (reason === undefined) return await this.#toBatches(position, slice);
     const oldest = await this.#follower.read(slice.lowWatermark);
     const { lowWatermark } = oldest;
-    // A store may learn only by a read beyond the low watermark that some messages are too old.
+    // A store may learn only by a read beyond the low watermark that some messages have expired.
     const isBefore = isSameIncarnation(lowWatermark, slice.lowWatermark) && lowWatermark < slice.lowWatermark;
     const next = isBefore ? slice.lowWatermark : lowWatermark;
-    // The messages are kept with the gap. A reader that is slower than retention still gets some
-    // messages so.
+    // The messages come with the gap, so that a reader that is slower than retention gets some.
     const batches = await this.#toBatches(next, oldest);
     const gap = {
       reason: gapReasonOf(position, oldest, reason) ?? reason,
@@ -262,7 +254,7 @@ export class SubscriptionReader<Data> implements LiveReader {
 
   /**
    * The batches of what was read after a position. Messages that do not fit the schema of the topic
-   * become one gap, however many they are: for its end, the log is read on.
+   * become one gap, however many they are: the log is read on to find its end.
    */
   async #toBatches(position: string, { messages, highWatermark }: LogSlice<Data>): Promise<PositionedBatch<Data>[]> {
     const batches: PositionedBatch<Data>[] = [];
@@ -279,11 +271,11 @@ export class SubscriptionReader<Data> implements LiveReader {
     return batches;
   }
 
-  /** Reads on until a message fits the schema, and gives the gap before it, and what follows. */
+  /** Reads on until a message fits the schema; returns the gap before it, and what follows. */
   async #readPastMisfits(from: string, last: string, end: string): Promise<PositionedBatch<Data>[]> {
     while (last < end && !this.#outcome) {
       const slice = await this.#follower.read(last);
-      // What is missing besides shows at the next read.
+      // The next read shows what else is missing.
       if (slice.messages.length === 0 || gapReasonOf(last, slice, "slow")) break;
       const run = uniformRun(slice.messages);
       if (!isMisfit(run[0])) {
@@ -313,9 +305,7 @@ function settle<Data>(receiver: BatchReceiver<Data>, outcome: Promise<undefined>
   outcome.then((batch) => receiver.receive(batch), (error) => receiver.fail(error));
 }
 
-/**
- * Why messages are missing between a position and what was read after it; undefined if none are.
- */
+/** Why messages are missing between a position and what was read after it, if they are. */
 function gapReasonOf(
   position: string,
   { lowWatermark, highWatermark }: TopicBounds,

@@ -1,4 +1,4 @@
-/** A topic as applications use it, and what it needs in this process. */
+/** A topic as applications use it, and its part in this process: publisher, log, follower. */
 import type { Issue } from "../base/errors.ts";
 import { countBytes, encodeData } from "../base/json_data.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
@@ -29,25 +29,24 @@ import type { ResolvedTopicOptions } from "./topic_options.ts";
  */
 export interface PublishOptions {
   /**
-   * The publisher's own id for the message, 1 to 256 characters. Publishing the same id again, here
-   * or by another process, stores no second message. Use what names the event, such as the id of an
-   * order.
+   * The publisher's own id for the message, 1 to 256 characters, such as the id of an order.
+   * Publishing the same id again, here or in another process, stores no second message.
    */
   id?: string;
   /**
    * The kind of message, one line of 1 to 256 characters. It is the event name of server-sent
-   * events. Avoid `open` and `error`: an `EventSource` has its own events of these names.
+   * events. Avoid `open` and `error`, which an `EventSource` uses itself.
    */
   type?: string;
   /**
-   * Gives up waiting for the store, such as `AbortSignal.timeout(2_000)`. Without a signal, a store
-   * that is away is waited for for about 30 seconds, and never for much more than 60.
+   * Stops waiting for the store, such as `AbortSignal.timeout(2_000)`. Without a signal, a publish
+   * waits about 30 seconds for a store that is away, and never much more than 60.
    */
   signal?: AbortSignal;
 }
 
 /**
- * One fault in the data of a message: its path, its code, a message, and what was expected.
+ * One issue in the data of a message: its path, its code, a message, and what was expected.
  *
  * @category Topics
  */
@@ -73,14 +72,11 @@ export type DataIssue = Omit<Issue, "in">;
 export class InvalidMessageError extends TypeError {
   /** The name of the class, for logs. */
   override readonly name = "InvalidMessageError";
-  /** All faults that were found. They never contain the data. */
+  /** All issues that were found. They never contain the data. */
   readonly issues: readonly DataIssue[];
 
   /**
-   * Makes an error of a list of faults.
-   *
-   * @param topic The name of the topic.
-   * @param issues All faults that were found.
+   * Makes an error of a list of issues.
    */
   constructor(topic: string, issues: readonly DataIssue[]) {
     const faults = issues.map(({ path, message }) => path.length === 0 ? message : `${message} at "${path.join(".")}"`);
@@ -93,20 +89,18 @@ const PUBLISH_OPTIONS: OptionNames<PublishOptions> = { id: true, type: true, sig
 
 let getSchema: (topic: Topic<unknown, never>) => Schema | undefined;
 
-/** In UTF-16 units. The id is a part of a key, and stores limit the length of keys. */
+/** In UTF-16 units. The id is part of a key, and stores limit keys. */
 const MAX_TEXT_LENGTH = 256;
-/** The prefix of the framework's own event names. */
 const RESERVED_TYPES = "webfw.";
 
 /**
- * A topic: all who subscribe get what is published to it, in one order. Subscribers that come back
- * get what they missed as far as it is kept, and a gap where it is not.
+ * A topic: every subscriber gets what is published to it, in one order. Subscribers that come back
+ * get what they missed, or a gap where that is no longer stored.
  *
- * Get one by `app.topic(name)`. A topic lives in the memory of the process unless it is declared
- * durable.
+ * Get one by `app.topic(name)`. A topic lives in the memory of the process unless it is durable.
  *
- * `Data` is what messages hold, `Input` what is published: the input of the topic's schema. `Owner`
- * is what consumers get of the application: itself and its state.
+ * `Data` is the data of messages, `Input` the input of the topic's schema. `Owner` is what
+ * consumers get of the application: itself and its state.
  *
  * @example Publishing and reading
  * ```ts
@@ -150,25 +144,21 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
   }
 
   /**
-   * Publishes a message. When the promise resolves, the message is stored: a subscription from an
-   * earlier position gets it. Messages are in the order of the calls; with an async schema, in the
-   * order in which their validation ends.
+   * Publishes a message. When the promise resolves, the message is stored. Messages are in the
+   * order of the calls; with an async schema, in the order in which their validation ends.
    *
-   * @param data What the message holds: JSON that fits the schema.
+   * @param data JSON that fits the schema.
    * @param options Its id and type, and how long to wait.
-   * @returns The id of the message. For an id that was published before, it is that of the first
-   * message.
+   * @returns The id of the message; for an id that was published before, that of the first message.
    * @throws {TypeError} If the data does not fit the schema, with its `issues`; if JSON cannot
-   * carry it; or if the id or type cannot be used, or an option is unknown.
+   * represent it; or if an option is invalid.
    * @throws {RangeError} If the message is too large.
-   * @throws {PublishOutcomeUnknownError} If the message was sent to the store, and the store failed,
-   * or the signal was aborted or the application stopped before the store had answered: it may be
-   * stored.
-   * @throws {DOMException} Or any other reason of the signal, if it was aborted before the
-   * message was sent: nothing is stored.
-   * @throws {Error} If nothing is stored: the store cannot be opened as it is configured; too
-   * much waits for it already; or the message was not sent, because it had waited for 30 seconds
-   * when an earlier one failed, or because the application stopped.
+   * @throws {PublishOutcomeUnknownError} If the message was sent to the store, and the store
+   * failed, the signal was aborted, or the application stopped before the answer: it may be stored.
+   * @throws {DOMException} Or another reason of the signal, if it was aborted before the message
+   * was sent: nothing is stored.
+   * @throws {Error} If nothing is stored: the store cannot be opened; too many bytes wait for it;
+   * or the message was not sent within 30 seconds, or before the application stopped.
    */
   async publish(data: Input, options: PublishOptions = {}): Promise<PublishResult> {
     checkOptions(options, PUBLISH_OPTIONS, `publish to the topic "${this.name}"`);
@@ -176,19 +166,18 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
     if (id !== undefined) this.#checkText(id, "id");
     if (type !== undefined) this.#checkType(type);
     const checked = this.#validator?.validate(data);
-    // There is no await for a sync schema, so that messages are in the order of the calls.
+    // No await for a sync schema, so that messages are in the order of the calls.
     const dataset = checked instanceof Promise ? await checked : checked;
     const json = encodeData(dataset ? this.#outputOf(dataset) : data, `publish to the topic "${this.name}"`);
     return await this.#runtime.publish({ id, type, data: json, bytes: countBytes(json) }, signal);
   }
 
   /**
-   * Subscribes. The subscription is live from this call: it gets what is published afterwards.
+   * Subscribes. The subscription gets what is published after this call.
    *
-   * @param options Where to begin, and what ends it. With a `from` in the future, it begins at the
-   * end, with what is published next.
-   * @throws {SyntaxError} If the id to begin after is none.
-   * @throws {TypeError} If `from` is none of its values, or an option is unknown.
+   * @param options Where to begin, and what ends it. A `from` in the future begins at the end.
+   * @throws {SyntaxError} If `after` is no id.
+   * @throws {TypeError} If an option is invalid.
    *
    * @example What was missed comes first
    * ```ts
@@ -209,24 +198,22 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
   }
 
   /**
-   * Declares a consumer: a handler that gets each message that is published from the first start of
-   * the consumer on. All processes that declare it share the work, and each message goes to one of
-   * them. It is done when the handler resolves. If the handler throws, or its process ends, the
-   * message is handled again, by any of them: at least once, so the handler must bear a message
-   * twice.
+   * Declares a consumer: a handler that gets each message that is published after the first start
+   * of the consumer. Processes that declare it share the work: each message goes to one of them,
+   * and is done when the handler resolves. If the handler throws, or its process ends, the message
+   * is handled again, by any of them: at least once, so the handler must bear a message twice.
    *
-   * It works from the start of the application, after its lifespans, until the application stops.
-   * While messages of a topic in memory are lost with the process, those of a durable topic wait
-   * for the next start. Messages that are older than the topic keeps are lost, handled or not.
+   * It runs from the start of the application, after its lifespans, until the application stops.
+   * Messages of a durable topic wait for the next start. Messages that retention removes are lost,
+   * handled or not.
    *
-   * @param name The name of the consumer, 1 to 64 characters without "/". It says which messages
-   * are done: a consumer with another name begins anew.
+   * @param name 1 to 64 characters without "/". A consumer with another name begins anew.
    * @param options How often a message is tried, and how many at a time.
-   * @param handler Handles a message. It gets `attempt`, `signal`, `app` and `state`.
-   * @throws {TypeError} If the name, an option or the handler cannot be used.
+   * @param handler Gets the message, and `attempt`, `signal`, `app` and `state`.
+   * @throws {TypeError} If an argument is invalid.
    * @throws {RangeError} If an option is out of its range.
-   * @throws {RouteError} With code `conflict`, if the topic has a consumer of this name; with code
-   * `frozen`, if the application has started.
+   * @throws {RouteError} `conflict`: the topic has a consumer of this name. `frozen`: the
+   * application has started.
    *
    * @example A mail for each order
    * ```ts
@@ -261,8 +248,8 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
   }
 
   /**
-   * The id of the newest message, for a page that is made now and subscribes later: `subscribe({
-   * after: id })` goes on where the page ends. On an empty topic it is the id to resume from.
+   * The id of the newest message, for a page that is made now and subscribes later by `subscribe({
+   * after: id })`. On an empty topic it is the id to resume from.
    *
    * @throws {Error} If the store cannot be opened, or has not answered for 30 seconds.
    */
@@ -300,22 +287,19 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
   }
 }
 
-/** The schema that a topic was declared with. */
 export function schemaOfTopic(topic: Topic<unknown, never>): Schema | undefined {
   return getSchema(topic);
 }
 
 /** What the topics of an application share. */
 export interface RuntimeContext {
-  /** Gives the store. After a stop of the application it is another one. */
+  /** After a stop of the application it is another store. */
   readonly store: (isDurable: boolean) => TopicStore;
   /** Whether the application is ending its streams. */
   readonly isEnding: () => boolean;
-  /** All followers of the application. */
   readonly followers: Set<Pick<LogFollower<unknown>, "close">>;
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
-  /** Declares a consumer of a topic. */
   readonly addConsumer: (consumer: DeclaredConsumer) => void;
 }
 
@@ -337,14 +321,6 @@ export class TopicRuntime<Data> {
    */
   #resolvingStarts: Promise<void> | undefined;
 
-  /**
-   * Reads and publishes nothing yet.
-   *
-   * @param name The name of the topic.
-   * @param options Its options.
-   * @param context What it shares with others.
-   * @param isTransient Whether its name may come from a client.
-   */
   constructor(name: string, options: ResolvedTopicOptions, context: RuntimeContext, isTransient = false) {
     this.name = name;
     this.options = options;
@@ -353,7 +329,7 @@ export class TopicRuntime<Data> {
     const store = () => context.store(options.isDurable);
     this.#spans = tracing && new TopicSpans(tracing, log, isTransient);
     const { schema, isDurable } = options;
-    // What is in memory was published by this process.
+    // Messages in memory were published by this process.
     this.#check = schema && isDurable ? new StoredCheck(schema, name) : undefined;
     this.#log = new TopicLog(store, log, this.#spans, this.#check);
     this.publisher = new Publisher({ store, log, ready: () => this.#resolvingStarts, now: context.now });
@@ -364,18 +340,16 @@ export class TopicRuntime<Data> {
     return this.#follower === undefined && this.publisher.isIdle;
   }
 
-  /** How many subscriptions are open. */
   get subscribers(): number {
     return this.#follower?.size ?? 0;
   }
 
-  /** Stores a message: see {@linkcode Publisher.publish}. */
+  /** See {@linkcode Publisher.publish}. */
   publish(message: PublishedMessage, signal: AbortSignal | undefined): Promise<PublishResult> {
     if (!this.#spans) return this.publisher.publish(message, signal);
     return this.#spans.publish(message.bytes, (trace) => this.publisher.publish({ ...message, trace }, signal));
   }
 
-  /** Declares a consumer. */
   consume<Owner>(name: string, options: ConsumeOptions<Data>, handler: ConsumerHandler<Data, Owner> | undefined): void {
     checkConsumerName(name, this.name);
     const resolved = resolveConsumeOptions(options, this.name, name);
@@ -436,19 +410,19 @@ export class TopicRuntime<Data> {
     if (from === "earliest") return this.#log.seek(new Date(0));
     const end = this.#endOf(follower);
     if (from === "now") return end;
-    // By the clock of the store, the time may still be to come. What is published next must be read
+    // By the clock of the store, the time may be in the future. What is published next must be read
     // nevertheless.
     return Promise.all([this.#log.seek(from), end]).then(([position, end]) => {
       return isSameIncarnation(position, end) && end < position ? end : position;
     });
   }
 
-  /** The end of the topic now. What is published in this process next comes after it. */
+  /** The end of the topic now. What this process publishes next comes after it. */
   #endOf(follower: LogFollower<Data>): string | Promise<string> {
     const { end } = follower;
     if (end !== undefined && follower.isCurrent) {
       const { newestId } = this.publisher;
-      // The follower may not have read the last message that was published here.
+      // The follower may not have read the newest message of this process.
       return newestId !== undefined && newestId > end && isSameIncarnation(newestId, end) ? newestId : end;
     }
     const position = end === undefined ? follower.opened : this.head();

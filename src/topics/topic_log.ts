@@ -1,6 +1,6 @@
 /**
- * The log of a topic, by the ids and messages that readers see: it checks stored messages against
- * the schema of the topic, which may be newer than they are, and makes the spans of OpenTelemetry.
+ * The log of a topic, by the ids and messages that readers see. Messages are checked against the
+ * schema of the topic, which may be newer than they are.
  */
 import { ThrottledLog } from "../log/log.ts";
 import { SpanKind, traceOf, type Tracing } from "../log/telemetry.ts";
@@ -15,17 +15,16 @@ import type { PublishResult } from "./publisher.ts";
 /** How much is read at once. A slow reader holds this much in memory at most. */
 export const READ_LIMITS: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024 };
 
-/** Where a topic begins and ends, as ids. */
+/** The first and last position of a topic, as ids. */
 export interface TopicBounds {
   /** The id of the newest message that was removed, or of the position before the first. */
   readonly lowWatermark: string;
-  /** The id of the newest message. */
   readonly highWatermark: string;
 }
 
 /** A part of a topic, and the bounds of the topic at the same moment. */
 export interface LogSlice<Data> extends TopicBounds {
-  /** Messages in order, without a hole; also those that do not fit the schema of the topic. */
+  /** In order, without a hole; also those that do not fit the schema of the topic. */
   readonly messages: readonly TopicMessage<Data>[];
   /** The bytes of data of each message. */
   readonly sizes: readonly number[];
@@ -36,17 +35,10 @@ export class TopicLog<Data> {
   readonly #log: LogRef;
   readonly #spans: TopicSpans | undefined;
   readonly #check: StoredCheck | undefined;
-  /** Reads in progress, by the id that they read after. */
+  /** By the id that they read after. */
   readonly #shared = new Map<string, Promise<LogSlice<Data>>>();
 
-  /**
-   * Reads nothing yet.
-   *
-   * @param store Gives the store; after a stop of the application, another one.
-   * @param log The log to read.
-   * @param spans Notes what is read; none where OpenTelemetry is off.
-   * @param check Checks what is read, if its schema may be newer.
-   */
+  /** After a stop of the application, `store` returns another store. */
   constructor(store: () => TopicStore, log: LogRef, spans?: TopicSpans, check?: StoredCheck) {
     this.#store = store;
     this.#log = log;
@@ -64,8 +56,8 @@ export class TopicLog<Data> {
   }
 
   /**
-   * Reads what follows an id. Concurrent reads after the same id are one, and get the same list: it
-   * may lack what was appended after the first of them began.
+   * Reads what follows an id. Concurrent reads after one id share a read and its array, which may
+   * lack what was appended after the first of them began.
    */
   readShared(after: string): Promise<LogSlice<Data>> {
     let read = this.#shared.get(after);
@@ -76,13 +68,13 @@ export class TopicLog<Data> {
     return read;
   }
 
-  /** The id after which the first message of a time follows. */
+  /** The id before the first message of a time. */
   async seek(time: Date): Promise<string> {
     const { incarnation, cursor } = await this.#store().seek(this.#log, time);
     return toId(incarnation, cursor);
   }
 
-  /** Calls back when there may be more to read. The function that it returns ends that. */
+  /** Calls back when there may be more to read. */
   watch(onChange: () => void): () => void {
     return this.#store().watch(this.#log, onChange);
   }
@@ -124,34 +116,31 @@ function toBounds({ incarnation, lowWatermark, highWatermark }: LogBounds): Topi
   return { lowWatermark: toId(incarnation, lowWatermark), highWatermark: toId(incarnation, highWatermark) };
 }
 
-/** What messages of errors call the data. */
+/** The name of the data in error messages. */
 const DATA = "its data";
 const LOGGED = "Stored messages do not fit the schema of their topic: readers get a gap, give new entries a default";
 
 /** The data of a message that fits, or why it does not. */
 export type CheckedData = { readonly data: unknown; readonly fault?: undefined } | { readonly fault: string };
 
-/** Checks the data of stored messages. */
+/** Checks stored messages against the schema of their topic. */
 export class StoredCheck {
   readonly #topic: string;
   readonly #validator: Validator;
   readonly #log = new ThrottledLog("warn", LOGGED);
 
-  /**
-   * @param schema The schema of the topic. Messages are its output.
-   * @param topic The name of the topic, for the log.
-   */
+  /** The schema is that of the topic: messages are its output. */
   constructor(schema: Schema, topic: string) {
     this.#topic = topic;
     this.#validator = toValidator(outputSchema(nodeOf(schema)));
   }
 
-  /** Whether `check` gives promises. */
+  /** Whether `check` returns promises. */
   get isAsync(): boolean {
     return this.#validator.isAsync;
   }
 
-  /** Checks data, and completes it by the defaults of entries that are newer. */
+  /** Checks data, and adds the defaults of properties that are newer. */
   check(data: unknown): CheckedData | Promise<CheckedData> {
     try {
       const dataset = this.#validator.validate(data, true);
@@ -161,7 +150,7 @@ export class StoredCheck {
     }
   }
 
-  /** Notes that messages do not fit, with the id of the last of them. */
+  /** Logs that messages do not fit, with the id of the last of them. */
   note(count: number, id: string, fault: string): void {
     this.#log.note(count, { topic: this.#topic, message_id: id, fault });
   }
@@ -176,7 +165,7 @@ function toFault(error: unknown): CheckedData {
   return { fault: `a check has thrown ${error}` };
 }
 
-/** What a span about messages says (OpenTelemetry's conventions for messaging). */
+/** Attributes of spans about messages, by OpenTelemetry's conventions for messaging. */
 export function messagingAttributes(topic: string, operation: string, type = operation): Record<string, string> {
   return {
     "messaging.system": "webfw",
@@ -186,12 +175,11 @@ export function messagingAttributes(topic: string, operation: string, type = ope
   };
 }
 
-/** Makes the spans of one topic. */
 export class TopicSpans {
   readonly #tracing: Tracing;
   readonly #log: LogRef;
   /**
-   * What the names of spans end with: nothing where the name of the topic may come from a client.
+   * The end of spans' names: empty where the name of the topic may come from a client.
    */
   readonly #suffix: string;
 
@@ -201,12 +189,7 @@ export class TopicSpans {
     this.#suffix = isTransient ? "" : ` ${log.name}`;
   }
 
-  /**
-   * Publishes a message in a span.
-   *
-   * @param bytes The size of its data.
-   * @param publish Gets the trace that the message carries.
-   */
+  /** Publishes a message in a span, whose trace the message carries. */
   publish(bytes: number, publish: (trace: string) => Promise<PublishResult>): Promise<PublishResult> {
     const attributes = {
       ...messagingAttributes(this.#log.name, "publish", "send"),
@@ -220,9 +203,8 @@ export class TopicSpans {
   }
 
   /**
-   * Notes that messages were read for subscribers, with links to their publishers. It is one span
-   * for all subscribers of this process: one for each would be as many as messages and subscribers
-   * together.
+   * Records that messages were read for subscribers, with links to their publishers. It is one span
+   * for all subscribers of this process: one for each would be too many.
    */
   noteReceived(messages: readonly StoredMessage[], startTime: number): void {
     if (!messages.some(({ trace }) => trace !== undefined)) return;

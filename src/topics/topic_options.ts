@@ -4,7 +4,7 @@ import { isSchema, nodeOf, NON_JSON, partsOf, type Schema, schemaFault, type Sch
 import type { LogPolicy } from "../store/topic_store.ts";
 
 /**
- * How long messages are kept. Each bound holds by itself, and is applied within 30 seconds.
+ * How long messages are stored. Each bound holds by itself, and is applied within 30 seconds.
  *
  * @category Topics
  */
@@ -14,7 +14,7 @@ export interface Retention {
   /** The most messages. */
   count?: number;
   /**
-   * The most bytes of JSON. The newest message is kept, whatever its size.
+   * The most bytes of JSON. The newest message stays, whatever its size.
    *
    * @default {67108864} 64 MiB
    */
@@ -29,32 +29,31 @@ export interface Retention {
 export interface TopicOptions<Data = unknown, Input = Data> {
   /**
    * The schema of messages. Other data is a `TypeError`. Readers get the output of the schema,
-   * which is kept as JSON: it has no dates and bigints.
+   * which is stored as JSON: it has no dates and bigints.
    */
   schema?: Schema<Input, Data>;
   /**
-   * Whether messages are kept in a store outside the process, which other processes may share. They
+   * Whether messages are in a store outside the process, which other processes may share. They
    * survive a crash. Other topics end with the process.
    *
    * @default {false}
    */
   durable?: boolean;
   /**
-   * How long messages are kept, for readers that come back or are slow. The default is the last
+   * How long messages are stored, for readers that come back or are slow. The default is the last
    * 1,000 messages, and for a durable topic those of the last 7 days.
    */
   retention?: Retention;
   /**
    * How long the id of a message is remembered, so that publishing it again stores no second
-   * message. For a durable topic it is ten years at most. A topic in memory remembers the last
-   * 100,000 ids.
+   * message; ten years at most. A topic in memory remembers the last 100,000 ids.
    *
    * @default {"2m"}
    */
   dedupe?: Duration;
   /**
-   * How many of the newest messages each process keeps in memory for all its subscribers together.
-   * A subscriber that is further behind reads from the store.
+   * How many of the newest messages each process has in memory for all its subscribers together. A
+   * subscriber that is further behind reads from the store.
    *
    * @default {256}
    */
@@ -64,7 +63,6 @@ export interface TopicOptions<Data = unknown, Input = Data> {
 export interface ResolvedTopicOptions {
   readonly schema: Schema | undefined;
   readonly isDurable: boolean;
-  /** What the store keeps. */
   readonly policy: LogPolicy;
   readonly buffer: number;
 }
@@ -113,8 +111,7 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
 }
 
 /**
- * Checks that options that are given again agree with the first ones. Options that are not given
- * agree.
+ * Checks that options that are given again agree with the first ones. Absent options agree.
  *
  * @throws {TypeError} If one of them differs.
  */
@@ -135,7 +132,7 @@ export function checkAgreement(existing: ResolvedTopicOptions, options: TopicOpt
   }
 }
 
-/** Kinds that JSON writes as something else, with what to write instead. */
+/** Kinds that JSON changes, with a replacement. */
 const CHANGED: ReadonlyMap<string, string> = new Map([
   ["date", "use v.pipe(v.string(), v.isoTimestamp())"],
   ["bigint", "use v.pipe(v.string(), v.digits())"],
@@ -148,8 +145,8 @@ const CHANGED: ReadonlyMap<string, string> = new Map([
 const MADE: ReadonlyMap<string, string> = new Map([["to_date", "date"], ["to_bigint", "bigint"]]);
 
 /**
- * Checks that readers of a topic can get the output of its schema as it is. A lazy schema, and what
- * a function makes, is checked when it is published.
+ * Checks that readers of a topic can get the output of its schema as it is. A lazy schema, and the
+ * result of a function, is checked when it is published.
  *
  * @throws {TypeError} If JSON changes or drops a part of it.
  */
@@ -162,7 +159,7 @@ function checkKept(schema: SchemaNode, action: string): void {
     if (seen.has(node)) return;
     seen.add(node);
     if (node.pipe) {
-      // The last step that is no check decides what a pipe gives.
+      // The last schema or transformation of a pipe decides its output.
       const last = node.pipe.findLast(({ kind }) => kind === "schema" || kind === "transformation");
       if (last?.kind === "schema") return check(last as SchemaNode);
       const made = MADE.get(last?.type ?? "");

@@ -1,4 +1,4 @@
-/** Reports what a store holds of its topics: how much, how old, and how far behind a reader is. */
+/** Reports the contents of a store: how many messages, how old, and how far behind a reader is. */
 import { isSameIncarnation, toId, toPosition } from "./message.ts";
 import {
   type Cursor,
@@ -11,14 +11,14 @@ import {
 import { checkId } from "./subscription.ts";
 
 /**
- * What the store holds of a durable topic. It may be a topic to which nothing was published yet.
+ * The stored messages of a durable topic, which may have none yet.
  *
  * @category Topics
  */
 export interface TopicReport {
   /** The name of the topic. */
   readonly name: string;
-  /** How many messages are kept. */
+  /** How many messages are stored. */
   readonly messages: number;
   /** How many bytes of JSON they have. */
   readonly bytes: number;
@@ -27,13 +27,13 @@ export interface TopicReport {
   /** When the newest of them was stored. */
   readonly newest: Date | undefined;
   /**
-   * The id of the newest message; on an empty topic, the id to resume from. It is undefined if the
-   * store does not know the topic yet.
+   * The id of the newest message; on an empty topic, the id to resume from. Undefined if the store
+   * does not know the topic yet.
    */
   readonly head: string | undefined;
   /**
-   * What is kept, in milliseconds, messages and bytes; `Infinity` for no bound. It is the
-   * declaration of the process that was the last to publish its first message.
+   * In milliseconds, messages and bytes; `Infinity` for no bound. It is the declaration of the last
+   * process that began to publish.
    */
   readonly retention: { readonly age: number; readonly count: number; readonly bytes: number };
   /** How far behind a reader at the given id is; undefined if the id is not of this topic. */
@@ -43,12 +43,12 @@ export interface TopicReport {
    * counts are of the messages before those, and `lag` is undefined.
    */
   readonly failure: string | undefined;
-  /** Its consumers, sorted by name: also those that no process has at present. */
+  /** Sorted by name; also those that no process runs at present. */
   readonly consumers: readonly ConsumerReport[];
 }
 
 /**
- * How a consumer gets on.
+ * The progress of a consumer.
  *
  * @category Topics
  */
@@ -60,15 +60,14 @@ export interface ConsumerReport {
   /** The age of the oldest message that is not done, in milliseconds; 0 if all are done. */
   readonly lag: number;
   /**
-   * How many messages processes hold or are about to handle. Those that came in the last moment may
-   * be missing.
+   * How many messages processes handle or are about to handle. The newest may be missing.
    */
   readonly inFlight: number;
-  /** How many messages were given up and are kept for `webfw topics --retry`. */
+  /** How many messages were given up and can be retried by `webfw topics --retry`. */
   readonly failures: number;
   /**
    * How many messages were removed before they were done, as far as that is known: messages that no
-   * process had seen yet, and that are gone at once, count as one.
+   * process had seen, and that are removed together, count as one.
    */
   readonly lost: number;
   /** The last error of a handler, if there was any. */
@@ -81,7 +80,7 @@ export interface ConsumerReport {
  * @category Topics
  */
 export interface TopicLag {
-  /** How many of the messages that are kept the reader has not read. */
+  /** How many of the stored messages the reader has not read. */
   readonly messages: number;
   /** The gap that the reader would get. */
   readonly gap: "retention" | "ahead" | undefined;
@@ -90,7 +89,6 @@ export interface TopicLag {
 interface Tally {
   messages: number;
   bytes: number;
-  /** How many messages follow the position of the reader. */
   behind: number;
   oldest?: number;
   newest?: number;
@@ -105,11 +103,9 @@ const LIMITS: ReadLimits = { maxMessages: 1_000, maxBytes: 1024 * 1024 };
  * Reports on all topics of a store, and on declared ones that it does not know yet, sorted by name.
  * It reads all their messages. A topic that cannot be read does not stop the report.
  *
- * @param store The store.
- * @param after The id that a reader has come to.
- * @param reportConsumers Reports on the consumers of a log; by default there are none.
- * @param declared The declared ones. Nothing is made for them in the store.
- * @throws {SyntaxError} If the id is none.
+ * @param after The id that a reader has reached.
+ * @param declared Nothing is made for them in the store.
+ * @throws {SyntaxError} If it is no id.
  * @throws {TypeError} If the store cannot list its logs.
  */
 export async function reportTopics(
@@ -130,7 +126,6 @@ export async function reportTopics(
   return sortByName(reports);
 }
 
-/** Reports on some logs of a store, sorted by name. */
 export async function reportLogs(
   store: TopicStore,
   logs: readonly LogRef[],
@@ -198,7 +193,7 @@ async function reportTopic(
 async function countMessages(tally: Tally, store: TopicStore, log: LogRef, position: Cursor): Promise<void> {
   for (let from: Cursor = LOG_START;;) {
     const page = await store.read(log, from, LIMITS);
-    // Only the page that skips messages that are too old has the low watermark after them.
+    // Only the page that skips expired messages has the low watermark after them.
     const lowWatermark = tally.bounds && tally.bounds.lowWatermark > page.lowWatermark
       ? tally.bounds.lowWatermark
       : page.lowWatermark;

@@ -14,13 +14,13 @@ import { type RuntimeContext, Topic, TopicRuntime } from "./topic.ts";
 import { checkAgreement, type ResolvedTopicOptions, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
 import type { ConsumerReport, TopicReport } from "./topic_report.ts";
 
-/** In UTF-16 units. A name is a part of a key, and stores limit the length of keys. */
+/** In UTF-16 units. The name is part of a key, and stores limit keys. */
 const MAX_NAME_LENGTH = 256;
 
-/** How many transient topics are kept while nobody uses them. */
+/** How many transient topics stay while nobody uses them. */
 const MAX_IDLE_TOPICS = 10_000;
 
-/** How many names that were first used while serving are warned of. Clients may choose them. */
+/** How many such names are logged: clients may choose them. */
 const MAX_WARNED_NAMES = 20;
 
 /** How long a publish may take after all others were abandoned, in milliseconds. */
@@ -37,21 +37,17 @@ export interface DeclaredTopic {
   readonly options: ResolvedTopicOptions;
 }
 
-/** How the topics of an application are made. */
 export interface TopicsOptions {
   /**
-   * Makes the store of durable topics, or that of the others. It is called on first use, and again
-   * after a close. If the store cannot be reached, the methods of the store throw, and not this
-   * call.
+   * Opens the store of durable topics, or that of the others. It is called on first use, and again
+   * after a close. It does not throw if the store is away: the methods of the store do.
    */
   readonly openStore: (isDurable: boolean) => TopicStore;
   /**
-   * Whether records are durable though no topic is: the store of durable topics was named. By
-   * default it was not.
+   * Whether the store of durable topics was named: then records are durable though no topic is.
    */
   readonly isStoreNamed?: () => boolean;
   readonly now?: () => number;
-  /** How many transient topics are kept while nobody uses them. */
   readonly maxIdle?: number;
 }
 
@@ -70,13 +66,12 @@ export class Topics {
   readonly #declared = new Map<string, Entry>();
   /** The most recently used is the newest. */
   readonly #transient = new OrderedMap<string, Entry>();
-  /** What is closed when subscriptions end, with the watches of records. */
+  /** Closed when subscriptions end: followers, and watches of records. */
   readonly #followers = new Set<Pick<LogFollower<unknown>, "close">>();
   /** By whether they are for durable topics. */
   readonly #stores = new Map<boolean, TopicStore>();
   readonly #consumers: DeclaredConsumer[] = [];
   #isServing = false;
-  /** Names that were first used while serving, and were warned of. */
   readonly #warnedNames = new Set<string>();
   #hasStarted = false;
   /** Whether the store of durable topics has passed its check. */
@@ -86,7 +81,7 @@ export class Topics {
   #ending = new AbortController();
   /** Resolves when publishing is abandoned; renewed by each close. */
   #abandoned = Promise.withResolvers<void>();
-  /** Whether records are in the store of durable topics; undefined before their first use. */
+  /** Undefined before the first use of records. */
   #hasDurableRecords: boolean | undefined;
   /** Abandons later publishes, too; undefined until publishing is abandoned. */
   #abandonTimer: ReturnType<typeof setInterval> | undefined;
@@ -118,8 +113,8 @@ export class Topics {
   }
 
   /**
-   * How many subscriptions are open, by the names of topics. Those of topics that were made while
-   * the application serves are counted under no name: it may come from a client.
+   * How many subscriptions are open, by the names of topics. Transient topics are counted under no
+   * name, which may come from a client.
    */
   get subscribers(): ReadonlyMap<string | undefined, number> {
     const counts = new Map<string | undefined, number>();
@@ -129,7 +124,6 @@ export class Topics {
     return this.#transient.size === 0 ? counts : counts.set(undefined, others);
   }
 
-  /** The consumers of all topics. */
   get consumers(): readonly DeclaredConsumer[] {
     return this.#consumers;
   }
@@ -137,10 +131,7 @@ export class Topics {
   /**
    * The topic of a name: the same object every time.
    *
-   * @param name The name, 1 to 256 characters.
-   * @param options The options. If they are given again, they must agree.
-   * @throws {TypeError} If the name or an option cannot be used, or an option differs from
-   * before.
+   * @throws {TypeError} If the name or an option is invalid, or an option differs from before.
    * @throws {RangeError} If a bound is out of its range.
    */
   topic<Data = unknown, Input = Data, Owner = unknown>(
@@ -149,18 +140,15 @@ export class Topics {
   ): Topic<Data, Input, Owner> {
     const entry = this.#find(name);
     if (entry && options !== undefined) checkAgreement(entry.runtime.options, options, name);
-    // The types are those of the declaration. If the options are given again, the check above
-    // compares them.
+    // The types are those of the declaration, which the check above compares.
     return (entry ?? this.#add(name, options)).topic as Topic<Data, Input, Owner>;
   }
 
   /**
-   * Reports on durable topics, declared or in their store, and on topics in memory that have
-   * consumers.
+   * Reports on durable topics, declared or in their store, and on topics in memory with consumers.
    *
-   * @param after The id that a reader has come to.
-   * @param reportConsumers Reports on the consumers of a log.
-   * @throws {SyntaxError} If the id is none.
+   * @param after The id that a reader has reached.
+   * @throws {SyntaxError} If it is no id.
    * @throws {TypeError} If the store cannot be listed.
    */
   async report(
@@ -171,21 +159,20 @@ export class Topics {
     const declared = this.#declaredLogs();
     const durable = await reportTopics(this.storeOf(true), after, reportConsumers, declared);
     const consumed = this.#consumers.filter(({ isDurable }) => !isDurable).map(({ log }) => log);
-    // In memory there is something only if this process works.
+    // Topics in memory exist only if this process works.
     if (consumed.length === 0 || !this.#stores.has(false)) return durable;
     return [...durable, ...await reportLogs(this.storeOf(false), [...new Set(consumed)], after, reportConsumers)];
   }
 
-  /** Reports on the durable topics that are declared here, without a store. */
   async reportDeclared(): Promise<TopicReport[]> {
     const { reportDeclared } = await load(() => import("./topic_report.ts"));
     return reportDeclared(this.#declaredLogs(), this.#consumers);
   }
 
   /**
-   * Checks that a topic is declared here, or is in the store of durable topics.
+   * Checks that a durable topic of this name is declared here, or is in the store.
    *
-   * @throws {TypeError} If it is neither. The message names the nearest one.
+   * @throws {TypeError} If not. The message names the nearest one.
    */
   async check(name: string): Promise<void> {
     const store = this.storeOf(true);
@@ -211,12 +198,7 @@ export class Topics {
     this.#stores.set(false, store);
   }
 
-  /**
-   * Checks that the store of durable topics can work, if it is needed.
-   *
-   * @param needsRecords Whether it is needed for records, too.
-   * @throws {Error} If it cannot.
-   */
+  /** Checks that the store of durable topics can work, if topics or records need it. */
   async open(needsRecords = false): Promise<void> {
     if (this.#isOpen || !(this.#hasDurable() || (needsRecords && this.#isStoreNamed()))) return;
     const opening = this.storeOf(true).open?.();
@@ -281,8 +263,7 @@ export class Topics {
     const publishers = this.#publishers().filter(({ isIdle }) => !isIdle);
     if (publishers.length === 0) return;
     const timer = setTimeout(() => this.abandonPublishing(), STORE_TIMEOUT);
-    // A program that publishes an abandoned message again and again would keep a publisher from
-    // draining.
+    // A program that retries abandoned messages for ever would keep a publisher from draining.
     await Promise.race([this.#abandoned.promise, Promise.all(publishers.map((publisher) => publisher.drained()))]);
     clearTimeout(timer);
   }
@@ -336,7 +317,7 @@ export class Topics {
     this.#consumers.push(consumer);
   }
 
-  /** What fails everywhere would go round for ever, and grow each time. */
+  /** A message that fails everywhere would go round for ever, and grow each time. */
   #refuseCircle({ name, log, options: { deadLetter } }: DeclaredConsumer): void {
     if (deadLetter === undefined) return;
     const way = new Set([deadLetter]);
@@ -377,8 +358,8 @@ export class Topics {
   }
 
   /**
-   * Warns of a name that is used for the first time while serving: it may be mistyped, and then it
-   * is another topic, in memory. Names that clients choose must not fill the log.
+   * Warns of a name that is first used while serving: it may be mistyped, and is then another
+   * topic, in memory. Names that clients choose must not fill the log.
    */
   #warnOf(name: string): void {
     const warned = this.#warnedNames;
@@ -391,7 +372,7 @@ export class Topics {
     });
   }
 
-  /** Drops the least recently used topics. It looks at few of them at a time. */
+  /** Drops the least recently used topics. It examines few of them at a time. */
   #dropIdle(): void {
     for (let looks = 8; looks > 0 && this.#transient.size > this.#maxIdle; looks--) {
       const { key, value } = this.#transient.oldest!;
