@@ -10,7 +10,7 @@ import type { ResolvedLimits } from "../http/limits.ts";
 import { problemReply } from "../http/reply.ts";
 import { reportFailedStart } from "../server/failed_start.ts";
 import { Lifecycle } from "./lifecycle.ts";
-import { logFor, takeLogOf } from "../log/log.ts";
+import { logFor, setEntryReceiver } from "../log/log.ts";
 import type { Overridable } from "./override.ts";
 import { Readiness } from "../server/readiness.ts";
 import type { PrecheckParts } from "../routing/precheck.ts";
@@ -74,7 +74,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     };
     this.servable = this.#asServable();
     this.#readiness = Readiness.at(readyUrl, registry, this.servable, this.lifecycle);
-    const logged = log ? takeLogOf(app, log, answer) : answer;
+    const logged = log ? setEntryReceiver(app, log, answer) : answer;
     this.fetch = this.#readiness ? this.#readiness.before(logged) : logged;
     this.mounted = this.#asMounted();
   }

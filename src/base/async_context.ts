@@ -8,7 +8,7 @@
 export type RunInContext = <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
 
 /** Captures the current async context. */
-export function keepContext(): RunInContext {
+export function captureContext(): RunInContext {
   const jobs: (() => void)[] = [];
   let wake: () => void;
   const runJobs = async (): Promise<void> => {
@@ -33,7 +33,7 @@ export function keepContext(): RunInContext {
 }
 
 /** Runs a function that belongs to no request, though a request may be the first to need it. */
-export const outsideRequests: RunInContext = keepContext();
+export const outsideRequests: RunInContext = captureContext();
 
 /**
  * Loads a module. Deno (2.9) keeps the async context of an `import()`: within a request, all later

@@ -44,7 +44,7 @@ export function encodeData(data: unknown, action: string): string {
   const { part, path } = loss ?? { part: typeof data, path: [] };
   const location = path.length === 0 ? "" : ` at "${path.join(".")}"`;
   throw new TypeError(
-    `Cannot ${action}: JSON cannot carry the ${part}${location}, use texts, finite numbers, lists and plain objects`,
+    `Cannot ${action}: JSON cannot represent the ${part}${location}, use strings, finite numbers, arrays and plain objects`,
   );
 }
 

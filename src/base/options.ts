@@ -22,7 +22,7 @@ export function checkOptions<Options extends object>(
   prefix = "",
 ): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    const kind = options === null ? "null" : Array.isArray(options) ? "a list" : typeof options;
+    const kind = options === null ? "null" : Array.isArray(options) ? "an array" : typeof options;
     const what = prefix === "" ? "the options" : `"${prefix.replace(/\.$/, "")}"`;
     throw new TypeError(
       `Cannot ${action}: ${what} must be an object, got ${kind}; there are ${Object.keys(known).join(", ")}`,
@@ -124,6 +124,6 @@ export function toMilliseconds(duration: Duration, name: string): number {
   // Without rounding, 4.1 minutes are 245999.99999999997 milliseconds.
   if (ms > 0) return Math.max(1, Math.round(ms));
   throw new RangeError(
-    `Cannot set ${name}: it must be milliseconds or a text such as "15s", above 0, got ${quote(duration)}`,
+    `Cannot set ${name}: it must be milliseconds or a string such as "15s", above 0, got ${quote(duration)}`,
   );
 }

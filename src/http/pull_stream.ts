@@ -1,5 +1,5 @@
 /** The engine of all streamed bodies: the client's reads pull chunks from a source. */
-import { keepContext, outsideRequests } from "../base/async_context.ts";
+import { captureContext, outsideRequests } from "../base/async_context.ts";
 import { describeError, type Logger, PROCESS_LOGGER } from "../log/log.ts";
 import { tracing } from "../log/telemetry.ts";
 import { streamProgress } from "./after_response.ts";
@@ -297,7 +297,7 @@ export class IteratorSource implements PullSource {
   readonly #encode: (value: unknown) => Chunk;
   readonly #kind: StreamKind;
   /** The iterator runs in the context of its request. */
-  readonly #runInContext = keepContext();
+  readonly #runInContext = captureContext();
   #opening: Chunk | undefined;
   #peeked: Promise<NextValue> | undefined;
   /** Whether the iterator is making a value. */

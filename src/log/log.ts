@@ -36,7 +36,7 @@ export interface Logger {
 }
 
 /** Receives the entries of an application. */
-type TakeEntry = (entry: LogEntry) => unknown;
+type ReceiveEntry = (entry: LogEntry) => unknown;
 
 /** The part of Node.js's `AsyncLocalStorage` that is used. */
 interface Owners {
@@ -44,7 +44,7 @@ interface Owners {
   run<Result>(owner: object, run: () => Result): Result;
 }
 
-const takers = new WeakMap<object, TakeEntry>();
+const receivers = new WeakMap<object, ReceiveEntry>();
 /**
  * The application for which code runs; undefined while no application of the process has a
  * function.
@@ -54,7 +54,7 @@ let owners: Owners | undefined;
  * The owner of what such a function does itself, also later: those entries go to stderr, or they
  * would go round without end.
  */
-const TAKING: object = {};
+const RECEIVING: object = {};
 
 const encoder = new TextEncoder();
 let form: string | undefined;
@@ -73,18 +73,16 @@ export function log(level: LogLevel, message: string, fields?: LogFields, owner?
     if (value !== undefined) values[name] = toLogValue(value);
   }
   const current = owners?.getStore();
-  const to = current === TAKING ? TAKING : owner ?? current;
-  const take = to && takers.get(to);
-  if (take) give(take, redactEntry({ time: new Date(), level, message, fields: values }));
+  const to = current === RECEIVING ? RECEIVING : owner ?? current;
+  const receive = to && receivers.get(to);
+  if (receive) deliver(receive, redactEntry({ time: new Date(), level, message, fields: values }));
   else write({ time: new Date(), level, message, fields: values });
 }
 
 /** Writes entries that belong to no request. */
 export const PROCESS_LOGGER: Logger = { log };
 
-/**
- * A logger of an application. All entries have the common fields, which take precedence.
- */
+/** A logger of an application. All entries have the common fields, which take precedence. */
 export function loggerOf(owner: object, common: LogFields = {}): Logger {
   return { log: (level, message, fields) => log(level, message, { ...fields, ...common }, owner) };
 }
@@ -92,21 +90,21 @@ export function loggerOf(owner: object, common: LogFields = {}): Logger {
 /**
  * Sets the function that receives the entries of an application.
  *
- * @param take What it throws is logged on stderr, with the entry.
+ * @param receive What it throws is logged on stderr, with the entry.
  * @param answer Handles the application's requests. It has two parameters, and so has the result:
  * Deno passes no request to a handler that declares none.
  * @returns The same, with entries that belong to the application.
  */
-export function takeLogOf<Asked, Info, Result>(
+export function setEntryReceiver<Asked, Info, Result>(
   owner: object,
-  take: TakeEntry,
+  receive: ReceiveEntry,
   answer: (request: Asked, info?: Info) => Result,
 ): (request: Asked, info?: Info) => Result {
   owners ??= new (nodeAsyncHooks().AsyncLocalStorage)();
-  takers.set(owner, take);
+  receivers.set(owner, receive);
   // A request that the function makes would come back to it without end.
   return (request, info) =>
-    owners?.getStore() === TAKING ? answer(request, info) : logFor(owner, () => answer(request, info));
+    owners?.getStore() === RECEIVING ? answer(request, info) : logFor(owner, () => answer(request, info));
 }
 
 /** Runs a function for an application: what it logs, now and later, belongs to the application. */
@@ -123,14 +121,14 @@ export function detached<Result>(work: () => Result | Promise<Result>): Promise<
   return outsideRequests(owner ? () => owners!.run(owner, work) : work);
 }
 
-function give(take: TakeEntry, entry: LogEntry): void {
+function deliver(receive: ReceiveEntry, entry: LogEntry): void {
   const fail = (error: unknown): void => {
     write(entry);
     write({ ...entry, level: "error", message: "The log of the App failed", fields: { error: toLogValue(error) } });
   };
   try {
-    const taken = owners!.run(TAKING, () => take(entry));
-    if (taken instanceof Promise) taken.catch(fail);
+    const received = owners!.run(RECEIVING, () => receive(entry));
+    if (received instanceof Promise) received.catch(fail);
   } catch (error) {
     fail(error);
   }

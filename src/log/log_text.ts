@@ -17,9 +17,7 @@ export type LogValues = Readonly<Record<string, LogValue>>;
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/**
- * The folder of the framework, or of its bundles in a release; undefined in a program's bundle.
- */
+/** The folder of the framework, or of its bundles in a release; undefined in a program's bundle. */
 const FRAMEWORK = /^.+\/src\/(?=log\/log_text\.ts$)|^.+\/@webfw\/core\/[^/]+\/dist\//.exec(import.meta.url)?.[0];
 
 /** How many characters of a long string are kept: of its beginning, and of its end, a stack. */

@@ -107,12 +107,12 @@ export class Tracing {
   }
 
   /** Records a span that has ended. */
-  note(name: string, options: SpanOptions, startTime: number): void {
+  record(name: string, options: SpanOptions, startTime: number): void {
     this.#tracer.startSpan(name, { ...toStartOptions(options), startTime }).end();
   }
 
   /** Captures the current context, to do later work in it. */
-  present(): Doer {
+  capture(): RunInSpan {
     const context = this.#contexts.active();
     return (work) => this.#contexts.with(context, work);
   }
@@ -167,13 +167,13 @@ export const meter: Meter | undefined = api?.metrics !== undefined && api.metric
   ? Deno.telemetry.meterProvider.getMeter(SCOPE)
   : undefined;
 
-type Doer = <Result>(work: () => Result) => Result;
+type RunInSpan = <Result>(work: () => Result) => Result;
 
-const doAtOnce: Doer = (work) => work();
+const runNow: RunInSpan = (work) => work();
 
 /** Captures the current context, to do later work in it. */
-export function presentContext(): Doer {
-  return tracing ? tracing.present() : doAtOnce;
+export function captureSpan(): RunInSpan {
+  return tracing ? tracing.capture() : runNow;
 }
 
 /** The trace of a span, for a message that others link to: a `traceparent` of W3C Trace Context. */

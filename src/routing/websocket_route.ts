@@ -1,5 +1,5 @@
 /** WebSocket routes: the record of a route, and the endpoint that accepts a handshake. */
-import { keepContext, load } from "../base/async_context.ts";
+import { captureContext, load } from "../base/async_context.ts";
 import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, type OptionNames, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
@@ -127,7 +127,7 @@ export class WebSocketHandshake {
     }
     const route = this.#route;
     const protocol = chooseProtocol(raw, route.plan.protocols);
-    this.#accepted.set(contextOf(request), { protocol, args, route, runInContext: keepContext() });
+    this.#accepted.set(contextOf(request), { protocol, args, route, runInContext: captureContext() });
     // A placeholder. Once the platform's reply exists, the server must send it: with another one it
     // shuts down.
     return new Response(null, { status: 101 });

@@ -194,7 +194,7 @@ function fromServers(option: TopicsServers): JetStreamLocation {
   for (const name of ["token", "user", "password", "credentials"] as const) {
     const value: unknown = rest[name];
     if (value !== undefined && typeof value !== "string") {
-      throw new TypeError(`Cannot keep topics: ${name} must be a text`);
+      throw new TypeError(`Cannot keep topics: ${name} must be a string`);
     }
   }
   if (rest.tls !== undefined) checkOptions(rest.tls, TLS_OPTIONS, "keep topics", "tls.");

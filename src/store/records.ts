@@ -261,7 +261,7 @@ export class Records {
     const isList = Array.isArray(key) && key.every((part) => typeof part === "string");
     if (!isList || !key.every((part) => part !== "" && part.isWellFormed())) {
       throw new TypeError(
-        `Cannot ${action}: the key must be a list of texts, none of them empty or malformed, such as ["user", "7"]`,
+        `Cannot ${action}: the key must be an array of strings, none of them empty or malformed, such as ["user", "7"]`,
       );
     }
     const bytes = key.reduce((sum, part) => sum + countBytes(part), 0);

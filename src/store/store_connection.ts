@@ -254,7 +254,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     this.#outages.set(kind, performance.now());
     if (isKnown || !this.#isLogged) return;
     const fields = { store: this.#name, reason: reasonOf(error) };
-    log("warn", "The store of topics does not answer, it is tried again", fields);
+    log("warn", "The store of topics does not answer and is retried", fields);
   }
 
   #noteSuccess(kind: Kind): void {

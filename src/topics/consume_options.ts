@@ -227,7 +227,7 @@ export function checkConsumerName(name: string, topic: string): void {
   const isText = typeof name === "string" && name.isWellFormed() && name.length > 0 && name.length <= MAX_NAME_LENGTH;
   if (isText && !name.includes("/")) return;
   throw new TypeError(
-    `Cannot consume the topic "${topic}": the name of the consumer must be a text of 1 to ${MAX_NAME_LENGTH} characters without "/", got ${
+    `Cannot consume the topic "${topic}": the name of the consumer must be a string of 1 to ${MAX_NAME_LENGTH} characters without "/", got ${
       quote(name)
     }`,
   );

@@ -1,7 +1,7 @@
 /** Publishes the messages of one topic in the order of the calls, one append at a time. */
 import { OrderedMap } from "../base/ordered_map.ts";
 import { countBytes } from "../base/json_data.ts";
-import { presentContext } from "../log/telemetry.ts";
+import { captureSpan } from "../log/telemetry.ts";
 import { toId } from "./message.ts";
 import {
   CannotOpenError,
@@ -64,7 +64,7 @@ export class PublishOutcomeUnknownError extends Error {
    */
   constructor(topic: string, id: string, cause: unknown) {
     super(
-      `Cannot tell whether the message was published to the topic "${topic}": publish it again with the id "${id}"`,
+      `Cannot know whether the message was published to the topic "${topic}": publish it again with the id "${id}"`,
       { cause },
     );
     this.id = id;
@@ -273,7 +273,7 @@ class PendingMessage {
   /**
    * Runs work in the context of the code that publishes this message, not of an earlier publisher.
    */
-  readonly inContext: <Result>(work: () => Result) => Result = presentContext();
+  readonly inContext: <Result>(work: () => Result) => Result = captureSpan();
   /** What must settle before the message is sent; undefined as soon as it has. */
   blocker: Promise<void> | undefined;
 

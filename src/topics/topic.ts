@@ -75,9 +75,7 @@ export class InvalidMessageError extends TypeError {
   /** All issues that were found. They never contain the data. */
   readonly issues: readonly DataIssue[];
 
-  /**
-   * Makes an error of a list of issues.
-   */
+  /** Makes an error of a list of issues. */
   constructor(topic: string, issues: readonly DataIssue[]) {
     const faults = issues.map(({ path, message }) => path.length === 0 ? message : `${message} at "${path.join(".")}"`);
     super(`Cannot publish to the topic "${topic}": the data does not fit the schema, ${faults.join("; ")}`);
@@ -282,7 +280,7 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
     const isText = typeof text === "string" && text.isWellFormed();
     if (isText && text.length > 0 && text.length <= MAX_TEXT_LENGTH) return;
     throw new TypeError(
-      `Cannot publish to the topic "${this.name}": the ${option} must be a text of 1 to ${MAX_TEXT_LENGTH} characters`,
+      `Cannot publish to the topic "${this.name}": the ${option} must be a string of 1 to ${MAX_TEXT_LENGTH} characters`,
     );
   }
 }

@@ -82,7 +82,7 @@ export class TopicLog<Data> {
   async #read(after: string, limits: ReadLimits): Promise<LogSlice<Data>> {
     const begin = this.#spans && Date.now();
     const { messages, ...bounds } = await this.#store().read(this.#log, toPosition(after).cursor, limits);
-    if (begin !== undefined) this.#spans?.noteReceived(messages, begin);
+    if (begin !== undefined) this.#spans?.recordReceived(messages, begin);
     return {
       ...toBounds(bounds),
       messages: Object.freeze(await this.#decode(messages, bounds.incarnation)),
@@ -178,9 +178,7 @@ export function messagingAttributes(topic: string, operation: string, type = ope
 export class TopicSpans {
   readonly #tracing: Tracing;
   readonly #log: LogRef;
-  /**
-   * The end of spans' names: empty where the name of the topic may come from a client.
-   */
+  /** The end of spans' names: empty where the name of the topic may come from a client. */
   readonly #suffix: string;
 
   constructor(tracing: Tracing, log: LogRef, isTransient: boolean) {
@@ -206,7 +204,7 @@ export class TopicSpans {
    * Records that messages were read for subscribers, with links to their publishers. It is one span
    * for all subscribers of this process: one for each would be too many.
    */
-  noteReceived(messages: readonly StoredMessage[], startTime: number): void {
+  recordReceived(messages: readonly StoredMessage[], startTime: number): void {
     if (!messages.some(({ trace }) => trace !== undefined)) return;
     const options = {
       kind: SpanKind.CONSUMER,
@@ -216,6 +214,6 @@ export class TopicSpans {
       },
       links: messages.map(({ trace }) => trace),
     };
-    this.#tracing.note(`receive${this.#suffix}`, options, startTime);
+    this.#tracing.record(`receive${this.#suffix}`, options, startTime);
   }
 }

@@ -136,8 +136,8 @@ export function checkAgreement(existing: ResolvedTopicOptions, options: TopicOpt
 const CHANGED: ReadonlyMap<string, string> = new Map([
   ["date", "use v.pipe(v.string(), v.isoTimestamp())"],
   ["bigint", "use v.pipe(v.string(), v.digits())"],
-  ["blob", "use a text"],
-  ["file", "use a text"],
+  ["blob", "use a string"],
+  ["file", "use a string"],
   ["nan", "leave it out"],
 ]);
 

@@ -59,9 +59,7 @@ export interface ConsumerReport {
   readonly position: string;
   /** The age of the oldest message that is not done, in milliseconds; 0 if all are done. */
   readonly lag: number;
-  /**
-   * How many messages processes handle or are about to handle. The newest may be missing.
-   */
+  /** How many messages processes handle or are about to handle. The newest may be missing. */
   readonly inFlight: number;
   /** How many messages were given up and can be retried by `webfw topics --retry`. */
   readonly failures: number;

@@ -43,9 +43,7 @@ export interface TopicsOptions {
    * after a close. It does not throw if the store is away: the methods of the store do.
    */
   readonly openStore: (isDurable: boolean) => TopicStore;
-  /**
-   * Whether the store of durable topics was named: then records are durable though no topic is.
-   */
+  /** Whether the store of durable topics was named: then records are durable though no topic is. */
   readonly isStoreNamed?: () => boolean;
   readonly now?: () => number;
   readonly maxIdle?: number;
@@ -385,5 +383,5 @@ export class Topics {
 function checkName(name: string): void {
   const isText = typeof name === "string" && name.isWellFormed();
   if (isText && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
-  throw new TypeError(`Cannot make a topic: its name must be a text of 1 to ${MAX_NAME_LENGTH} characters`);
+  throw new TypeError(`Cannot make a topic: its name must be a string of 1 to ${MAX_NAME_LENGTH} characters`);
 }

@@ -143,7 +143,7 @@ test("permissions that the server does not give are named, at the start or the f
 
 test("what the program gives is checked before anything is opened", () => {
   const url = "nats://127.0.0.1:1";
-  assertThrows(() => new App({ topics: { url, token: 5 as unknown as string } }), TypeError, "token must be a text");
+  assertThrows(() => new App({ topics: { url, token: 5 as unknown as string } }), TypeError, "token must be a string");
   assertThrows(() => new App({ topics: { url, tls: { caFile: "x" } as { ca?: string } } }), TypeError, '"tls.caFile"');
   for (const topics of ["nats://user:SECRET@a:1", { url: `${url},nats://SECRET@b:2` }, "nats://a:SECRET"]) {
     const { message } = assertThrows(() => new App({ topics }), TypeError);

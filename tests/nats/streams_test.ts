@@ -1,4 +1,4 @@
-// Streams and buckets that somebody else has made, changed or removed.
+// Streams and buckets that another program has made, changed or removed.
 
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { App } from "@webfw/core";
@@ -25,7 +25,7 @@ function test(title: string, body: (server: NatsServer, admin: Admin, stores: St
   });
 }
 
-test("one that somebody else has made is left as it is, and named at once", async ({ url }, admin) => {
+test("one that another program has made is left as it is, and named at once", async ({ url }, admin) => {
   await admin.call("STREAM.CREATE.webfw_topic_one", { ...KEEP_ALL, name: "webfw_topic_one", subjects: ["one.>"] });
   await admin.call("STREAM.CREATE.other", { ...KEEP_ALL, name: "other", subjects: ["webfw.log.webfw_topic_two.*"] });
   const bucket = { ...KEEP_ALL, name: "KV_webfw-records", subjects: ["$KV.webfw-records.>"], max_msgs_per_subject: 1 };
@@ -37,7 +37,7 @@ test("one that somebody else has made is left as it is, and named at once", asyn
   const table: [() => Promise<unknown>, string][] = [
     [
       () => one!.publish(1),
-      `Cannot keep the topic "one": somebody else has made the stream "webfw_topic_one", remove that or ${another}`,
+      `Cannot keep the topic "one": another program has made the stream "webfw_topic_one", remove that or ${another}`,
     ],
     [
       () => two!.publish(1),
@@ -46,7 +46,7 @@ test("one that somebody else has made is left as it is, and named at once", asyn
     ],
     [
       () => app.records.set(["a"], 1),
-      `Cannot keep records in the bucket "webfw-records": somebody else has made the bucket, remove that or ${another}`,
+      `Cannot keep records in the bucket "webfw-records": another program has made the bucket, remove that or ${another}`,
     ],
   ];
   for (const [action, message] of table) assertEquals((await assertRejects(action, Error)).message, message);

@@ -3,7 +3,7 @@ import { HTTPError } from "../../base/errors.ts";
 import { idBefore, type TopicEntry, type TopicGap, type TopicMessage } from "../../topics/message.ts";
 import type { Broadcaster } from "../../topics/log_follower.ts";
 import { checkId, readerOf, type Subscription } from "../../topics/subscription.ts";
-import { keepContext, type RunInContext } from "../../base/async_context.ts";
+import { captureContext, type RunInContext } from "../../base/async_context.ts";
 import { nodeTimers } from "../../base/runtime.ts";
 import type { BatchReceiver, SubscriptionReader } from "../../topics/subscription_reader.ts";
 import type { Chunk, PullSink, PullSource } from "../pull_stream.ts";
@@ -180,7 +180,7 @@ export class ReaderSource implements PullSource {
     const isOnly = subscriptions.length === 1;
     this.#topics = subscriptions.map((subscription) => new MergedTopic(subscription, options, isOnly));
     this.#options = options;
-    this.#runInContext = options.filter || options.map ? keepContext() : undefined;
+    this.#runInContext = options.filter || options.map ? captureContext() : undefined;
   }
 
   pull(sink: PullSink): void {

@@ -255,7 +255,7 @@ export class JetStreamRecords implements RecordStore {
     });
     const config = info?.config;
     if (config && !(config.allow_msg_ttl && config.max_msgs_per_subject === 1 && config.first_seq)) {
-      throw this.#unsuitable("somebody else has made the bucket, remove that or give topics another prefix");
+      throw this.#unsuitable("another program has made the bucket, remove that or give topics another prefix");
     }
     if (config && config.num_replicas < this.#replicas) {
       await client.call(`STREAM.UPDATE.${this.#stream}`, { ...config, num_replicas: this.#replicas });

@@ -233,7 +233,7 @@ export class LogStreams {
       config.metadata?.["webfw.topic"] === JSON.stringify(name);
     if (!isOwn) {
       throw new UnsuitableStoreError(
-        `Cannot keep the topic "${name}": somebody else has made the stream "${config.name}", ` +
+        `Cannot keep the topic "${name}": another program has made the stream "${config.name}", ` +
           "remove that or give topics another prefix",
       );
     }

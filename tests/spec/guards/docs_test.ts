@@ -166,7 +166,7 @@ Deno.test("Unknown members of docs are refused, and values that cannot be used",
     TypeError,
     'the option "docs.clientID" is unknown, the nearest is "docs.clientId"',
   );
-  assertThrows(make([]), TypeError, '"docs" must be an object, got a list');
+  assertThrows(make([]), TypeError, '"docs" must be an object, got an array');
   assertThrows(make({ clientId: "" }), TypeError, '"docs.clientId" must be a text that is not empty, got ""');
   assertThrows(make({ scopes: "a b" }), TypeError, '"docs.scopes" must be a list of scopes without spaces');
   assertThrows(make({ scopes: ["a b"] }), TypeError, '"docs.scopes" must be a list of scopes without spaces');

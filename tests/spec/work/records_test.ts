@@ -72,7 +72,7 @@ Deno.test("keys are `string[]`, and mistakes in them are named", () =>
   inMemory(async (records) => {
     const bad: unknown[] = ["a", ["a", ""], ["a", 7], ["\ud800"], null, undefined];
     for (const key of bad) {
-      const message = "the key must be a list of texts, none of them empty or malformed";
+      const message = "the key must be an array of strings, none of them empty or malformed";
       const error = await assertRejects(() => records.get(key as string[]), TypeError, message);
       assertMatch(error.message, /^Cannot get the record: /);
       await assertRejects(() => records.set(key as string[], 1), TypeError, "Cannot set the record");
@@ -95,7 +95,7 @@ Deno.test("values are JSON up to 60 KiB, and others are refused", () =>
       "Cannot set the record: the value has 61441 bytes of JSON, and at most 61440 are kept",
     );
     for (const value of [undefined, 1n, NaN, new Date(0), { at: new Map() }, () => 1]) {
-      await assertRejects(() => records.set(["a"], value), TypeError, "Cannot set the record: JSON cannot carry the");
+      await assertRejects(() => records.set(["a"], value), TypeError, "Cannot set the record: JSON cannot represent the");
     }
   }));
 

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { deferred, keepContext, load, outsideRequests } from "../../../src/base/async_context.ts";
+import { deferred, captureContext, load, outsideRequests } from "../../../src/base/async_context.ts";
 
 const store = new AsyncLocalStorage<string>();
 
@@ -27,7 +27,7 @@ Deno.test("a function that throws rejects its promise, and the next one runs", a
 });
 
 Deno.test("a context is kept, for one call or for several", async () => {
-  const run = store.run("request", keepContext);
+  const run = store.run("request", captureContext);
   const once = store.run("request", () => deferred((text: string) => `${text} ${store.getStore()}`));
   assertEquals([await run(() => store.getStore()), await run(() => store.getStore())], ["request", "request"]);
   assertEquals([await once("a"), await once("b")], ["a request", "a request"]);

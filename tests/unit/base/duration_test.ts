@@ -25,7 +25,7 @@ Deno.test("Anything else is a RangeError that names the option", () => {
   for (const duration of [...wrong, null, undefined, {}, [], true]) {
     assertThrows(() => toMilliseconds(duration as Duration, "the delay"), RangeError, "the delay", String(duration));
   }
-  const message = 'Cannot set the delay: it must be milliseconds or a text such as "15s", above 0, got ';
+  const message = 'Cannot set the delay: it must be milliseconds or a string such as "15s", above 0, got ';
   assertThrows(() => toMilliseconds(0, "the delay"), RangeError, `${message}0`);
   assertThrows(() => toMilliseconds("0" as Duration, "the delay"), RangeError, `${message}"0"`);
 });

@@ -6,8 +6,8 @@ Deno.test("A value that JSON would drop or change is refused, with its path", ()
     value = 3;
   }
   const table: [data: unknown, complaint: string][] = [
-    [undefined, "JSON cannot carry the undefined, use"],
-    [NaN, "JSON cannot carry the number NaN, use"],
+    [undefined, "JSON cannot represent the undefined, use"],
+    [NaN, "JSON cannot represent the number NaN, use"],
     [-Infinity, "the number -Infinity"],
     [5n, "the bigint"],
     [() => 1, "the function"],

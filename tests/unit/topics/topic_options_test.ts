@@ -46,7 +46,7 @@ Deno.test("A mistake in the options is an error that names the topic, the option
     [{ schema: {} }, TypeError, 'Cannot make the topic "a": schema must be a valibot schema'],
     [{ retention: null }, TypeError, 'the retention of the topic "a": the options must be an object, got null'],
     [{ retention: "7d" }, TypeError, 'the retention of the topic "a": the options must be an object, got string'],
-    [{ retention: [] }, TypeError, 'the retention of the topic "a": the options must be an object, got a list'],
+    [{ retention: [] }, TypeError, 'the retention of the topic "a": the options must be an object, got an array'],
     [{ retention: { size: 1 } }, TypeError, 'retention of the topic "a": the option "size" is unknown, the nearest is'],
     [{ retention: { age: "1w" } }, RangeError, 'the retention.age of the topic "a"'],
     [{ durable: true, dedupe: Infinity }, RangeError, "a store remembers ids for ten years at most, got "],

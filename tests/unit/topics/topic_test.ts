@@ -80,7 +80,7 @@ Deno.test("A schema that takes dates and gives texts makes a topic", async () =>
 Deno.test("What a function of a schema makes, and JSON cannot carry, is found out when it is published", async () => {
   const at = v.pipe(v.string(), v.transform((text) => new Date(text)));
   const topic = topicsOf().topic("dates", { schema: v.object({ at }) });
-  await assertRejects(() => topic.publish({ at: "2026-01-01" }), TypeError, 'JSON cannot carry the Date at "at"');
+  await assertRejects(() => topic.publish({ at: "2026-01-01" }), TypeError, 'JSON cannot represent the Date at "at"');
 });
 
 Deno.test("Changes of the data after the call are not published", async () => {

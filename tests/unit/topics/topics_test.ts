@@ -29,10 +29,10 @@ Deno.test("A name has one topic, and another name another one", () => {
   assertEquals([topic.name, topics.topic("__proto__").name], ["a", "__proto__"]);
 });
 
-Deno.test("A name must be a text of 1 to 256 characters", () => {
+Deno.test("A name must be a string of 1 to 256 characters", () => {
   const topics = topicsOf();
   for (const name of ["", "x".repeat(257), "\ud800", 5, undefined, null]) {
-    assertThrows(() => topics.topic(name as string), TypeError, "its name must be a text of 1 to 256 characters");
+    assertThrows(() => topics.topic(name as string), TypeError, "its name must be a string of 1 to 256 characters");
   }
   assertEquals(topics.topic("x".repeat(256)).name.length, 256);
 });

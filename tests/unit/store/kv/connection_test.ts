@@ -129,7 +129,7 @@ Deno.test("A database that can be read but not written is logged once, and once 
   await connection.use(write, undefined, "write");
   await read();
   assertEquals(captured.lines.map((line) => line.replace(/^\S+ /, "")), [
-    'WARN The store of topics does not answer, it is tried again store="a file" reason="database or disk is full"',
+    'WARN The store of topics does not answer and is retried store="a file" reason="database or disk is full"',
     'INFO The store of topics answers again store="a file"',
   ]);
   await connection.close();
