@@ -1,21 +1,17 @@
-/** Why a store cannot be opened: the permissions that it lacks, and the messages of errors. */
+/** Why a store cannot be opened: missing permissions, and the messages of errors. */
 import { CannotOpenError } from "./topic_store.ts";
 
-/** A permission that a store needs. */
 export type NeededPermission =
   | { readonly name: "read" | "write"; readonly path: string }
   | { readonly name: "net"; readonly host: string }
   | { readonly name: "env"; readonly variable: string };
 
-/** The cures for a missing client of files. */
 const CLIENT_CURES =
   'start the program with "webfw run", give Deno the flag --unstable-kv, or put "unstable": ["kv"] into deno.json';
 
 /**
- * Finds all missing permissions: Deno itself reports one at each attempt. On a terminal Deno asks
- * the user for them, but not for variables.
- *
- * @param needed The permissions that the store needs.
+ * Finds all missing permissions: Deno itself reports one at each attempt. On a terminal Deno
+ * prompts the user for them, but not for variables.
  */
 export async function missingPermissions(needed: readonly NeededPermission[]): Promise<NeededPermission[]> {
   const missing: NeededPermission[] = [];
@@ -28,17 +24,16 @@ export async function missingPermissions(needed: readonly NeededPermission[]): P
   return missing;
 }
 
-/** Whether a permission is granted. Deno does not ask the user. */
+/** Deno does not prompt the user. */
 export async function isGranted(permission: NeededPermission): Promise<boolean> {
   return (await Deno.permissions.query(permission)).state === "granted";
 }
 
-/** The host of a URL, as `--allow-net` takes it. */
+/** The host of a URL, as `--allow-net` expects it. */
 export function hostOf({ protocol, hostname, port }: URL): string {
   return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
-/** The flag of Deno that grants a permission. */
 export function toFlag(permission: NeededPermission): string {
   switch (permission.name) {
     case "net":
@@ -55,28 +50,16 @@ function quote(path: string): string {
   return /^[\w./:@+~\\-]+$/.test(path) ? path : JSON.stringify(path);
 }
 
-/**
- * The error of a store that cannot be opened. It has no cause, whose stack would hide the message.
- *
- * @param name The name of the store, without secrets.
- * @param reason Why, and the cure.
- */
+/** The error has no cause, whose stack would hide the message. The name has no secrets. */
 export function cannotOpen(name: string, reason: string): CannotOpenError {
   return new CannotOpenError(`Cannot open the store of topics "${name}": ${reason}`);
 }
 
-/** The reason when permissions are missing. */
 export function permissionsReason(missing: readonly NeededPermission[]): string {
   return `permissions are missing, start Deno with ${missing.map(toFlag).join(" ")}`;
 }
 
-/**
- * The error of a file without a client.
- *
- * @param name The name of the store.
- * @param cause Why npm's client cannot be loaded, where that was tried.
- * @param flags Further flags that the program needs then.
- */
+/** The error of a file without a client. `flags` are further flags that the program needs then. */
 export function clientMissing(name: string, cause?: unknown, flags: readonly string[] = []): CannotOpenError {
   const why = cause === undefined ? "" : ` (${innermostReason(cause)})`;
   const then = flags.length === 0 ? "" : `; then with ${flags.join(" ")}`;
@@ -84,31 +67,25 @@ export function clientMissing(name: string, cause?: unknown, flags: readonly str
   return cannotOpen(name, `this Deno has no KV client, and npm's cannot be loaded${why}, ${cures}`);
 }
 
-/**
- * The error of a database on the network without a client.
- *
- * @param name The name of the store.
- * @param cause Why npm's client cannot be loaded.
- * @param specifier The specifier of npm's client.
- */
+/** The error of a database on the network without a client. */
 export function networkClientMissing(name: string, cause: unknown, specifier: string): CannotOpenError {
   const cure = `let Deno download it, or run "deno cache ${specifier}" where the program is built`;
   return cannotOpen(name, `npm's KV client cannot be loaded (${innermostReason(cause)}), ${cure}`);
 }
 
-/** Why something failed: the reason of the innermost cause. */
+/** The reason of the innermost cause. */
 export function innermostReason(error: unknown): string {
   if (error instanceof Error && error.cause !== undefined) return innermostReason(error.cause);
   return reasonOf(error).replace(/\.$/, "");
 }
 
-/** Why something failed, in one line: clients of files add a backtrace. */
+/** In one line: clients of files add a backtrace. */
 export function reasonOf(error: unknown): string {
   const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
   return line;
 }
 
-/** Whether SQLite refused since another process is writing. */
+/** Whether SQLite refused because another process is writing. */
 export function isBusyFile(error: unknown): boolean {
   return error instanceof Error && error.message.includes("database is locked");
 }

@@ -1,4 +1,4 @@
-/** Where durable topics are kept, as the application or the environment says, and the limits there. */
+/** Where durable topics are stored, by the application or the environment, and the limits there. */
 import { mayRead, nodeUrl, readVariable } from "../base/runtime.ts";
 import { checkOptions, type OptionNames } from "../base/options.ts";
 import type { StoreCapabilities, TopicStore } from "./topic_store.ts";
@@ -22,26 +22,26 @@ export interface TopicsDatabase {
  * @category Topics
  */
 export interface TopicsServers {
-  /** Their addresses, separated by commas: `nats://a:4222,nats://b:4222`, or `tls://…`. */
+  /** Separated by commas: `nats://a:4222,nats://b:4222`, or `tls://…`. */
   url: string;
-  /** A token that the servers ask for. */
+  /** A token for the servers. */
   token?: string;
-  /** A user that the servers know. */
+  /** A user of the servers. */
   user?: string;
   /** The password of the user. */
   password?: string;
-  /** The text of a credentials file. */
+  /** The content of a credentials file. */
   credentials?: string;
-  /** For servers with TLS: the certificate of their authority in PEM, if Deno does not trust it. */
+  /** For TLS: the certificate of the servers' authority in PEM, if Deno does not trust it. */
   tls?: { ca?: string };
   /**
-   * How many servers keep each message, 1 to 5.
+   * How many servers store each message, 1 to 5.
    *
    * @default {1} 3 if three servers or more are named
    */
   replicas?: number;
   /**
-   * What the names of streams, buckets and subjects begin with: letters, digits, `_` and `-`.
+   * The prefix of streams, buckets and subjects: letters, digits, `_` and `-`.
    *
    * @default {"webfw"}
    */
@@ -49,14 +49,13 @@ export interface TopicsServers {
 }
 
 /**
- * Where durable topics are kept: the path of a file, the address of a denokv (`https://…`) or of
+ * Where durable topics are stored: the path of a file, the address of a denokv (`https://…`) or of
  * NATS servers (`nats://…`), also with their credentials, or your own store.
  *
  * @category Topics
  */
 export type TopicsLocation = string | URL | TopicsDatabase | TopicsServers | TopicStore;
 
-/** A file of this machine. */
 export interface FileLocation {
   readonly path: string;
   /** The folder of a relative path: the current one when the path was given. */
@@ -65,7 +64,6 @@ export interface FileLocation {
   readonly unread?: string;
 }
 
-/** A database on the network. */
 export interface DatabaseLocation {
   readonly url: URL;
   readonly token: string | undefined;
@@ -76,17 +74,14 @@ interface AttachedLocation {
   readonly isAttached: true;
 }
 
-/** Where a store in Deno KV is. */
 export type KvLocation = FileLocation | DatabaseLocation | AttachedLocation;
 
-/** Where a store in NATS JetStream is. */
 export interface JetStreamLocation extends Omit<TopicsServers, "url"> {
   readonly servers: readonly URL[];
   readonly replicas: number;
   readonly prefix: string;
 }
 
-/** Where a store of the framework is. */
 export type StoreLocation = KvLocation | JetStreamLocation;
 
 const SERVERS_OPTIONS: OptionNames<TopicsServers> = {
@@ -104,12 +99,10 @@ const TLS_OPTIONS: OptionNames<NonNullable<TopicsServers["tls"]>> = { ca: true }
 
 const DATABASE_OPTIONS: OptionNames<TopicsDatabase> = { url: true, token: true };
 
-/** JetStream takes no more. */
+/** The limit of JetStream. */
 const MAX_REPLICAS = 5;
-/** The port of NATS. */
 const DEFAULT_PORT = "4222";
 
-/** The environment variable that names the location. */
 const VARIABLE = "WEBFW_TOPICS";
 /** Relative to the program. */
 const DEFAULT_FILE = ".webfw/topics.sqlite";
@@ -123,7 +116,6 @@ const MAIN: unique symbol = Symbol.for("webfw.main");
  * Reads the option `topics`.
  *
  * @throws {TypeError} If it is no location, or its URL has a user or a password.
- * @throws {RangeError} If the number of replicas cannot be.
  */
 export function toLocation(option: TopicsLocation): StoreLocation | TopicStore {
   if (typeof option === "string") return fromText(option, "topics");
@@ -158,12 +150,11 @@ export function defaultLocation(): StoreLocation {
   return mayRead(VARIABLE) ? beside : { ...beside, unread: VARIABLE };
 }
 
-/** Whether the environment says where durable topics are. */
+/** Whether the environment names a location. */
 export function isLocationSet(): boolean {
   return Boolean(readVariable(VARIABLE) || readVariable("DENO_DEPLOYMENT_ID"));
 }
 
-/** The path of a file's URL. */
 function toPath(url: URL): string {
   const { pathname } = url;
   // Most paths do not need `node:url`, which takes longer to load than many applications take to
@@ -179,7 +170,7 @@ function fromText(text: string, source: string): StoreLocation {
   }
   const rule = `Cannot keep topics: ${source} must be the path of a file or a URL`;
   if (text === "") throw new TypeError(`${rule}, got nothing`);
-  // The text may contain a password.
+  // The value may contain a password.
   if (text.includes("://")) throw new TypeError(`${rule}, got a URL that cannot be read`);
   return inFolder(text);
 }
@@ -215,7 +206,7 @@ function fromServers(option: TopicsServers): JetStreamLocation {
 function toServer(address: string): URL {
   const url = URL.parse(address);
   if (!url || !isNats(address) || url.hostname === "") {
-    // The text may contain a password.
+    // The value may contain a password.
     throw new TypeError("Cannot keep topics: each address of a NATS server must be like nats://host:4222");
   }
   if (url.username !== "" || url.password !== "") {
@@ -247,27 +238,19 @@ function fromUrl(url: URL, token: string | undefined): StoreLocation {
   );
 }
 
-/**
- * The largest data of one write. It fits a value of 64 KiB as one record, together with the longest
- * type.
- */
+/** The largest data of one write. With the longest type, it fits a value of 64 KiB. */
 const MAX_DATA_BYTES = 60 * 1024;
 
 /** The limits of a store in Deno KV. */
 export const KV_CAPABILITIES: StoreCapabilities = {
   durability: "disk",
   maxMessageBytes: MAX_DATA_BYTES,
-  // An index in a record has two hexadecimal digits; ff marks the last message.
+  // An index in an entry has two hexadecimal digits; ff marks the last message.
   maxBatchMessages: 256,
   maxBatchBytes: MAX_DATA_BYTES,
   ids: { longest: Infinity, count: Infinity, outlivesMessage: true },
 };
 
-/**
- * The limits of a store in NATS JetStream.
- *
- * @param replicas How many servers keep each message.
- */
 export function jetStreamCapabilities(replicas: number): StoreCapabilities {
   return {
     durability: replicas > 1 ? "quorum" : "disk",

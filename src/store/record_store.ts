@@ -1,26 +1,25 @@
 /**
- * What records need of a store: values by key, each with a version. Several processes may share a
- * store, and change a record only if it is still as they have read it.
+ * A store of records: values by key, each with a version. Several processes may share a store, and
+ * change a record only if it has the version that they have read (compare and set).
  */
 import type { Duration } from "../base/options.ts";
 
 /** What a store knows of the processes that share it. */
 export interface ProcessStore {
   /**
-   * A name of this process, of which other processes can ask whether it has ended. Undefined if
-   * they cannot.
+   * A name of this process, by which others can ask whether it has ended. Undefined if they cannot.
    */
   processName?(): Promise<string | undefined>;
 
   /**
-   * Whether the process with a name has ended. If it certainly has, its lease need not be waited
-   * for. If it certainly has not, it did not die where its lease has run out: its thread may be
-   * blocked. Undefined if that is not known.
+   * Whether the process with a name has ended; undefined if that is unknown. The lease of an ended
+   * process is free at once. A process that lives has not died where its lease has run out: its
+   * thread may be blocked.
    */
   hasEnded?(processName: string): Promise<boolean | undefined>;
 }
 
-/** The key of a record: texts, of which the first ones say what kind of record it is. */
+/** The key of a record: strings, of which the first ones name the kind of record. */
 export type RecordKey = readonly string[];
 
 /**
@@ -79,24 +78,24 @@ export interface DeleteRecordOptions {
 }
 
 /**
- * Keeps records. `tests/contract/record_store.ts` tests what every store must do.
+ * A store of records. `tests/contract/record_store.ts` tests what every store must do.
  *
  * A key has 1 to 17 parts, none of them empty, with at most 1,024 bytes in UTF-8 together. A value
  * has at most 61,440 bytes.
  *
- * A store retries by itself after temporary failures such as a lost connection. A method that
- * rejects has stopped trying, and its write may have been carried out or not. A write that is
- * carried out late must not undo a write that was made after it.
+ * A store retries after temporary failures such as a lost connection. A method that rejects has
+ * stopped retrying, and its write may have been carried out or not. A write that is carried out
+ * late must not undo a later one.
  */
 export interface RecordStore {
-  /** Reads a record; null if it is absent. It sees every write that had resolved before. */
+  /** Null if it is absent. It sees every write that has resolved before. */
   get(key: RecordKey): Promise<StoredRecord<string> | null>;
 
   /**
    * Writes a record.
    *
-   * @returns Its new version; null if it was not as expected. A write whose answer was lost may
-   * have been carried out, and refused when it was repeated.
+   * @returns Its new version; null if it was not as expected. A write whose reply was lost may have
+   * been carried out, and refused when it was repeated.
    */
   set(key: RecordKey, value: string, options: SetRecordOptions<number>): Promise<string | null>;
 
@@ -109,13 +108,13 @@ export interface RecordStore {
 
   /**
    * All records whose key begins with these parts, in any order. One that is written or deleted
-   * meanwhile may be in the list or not.
+   * meanwhile may be listed or not.
    */
   list(prefix: RecordKey): AsyncIterable<ListedRecord<string>>;
 
   /**
-   * Calls back when a record may have changed. The call is a hint: it may be missing, come late or
-   * without a reason. Records are read each second anyway while somebody watches them.
+   * Calls back when a record may have changed. The call is a hint: it may be missing, late or
+   * without a reason. Watched records are read each second anyway.
    *
    * @returns Ends the calls.
    */

@@ -1,42 +1,37 @@
-/** A connection to a store, which abandons requests that hang, and repeats those that fail. */
+/** A connection to a store: it abandons requests that hang, and repeats those that fail. */
 import { detached, log } from "../log/log.ts";
 import { cannotOpen, innermostReason, reasonOf } from "./cannot_open.ts";
 import { CannotOpenError, UnsuitableStoreError } from "./topic_store.ts";
 
-/** What a connection keeps open. */
+/** The open client of a store. */
 export interface StoreEngine {
-  /** The store's time in milliseconds since 1970. Without it, it is that of this machine. */
+  /** The store's time in milliseconds since 1970; by default that of this machine. */
   now?(): number;
-  /** Asks for the time where it has become uncertain. */
+  /** Requests the time if it has become uncertain. */
   refreshClock?(): Promise<unknown> | undefined;
   close(): void;
 }
 
-/** How a connection is kept up. */
 export interface StoreConnectionOptions<Engine> {
   /** The name of the store in messages, without secrets. */
   readonly name: string;
-  /** Opens the store; the signal abandons that. A {@linkcode CannotOpenError} is final. */
+  /** The signal abandons it. A {@linkcode CannotOpenError} is final. */
   readonly open: (signal: AbortSignal) => Promise<Engine>;
-  /** Sends a request that only shows whether the store answers. */
+  /** A request without an effect. */
   readonly probe: (engine: Engine) => Promise<unknown>;
-  /** Whether an error means that the store is in use by somebody else, for some milliseconds. */
+  /** Whether an error means that another process uses the store for some milliseconds. */
   readonly isBusy?: (error: unknown) => boolean;
-  /**
-   * How long a request may take before it is abandoned and the store opened again, in
-   * milliseconds. 3 s by default.
-   */
+  /** In ms, 3 s by default: then a request is abandoned, and the store opened again. */
   readonly requestTimeout?: number;
-  /** How long a request is repeated, in milliseconds. 30 s by default. */
+  /** How long a request is repeated, in milliseconds; 30 s by default. */
   readonly retryTimeout?: number;
   /** Whether outages are logged, true by default. One of several connections logs. */
   readonly isLogged?: boolean;
 }
 
-/** A full disk still serves reads, so outages of the two kinds are noticed apart. */
+/** A full disk still serves reads, so there are outages of two kinds. */
 export type Kind = "read" | "write";
 
-/** A request without an answer yet. */
 interface PendingRequest {
   readonly answer: Promise<unknown>;
   readonly abandon: (reason: unknown) => void;
@@ -49,12 +44,11 @@ const OPEN_TIMEOUT = 10_000;
 const MAX_PAUSE = 500;
 /** An outage of one kind is forgotten after so many milliseconds without another attempt. */
 const OUTAGE_MEMORY = 60_000;
-/** Another process holds the lock of a file for a few milliseconds. */
+/** Another process locks a file for a few milliseconds. */
 const MAX_BUSY_PAUSE = 20;
 
-/** A connection to a store. */
 export class StoreConnection<Engine extends StoreEngine> {
-  /** How long a request is repeated, in milliseconds. */
+  /** In milliseconds. */
   readonly retryTimeout: number;
   readonly #name: string;
   readonly #open: (signal: AbortSignal) => Promise<Engine>;
@@ -66,7 +60,7 @@ export class StoreConnection<Engine extends StoreEngine> {
   /** Abandoned requests stay here until they end. */
   readonly #pending = new Set<PendingRequest>();
   #engine: Promise<Engine> | undefined;
-  /** The engine that was opened last, also where it is being replaced. */
+  /** The engine that was opened last, also while it is being replaced. */
   #latest: Engine | undefined;
   #opening = new AbortController();
   /** The kinds of requests that fail now, and the last failure of each by `performance.now()`. */
@@ -102,11 +96,8 @@ export class StoreConnection<Engine extends StoreEngine> {
    * Sends a request, and repeats it when it fails or has no answer. It must be safe to repeat: the
    * store may carry out an abandoned request at any later time.
    *
-   * @param action The request.
-   * @param signal Abandons it.
-   * @param kind Whether it writes.
-   * @throws {CannotOpenError} When the store cannot be opened, and never was.
-   * @throws {UnsuitableStoreError} When the request can never be carried out.
+   * @throws {CannotOpenError} If the store cannot be opened, and never was.
+   * @throws {UnsuitableStoreError} If the request can never be carried out.
    */
   async use<Result>(
     action: (engine: Engine) => Promise<Result>,
@@ -140,10 +131,10 @@ export class StoreConnection<Engine extends StoreEngine> {
   }
 
   /**
-   * Opens the store and sends one request. It is repeated for 10 seconds: a store may start at the
-   * same time, and a wrong address must not look like an outage.
+   * Opens the store and sends one request. It is repeated for 10 seconds: the store may start at
+   * the same time, and a wrong address must not look like an outage.
    *
-   * @throws {CannotOpenError} When the store can never be opened, or nothing has answered.
+   * @throws {CannotOpenError} If the store can never be opened, or nothing has answered.
    */
   async open(): Promise<void> {
     const late = new AbortController();
@@ -259,7 +250,7 @@ export class StoreConnection<Engine extends StoreEngine> {
 
   #noteSuccess(kind: Kind): void {
     for (const [failing, time] of this.#outages) {
-      // Nobody may ever repeat a request of the other kind.
+      // A request of the other kind may never be repeated.
       if (failing === kind || performance.now() - time > OUTAGE_MEMORY) this.#outages.delete(failing);
     }
     if (this.#outages.size > 0 || !this.#isLogged) return;
@@ -271,7 +262,7 @@ function closeQuietly(engine: StoreEngine): void {
   try {
     engine.close();
   } catch {
-    // It has been closed already.
+    // It is closed already.
   }
 }
 
@@ -289,9 +280,9 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return promise;
 }
 
-/** How far the two clocks of this machine may differ before the store is asked for the time, in ms. */
+/** How far the clocks of this machine may differ before the store's time is requested, in ms. */
 const CLOCK_TOLERANCE = 2_000;
-/** How often a time should be read, in milliseconds. Reading the one of each reply costs measurable time. */
+/** How often a time is read, in milliseconds. To read that of each reply costs measurable time. */
 const CLOCK_INTERVAL = 1_000;
 
 /**
@@ -300,19 +291,19 @@ const CLOCK_INTERVAL = 1_000;
  */
 export class StoreClock {
   readonly #precision: number;
-  /** The difference to `performance.now()` in milliseconds; undefined before the first reply. */
+  /** To `performance.now()`, in milliseconds; undefined before the first reply. */
   #skew: number | undefined;
-  /** When a time was read last, by `performance.now()`. */
+  /** By `performance.now()`. */
   #notedAt = -Infinity;
   /** The difference of the wall clock to `performance.now()` at that moment, in milliseconds. */
   #wallSkew = 0;
 
-  /** @param precision How far the times of replies may be behind the clock, in milliseconds. */
+  /** The times of replies may be behind the clock by `precision`, in milliseconds. */
   constructor(precision = 0) {
     this.#precision = precision;
   }
 
-  /** The time in milliseconds since 1970; this machine's before the first reply. */
+  /** In milliseconds since 1970; this machine's time before the first reply. */
   now(): number {
     return this.#skew === undefined ? Date.now() : performance.now() + this.#skew;
   }
@@ -333,7 +324,7 @@ export class StoreClock {
   /**
    * Reads the time of a reply.
    *
-   * @param time The time, as `Date.parse` reads it; it may be missing or malformed.
+   * @param time As `Date.parse` reads it; it may be missing or malformed.
    * @param begin When the request was sent, by `performance.now()`.
    */
   note(time: string | null, begin: number): void {

@@ -1,50 +1,61 @@
 /**
- * What topics need of a store: one append-only log for each topic. Several processes may share a
- * store. None of them tells the others what it does, so a topic knows of its log only what it has
- * read there.
+ * A store of topics has one append-only log for each topic, and records beside the logs.
+ *
+ * A log is an array of messages, each with a cursor; it grows at its end, and retention removes its
+ * oldest messages. A record (`record_store.ts`) is a value by key that is changed by compare and
+ * set.
+ *
+ * An append comes from `topics/publisher.ts`, which batches messages, and goes through {@linkcode
+ * TopicStore.append}. `memory/` has an array. `kv/appender.ts` writes each batch as one entry of
+ * Deno KV, with dedup entries for its ids, and `kv/change_notifier.ts` wakes readers;
+ * `jetstream/stream_appender.ts` publishes to a stream of NATS. `store_connection.ts` repeats
+ * requests that fail, and `lazy_store.ts` loads kv/ or jetstream/ on first use.
+ *
+ * Several processes may share a store. Nothing is sent between them, so a topic knows of its log
+ * only what it has read there.
  */
 import type { ProcessStore, RecordStore } from "./record_store.ts";
 
 /**
- * A position in a log: directly after one of its messages. It is 22 lower-case hexadecimal digits,
- * so cursors sort as texts.
+ * A position in a log: directly after one of its messages. It has 22 lower-case hexadecimal digits,
+ * so cursors sort as strings.
  */
 export type Cursor = string;
 
 /** The position before the first message of any log. */
 export const LOG_START: Cursor = "0".repeat(22);
 
-/** A log: its name, and what it keeps. */
+/** A log: its name, and its retention. */
 export interface LogRef {
   /** The name of the topic. */
   readonly name: string;
-  /** What is kept. */
+  /** Its retention, and how long ids are remembered. */
   readonly policy: LogPolicy;
 }
 
-/** What a log keeps. Each bound holds by itself. The oldest messages are removed first. */
+/** The retention of a log. Each bound holds by itself. The oldest messages are removed first. */
 export interface LogPolicy {
   /** The greatest age of a message in milliseconds; `Infinity` for no bound. */
   readonly age: number;
   /** The most messages; `Infinity` for no bound. */
   readonly count: number;
   /**
-   * The most bytes. It bounds what the store counts: the data alone, or also types, ids and its own
-   * overhead. A store may keep more where the bound is small, and never removes the newest message.
+   * The most bytes. It bounds what the store counts: the data alone, or also types, ids and
+   * overhead. A store may exceed a small bound, and never removes the newest message.
    */
   readonly bytes: number;
   /**
-   * How long the ids of messages are remembered, in milliseconds, as far as the store can: see
-   * {@linkcode StoreCapabilities.ids}.
+   * How long the ids of messages are remembered, in milliseconds, within {@linkcode
+   * StoreCapabilities.ids}.
    */
   readonly dedupe: number;
 }
 
-/** Where a log begins and ends. */
+/** The first and last position of a log. */
 export interface LogBounds {
   /**
-   * Identifies this incarnation of the log: 8 lower-case hexadecimal digits, chosen at random. A
-   * log that is lost and made anew, or set back by a backup, gets another one. Cursors of another
+   * Identifies this incarnation of the log: 8 random lower-case hexadecimal digits. A log that is
+   * lost and created again, or restored from a backup, gets another one. Cursors of another
    * incarnation have no meaning.
    */
   readonly incarnation: string;
@@ -68,13 +79,12 @@ export interface NewMessage {
   readonly id: string;
   /**
    * Whether the framework made the id, with {@linkcode toGeneratedId}. Such an id cannot be in the
-   * log yet: a message that is published again by its generated id comes without this mark.
+   * log yet: a message that is published again by its generated id has false here.
    *
-   * A store may use that the generated ids of a batch are of one producer session, and that the
-   * sequence number of a message is that of the first one and its index in the batch. A session is
-   * a run of batches of one publisher whose outcomes are all known: the publisher begins another
-   * one after an unknown outcome, and after a minute without a batch. So only the last batch of a
-   * session can be published again.
+   * The generated ids of a batch are of one producer session, numbered without a gap from the
+   * first. A session is a series of batches of one publisher whose outcomes are all known: the
+   * publisher begins another one after an unknown outcome, and after a minute without a batch. So
+   * only the last batch of a session can be published again.
    */
   readonly isGenerated: boolean;
   /** The kind of message. */
@@ -85,8 +95,7 @@ export interface NewMessage {
   readonly bytes: number;
   /**
    * The span of OpenTelemetry that published it, as a `traceparent` of 55 characters (W3C Trace
-   * Context), for those who read it to link to; undefined where OpenTelemetry is off. A store that
-   * leaves it out loses these links.
+   * Context), for links from its readers. A store may drop it.
    */
   readonly trace?: string | undefined;
 }
@@ -99,12 +108,11 @@ export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes
   readonly time: number;
 }
 
-/** How a batch is appended. */
+/** What ends an append. */
 export interface AppendOptions {
   /**
-   * Abandons the append: it rejects at once. Rejected messages may be stored or not. Without a
-   * signal, a store whose appends never fail after they have stored need not remember generated
-   * ids.
+   * Abandons the append: it rejects at once. Its messages may be stored or not. Without a signal, a
+   * store whose appends never fail after they have stored need not remember generated ids.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -142,21 +150,21 @@ export interface ReadLimits {
 
 /** A part of a log, and the bounds of the log at the same moment. */
 export interface LogPage extends LogBounds {
-  /** Messages in order, without a hole. */
+  /** In order, without a hole. */
   readonly messages: readonly StoredMessage[];
 }
 
 /** How long a store remembers the ids of messages, at most. */
 export interface IdMemory {
-  /** The longest `dedupe` in milliseconds that the store keeps; `Infinity` for any. */
+  /** The longest `dedupe` in milliseconds; `Infinity` for no limit. */
   readonly longest: number;
   /** The most ids of a log; `Infinity` for no bound. Beyond it the oldest are forgotten. */
   readonly count: number;
-  /** Whether an id is remembered when its message is not kept any more. */
+  /** Whether an id is remembered after its message was removed. */
   readonly outlivesMessage: boolean;
 }
 
-/** What a store can do. */
+/** The limits of a store. */
 export interface StoreCapabilities {
   /** What a resolved append survives: nothing, a crash of the machine, the loss of a machine. */
   readonly durability: "memory" | "disk" | "quorum";
@@ -166,30 +174,30 @@ export interface StoreCapabilities {
   readonly maxBatchMessages: number;
   /** The most bytes of data and types of a batch of more than one message. */
   readonly maxBatchBytes: number;
-  /** How long it remembers the ids of messages, and beyond what. */
+  /** How long it remembers the ids of messages. */
   readonly ids: IdMemory;
 }
 
 /**
- * Keeps the logs of topics. A log exists from its first use. `tests/contract/topic_store.ts` tests
- * what every store must do.
+ * A store of topics. A log exists from its first use. `tests/contract/topic_store.ts` tests what
+ * every store must do.
  *
- * A store retries by itself after temporary failures such as a lost connection. A method that
- * rejects has stopped trying.
+ * A store retries after temporary failures such as a lost connection. A method that rejects has
+ * stopped retrying.
  */
 export interface TopicStore extends ProcessStore {
   /** What the store can do. */
   readonly capabilities: StoreCapabilities;
 
   /**
-   * Checks at the start of an application with durable topics that the store can work as it is
-   * configured. A store that is unreachable may be waited for, for some seconds.
+   * Checks at the start of an application with durable topics that the store can work. It may wait
+   * some seconds for a store that is away.
    *
    * @throws {Error} If it cannot work. The application does not start, and the message says why.
    */
   open?(): Promise<void>;
 
-  /** Where a log begins and ends. */
+  /** The first and last position of a log. */
   bounds(log: LogRef): Promise<LogBounds>;
 
   /**
@@ -197,19 +205,16 @@ export interface TopicStore extends ProcessStore {
    * may be stored and the others not. Readers see them after all earlier appends. Each process
    * makes one append to a log at a time.
    *
-   * @param log The log.
-   * @param messages The messages, within the capabilities.
-   * @param options A signal to abandon the append.
+   * @param messages Within the capabilities.
    */
   append(log: LogRef, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult>;
 
   /**
-   * Reads what follows a position; if messages there were removed, from the oldest that is kept. It
-   * sees every append that had resolved before, in whichever process.
+   * Reads what follows a position, or the oldest messages if those there were removed. It sees
+   * every append that has resolved before, in any process.
    *
-   * @param log The log.
-   * @param after The position. Beyond the high watermark there is nothing to read.
-   * @param limits How much is read at most. If there is a message, at least one is read.
+   * @param after Beyond the high watermark there is nothing to read.
+   * @param limits If there is a message, at least one is read.
    */
   read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage>;
 
@@ -225,14 +230,14 @@ export interface TopicStore extends ProcessStore {
   watch(log: LogRef, onChange: () => void): () => void;
 
   /**
-   * Removes now what the policy does not keep. A store does so by itself within 30 seconds. One
-   * that does it with each call needs no such method.
+   * Applies the retention now. Every store does so by itself within 30 seconds. One that does so in
+   * each call needs no such method.
    */
   trim?(log: LogRef): Promise<LogBounds>;
 
   /**
-   * The time in milliseconds since 1970 on the clock that dates the messages. Without this method
-   * it is the clock of this machine.
+   * The time in milliseconds since 1970 by the clock that dates the messages. By default it is the
+   * clock of this machine.
    */
   now?(): number;
 
@@ -240,8 +245,8 @@ export interface TopicStore extends ProcessStore {
   list?(): Promise<readonly LogRef[]>;
 
   /**
-   * The records that are kept beside the logs, the same at each call. Without it, applications with
-   * this store have none.
+   * The records beside the logs, the same at each call. Without it, applications with this store
+   * have none.
    */
   openRecords?(): Promise<RecordStore>;
 
@@ -250,38 +255,33 @@ export interface TopicStore extends ProcessStore {
 }
 
 /**
- * The store can never be opened as it is configured: trying again changes nothing. Nothing was sent
- * to it, so an append that fails with this error has stored nothing.
+ * The store can never be opened as it is configured: retrying changes nothing. Nothing was sent to
+ * it, so an append that fails with this error has stored nothing.
  */
 export class CannotOpenError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "CannotOpenError";
 
-  /**
-   * Makes an error without a stack trace: the cause is the configuration, and no line of the
-   * program.
-   *
-   * @param message Why it cannot be opened, and what to do.
-   */
+  /** Without a stack trace: the cause is the configuration, not a line of the program. */
   constructor(message: string) {
     super(message);
     this.stack = `${this.name}: ${message}`;
   }
 }
 
-/** Nothing is where the store should be, and this program does not make it. */
+/** There is no store at the location, and this program does not create it. */
 export class StoreMissingError extends CannotOpenError {}
 
-/** The store is open, and can never do what is asked of it as it is configured. */
+/** The store is open, but can never do this as it is configured. */
 export class UnsuitableStoreError extends CannotOpenError {}
 
 const GENERATED_ID = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(0|[1-9][0-9]{0,11})$/;
 
-/** What the id of a message without an id of its publisher consists of. */
+/** The parts of a generated id. */
 export interface GeneratedId {
   /** The producer session. */
   readonly session: string;
-  /** The sequence number of the message in it. */
+  /** Of the message within the session. */
   readonly sequence: number;
 }
 

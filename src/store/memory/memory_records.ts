@@ -8,13 +8,13 @@ import type {
   StoredRecord,
 } from "../record_store.ts";
 
-/** How much memory all records take together, in bytes. */
+/** The limit of all records together, in bytes. */
 const MAX_BYTES = 128 * 1024 * 1024;
-/** What an entry takes besides its texts, in bytes: measured with 100,000 short ones. */
+/** The memory of an entry besides its strings, in bytes: measured with 100,000 short ones. */
 const ENTRY_BYTES = 500;
-/** How many entries each write looks at, to find expired ones: so no timer is needed. */
+/** How many entries each write examines to find expired ones, so that no timer is needed. */
 const SWEPT = 2;
-/** Which part of the memory is freed at once, when it is full: finding the records takes long. */
+/** The part of the memory that is freed at once when it is full: finding the records takes long. */
 const FREED_PART = 1 / 16;
 
 interface Entry extends ListedRecord<string> {
@@ -22,11 +22,10 @@ interface Entry extends ListedRecord<string> {
   readonly expires: number;
 }
 
-/** The options of records in memory. */
 export interface MemoryRecordsOptions {
   /**
-   * How many bytes all records take together, estimated. Beyond that, those with an expiry are
-   * given up, first those that expire first.
+   * The limit of all records together in bytes, estimated. Beyond that, records with an expiry are
+   * dropped, first those that expire first.
    *
    * @default {134_217_728} 128 MiB
    */
@@ -35,7 +34,7 @@ export interface MemoryRecordsOptions {
   now?: () => number;
 }
 
-/** Keeps records until it is closed, or the process ends. */
+/** Its records end with it, or with the process. */
 export class MemoryRecords implements RecordStore {
   readonly #maxBytes: number;
   readonly #now: () => number;
@@ -46,7 +45,7 @@ export class MemoryRecords implements RecordStore {
   readonly #prefix = crypto.randomUUID().slice(0, 8);
   #writes = 0;
   #bytes = 0;
-  /** Goes through the entries, again and again. */
+  /** Iterates over the entries again and again. */
   #sweep: Iterator<[string, Entry]> = this.#entries.entries();
   #isClosed = false;
 
@@ -114,7 +113,7 @@ export class MemoryRecords implements RecordStore {
     this.#watchers.clear();
   }
 
-  /** A record that has not expired. */
+  /** The record if it has not expired. */
   #find(name: string): Entry | undefined {
     this.#assertOpen();
     const entry = this.#entries.get(name);
@@ -134,7 +133,7 @@ export class MemoryRecords implements RecordStore {
     for (const onChange of [...this.#watchers.get(name) ?? []]) onChange();
   }
 
-  /** Makes room for some bytes, which the record of a name takes. */
+  /** Frees memory for some bytes of the record of a name. */
   #makeRoom(bytes: number, name: string): void {
     const now = this.#now();
     for (let looks = 0; looks < SWEPT; looks++) {
@@ -165,7 +164,7 @@ function toName(key: RecordKey): string {
   return JSON.stringify(key);
 }
 
-/** The engine keeps a character in one byte or in two. The key is there twice. */
+/** The engine stores a character in one byte or in two. The key is there twice. */
 function sizeOf(name: string, { value }: Entry): number {
   return ENTRY_BYTES + 4 * name.length + 2 * value.length;
 }

@@ -21,21 +21,16 @@ import {
 } from "../topic_store.ts";
 
 const MIB = 1024 * 1024;
-/** How much memory all logs take together, unless the options say otherwise. */
+/** The default limit of all logs together. */
 const MAX_BYTES = 256 * MIB;
-/**
- * How often messages that are too old are removed, in milliseconds. They must be gone within 30 s.
- */
+/** How often expired messages are removed, in milliseconds. They must be gone within 30 s. */
 const SWEEP_INTERVAL = 10_000;
-/**
- * The most ids that a log remembers, so that many messages in a short time do not fill the memory.
- */
+/** The most ids of a log: many messages in a short time must not fill the memory. */
 const MAX_IDS = 100_000;
-/** What a log takes besides its messages, and an entry besides its text, rounded up. */
+/** The memory of a log besides its messages, and of an entry besides its strings, rounded up. */
 const LOG_OVERHEAD = 1024;
 const ENTRY_OVERHEAD = 256;
 
-/** What stores in memory can do. */
 export const MEMORY_CAPABILITIES: StoreCapabilities = {
   durability: "memory",
   maxMessageBytes: MIB,
@@ -44,11 +39,10 @@ export const MEMORY_CAPABILITIES: StoreCapabilities = {
   ids: { longest: Infinity, count: MAX_IDS, outlivesMessage: true },
 };
 
-/** The options of a store in memory. */
 export interface MemoryStoreOptions {
   /**
-   * How many bytes all logs take together. Beyond that, whole logs are dropped, the least recently
-   * appended first.
+   * The limit of all logs together in bytes. Beyond that, whole logs are dropped, the least
+   * recently appended first.
    *
    * @default {268435456} 256 MiB
    */
@@ -57,19 +51,19 @@ export interface MemoryStoreOptions {
   now?: () => number;
 }
 
-/** Keeps logs until it is closed, or the process ends. */
+/** Its logs end with it, or with the process. */
 export class MemoryStore implements TopicStore {
   readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
   readonly #maxBytes: number;
   readonly #now: () => number;
-  /** By name. The most recently appended is the newest. */
+  /** The most recently appended is the newest. */
   readonly #logs = new OrderedMap<string, MemoryLog>();
   readonly #watchers = new Map<string, Set<() => void>>();
   #bytes = 0;
   #isSweeping = false;
   #sweepTimer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
-  /** Loaded on first use: most applications keep no records. */
+  /** Loaded on first use: most applications have no records. */
   #records: Promise<MemoryRecords> | undefined;
 
   constructor({ maxBytes = MAX_BYTES, now = Date.now }: MemoryStoreOptions = {}) {
@@ -81,7 +75,7 @@ export class MemoryStore implements TopicStore {
     return this.#use(ref, (log) => log.bounds());
   }
 
-  /** Appends messages at once: no failure leaves a part of them, and a signal has no effect. */
+  /** All messages are stored at once, and a signal has no effect. */
   async append(ref: LogRef, messages: readonly NewMessage[], options: AppendOptions = {}): Promise<AppendResult> {
     const result = this.#use(ref, (log) => {
       this.#logs.set(ref.name, log);
@@ -127,7 +121,7 @@ export class MemoryStore implements TopicStore {
     return new MemoryRecords({ now: this.#now });
   }
 
-  /** Calls an action with a log, and updates the memory that it takes. */
+  /** Calls an action with a log, and updates the memory that it uses. */
   #use<Result>(ref: LogRef, action: (log: MemoryLog) => Result): Result {
     if (this.#isClosed) throw new Error(`Cannot use the topic "${ref.name}": its store is closed`);
     let log = this.#logs.get(ref.name);
@@ -161,11 +155,11 @@ export class MemoryStore implements TopicStore {
   #scheduleSweep(): void {
     if (this.#isClosed) return;
     this.#sweepTimer = setTimeout(() => this.#sweep(), SWEEP_INTERVAL);
-    // The timer must not keep a program alive.
+    // The timer must not keep the process alive.
     Deno.unrefTimer(this.#sweepTimer);
   }
 
-  /** Frees the memory of topics that nobody uses. A read removes what is too old by itself. */
+  /** Frees the memory of topics that nobody uses. A read removes expired messages by itself. */
   #sweep(): void {
     let hasMessages = false;
     for (const [, log] of this.#logs) {
@@ -180,7 +174,6 @@ export class MemoryStore implements TopicStore {
   }
 }
 
-/** The message of an id. */
 interface RememberedId {
   readonly cursor: Cursor;
   readonly time: number;
@@ -188,13 +181,15 @@ interface RememberedId {
 
 /** Messages in the order of their numbers, which begin at 1 and have no holes. */
 class MemoryLog {
-  /** Whether messages can become too old. */
+  /** Whether messages can expire. */
   readonly hasAge: boolean;
   readonly #policy: LogPolicy;
   readonly #incarnation = crypto.randomUUID().slice(0, 8);
   readonly #now: () => number;
   #messages: (StoredMessage | undefined)[] = [];
-  /** How many at the beginning of the list were removed. A cut moves the rest, so cuts are rare. */
+  /**
+   * How many at the beginning of the array were removed. A cut moves the rest, so cuts are rare.
+   */
   #removed = 0;
   /** The number of the newest message that was removed. */
   #lowWatermark = 0;
@@ -209,7 +204,7 @@ class MemoryLog {
     this.#now = now;
   }
 
-  /** About how many bytes of memory the log takes. */
+  /** The memory of the log in bytes, estimated. */
   get size(): number {
     return LOG_OVERHEAD + this.#dataBytes + this.#idBytes + this.#count * ENTRY_OVERHEAD;
   }
@@ -272,10 +267,9 @@ class MemoryLog {
   }
 
   /**
-   * Removes what the policy does not keep, and the oldest messages beyond a size.
+   * Applies the retention, and removes the oldest messages beyond a size.
    *
-   * @param maxSize The most memory that the log may take. The newest message is kept, whatever its
-   * size.
+   * @param maxSize In bytes of memory. The newest message stays, whatever its size.
    */
   trim(maxSize = Infinity): void {
     const { age, count, bytes } = this.#policy;
@@ -310,7 +304,7 @@ class MemoryLog {
     if (this.#ids.size > MAX_IDS) this.#forgetIds(Infinity, 1);
   }
 
-  /** Forgets ids that are older than the `dedupe` window at a time, the oldest first. */
+  /** Forgets ids that are older than the `dedupe` window, the oldest first. */
   #forgetIds(time: number, most = Infinity): void {
     const oldest = time - this.#policy.dedupe;
     for (const [id, remembered] of this.#ids) {

@@ -1,4 +1,7 @@
-/** Topics and records in memory for several workers of a process: one keeps the store, the others call it. */
+/**
+ * Topics and records in memory for several workers of a process: one has the store, the others call
+ * it.
+ */
 import type {
   DeleteRecordOptions,
   ListedRecord,
@@ -23,7 +26,7 @@ import {
   type TopicStore,
 } from "../topic_store.ts";
 
-/** Connects the workers of a process to the store that the first of them keeps. */
+/** Connects the workers of a process to the store in the first of them. */
 export type WorkerPorts =
   | {
     /** In the first worker: one for each of the others. */
@@ -45,20 +48,20 @@ type StoreCall =
     readonly call: "append";
     readonly log: LogRef;
     readonly messages: readonly NewMessage[];
-    /** Whether the caller may give up before it has the answer. */
+    /** Whether the caller may stop waiting before it has the answer. */
     readonly isAbortable: boolean;
   }
   | { readonly call: "read"; readonly log: LogRef; readonly after: Cursor; readonly limits: ReadLimits }
   | { readonly call: "seek"; readonly log: LogRef; readonly time: Date }
   | RecordCall;
 
-/** What a guest sends to the host. */
+/** From a guest to the host. */
 type GuestMessage =
   | StoreCall & { readonly number: number }
   | { readonly call: "watch" | "unwatch"; readonly log: LogRef }
   | { readonly call: "join" | "leave" };
 
-/** What the host sends to a guest. */
+/** From the host to a guest. */
 type HostMessage =
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly failure: string }
@@ -68,12 +71,7 @@ type HostMessage =
 export class HostStore extends MemoryStore {
   readonly #guests: readonly Guest[];
 
-  /**
-   * Answers the other workers from now on.
-   *
-   * @param ports One for each of the other workers.
-   * @param options The options of the store.
-   */
+  /** Answers the other workers from now on, by one port for each. */
   constructor(ports: readonly MessagePort[], options?: MemoryStoreOptions) {
     super(options);
     this.#guests = ports.map((port) => serveGuest(this, port));
@@ -100,7 +98,7 @@ function serveGuest(store: HostStore, port: MessagePort): Guest {
   const watched = new Map<string, () => void>();
   const send = (message: HostMessage): void => port.postMessage(message);
   port.onmessage = async ({ data }: MessageEvent<GuestMessage>) => {
-    // Others count requests over the same port.
+    // The rate limits of workers use the same port.
     if (!("call" in data)) return;
     switch (data.call) {
       case "join":
@@ -128,7 +126,7 @@ function serveGuest(store: HostStore, port: MessagePort): Guest {
   return guest;
 }
 
-/** Never aborts. It tells the store that the publisher may not learn the outcome. */
+/** Never aborts. It means that the publisher may not learn the outcome. */
 const GUEST_SIGNAL: AbortSignal = new AbortController().signal;
 
 async function callStore(store: HostStore, call: StoreCall): Promise<unknown> {
@@ -159,11 +157,7 @@ export class RemoteStore implements TopicStore {
   #lastNumber = 0;
   #isClosed = false;
 
-  /**
-   * Joins the store at the other end of a port.
-   *
-   * @param port The port. It is closed with the store.
-   */
+  /** Joins the store at the other end of a port, which is closed with it. */
   constructor(port: MessagePort) {
     this.#port = port;
     port.onmessage = ({ data }: MessageEvent<HostMessage>) => this.#receive(data);
@@ -240,7 +234,7 @@ export class RemoteStore implements TopicStore {
   }
 }
 
-/** A call of a store of records, as workers send it. */
+/** A call of a record store, between workers. */
 type RecordCall =
   & { readonly call: "record"; readonly key: RecordKey }
   & (
@@ -249,7 +243,6 @@ type RecordCall =
     | { readonly method: "delete"; readonly deletion: DeleteRecordOptions }
   );
 
-/** Carries out the call of another worker. */
 async function callRecords(records: RecordStore, call: RecordCall): Promise<unknown> {
   switch (call.method) {
     case "get":
@@ -267,7 +260,7 @@ async function callRecords(records: RecordStore, call: RecordCall): Promise<unkn
 class RemoteRecords implements RecordStore {
   readonly #call: <Value>(call: RecordCall) => Promise<Value>;
 
-  /** @param call Has a call carried out by the worker that keeps the records. */
+  /** `call` sends a call to the worker that has the records. */
   constructor(call: <Value>(call: RecordCall) => Promise<Value>) {
     this.#call = call;
   }
