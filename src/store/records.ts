@@ -21,20 +21,19 @@ const SET_OPTIONS: OptionNames<SetRecordOptions> = { expect: true, expiresIn: tr
 const DELETE_OPTIONS: OptionNames<DeleteRecordOptions> = { expect: true };
 const WATCH_OPTIONS: OptionNames<WatchRecordOptions> = { signal: true };
 
-/** The most bytes of a value: with what a store adds, it fits the 64 KiB of Deno KV. */
+/** With what a store adds, it fits the 64 KiB of Deno KV. */
 const MAX_VALUE_BYTES = 60 * 1024;
 const MAX_PARTS = 16;
-/** The most bytes of a key. Stores limit keys, and some write them longer. */
+/** Stores limit keys, and some write them longer. */
 const MAX_KEY_BYTES = 960;
 /** In milliseconds: ten years. */
 const MAX_EXPIRY = 10 * 365 * 24 * 60 * 60 * 1000;
 
 /** What the records of an application share. */
 export interface RecordsContext {
-  /** Opens the store. After a stop of the application it is another one. */
+  /** After a stop of the application it is another store. */
   readonly open: () => Promise<RecordStore>;
   readonly watches: OpenWatches;
-  /** What the store knows of processes. */
   readonly processes?: () => ProcessStore;
 }
 
@@ -43,20 +42,20 @@ let watchHints: (records: Records, key: readonly string[], onChange: () => void)
 let processStoreOf: (records: Records) => ProcessStore;
 
 /**
- * Values by key, which all who serve the application share: a small thing beside topics, for state
- * that is not a history. Get it by `app.records` or `request.app.records`.
+ * Values by key, which all processes of the application share: for state that is no history. Get it
+ * by `app.records` or `request.app.records`.
  *
- * A key is a list of 1 to 16 texts, none of them empty, with at most 960 bytes in UTF-8 together. A
- * value is anything that JSON can carry, up to 60 KiB of JSON.
+ * A key is an array of 1 to 16 strings, none of them empty, with at most 960 bytes in UTF-8
+ * together. A value is up to 60 KiB of JSON.
  *
- * Records are where the durable topics of the application are, if it has any, or if the option
- * `topics`, the variable `WEBFW_TOPICS` or Deno Deploy says where. Then all nodes share them, and
- * they survive a crash. Otherwise they are in the memory of the process, which its workers share:
- * 128 MiB at most, beyond which those with `expiresIn` are given up, first those that expire first.
+ * Records are stored with the durable topics, if the application has any, or where the option
+ * `topics`, `WEBFW_TOPICS` or Deno Deploy says. Otherwise they are in the memory of the process,
+ * which its workers share: 128 MiB at most, beyond which records with `expiresIn` are dropped,
+ * first those that expire first.
  *
- * To change a value of which others may change a part, read it, and set it with `expect`. If that
- * gives null, somebody else was quicker: read and set again. While the connection to a database is
- * bad, null can also come after your own write.
+ * To change a part of a value, read it, and set it with `expect`. If that returns null, another
+ * process was quicker: read and set again. While the connection to a database is bad, null can also
+ * follow your own write.
  *
  * @example A counter that several nodes share
  * ```ts
@@ -84,7 +83,7 @@ let processStoreOf: (records: Records) => ProcessStore;
  */
 export class Records {
   readonly #context: RecordsContext;
-  /** The first part of all keys in the store: the records of the framework are in others. */
+  /** The first part of all keys in the store. The framework's own records are in other spaces. */
   readonly #space: string;
 
   static {
@@ -109,9 +108,7 @@ export class Records {
   /**
    * Reads a record.
    *
-   * @param key The key.
-   * @returns The record; null if there is none, or it has expired. The type of the value is what
-   * you say: nothing checks it.
+   * @returns The record; null if it is absent or has expired. The type of the value is not checked.
    * @throws {TypeError} If the key is malformed.
    * @throws {RangeError} If the key is too long.
    * @throws {Error} If the store cannot be opened, or does not answer for about 30 seconds.
@@ -125,20 +122,17 @@ export class Records {
   /**
    * Sets a record. When the promise resolves, the record is stored.
    *
-   * @param key The key.
-   * @param value The value.
-   * @param options The version that it must have, and how long it is kept.
+   * @param options The version that it must have, and when it expires.
    * @returns The new version; null if the record did not have the version of `expect`. A store
-   * writes again when the connection breaks before its answer: then null can also mean that the
-   * first of these writes was stored. `get` shows it, if the value says whose it is.
+   * writes again when the connection breaks before its answer: then null can also mean that its
+   * first write was stored. `get` shows it, if the value names its writer.
    * @throws {TypeError} If the key is malformed, JSON would drop or change a part of the value, or
-   * an option is unknown or wrong.
+   * an option is invalid.
    * @throws {RangeError} If the key or the value is too large, `expiresIn` is out of range, or the
    * memory is full of records without `expiresIn`.
-   * @throws {Error} If the store cannot be opened, or does not answer for about 30 seconds. Then
-   * the record may be stored or not.
+   * @throws {Error} As for {@linkcode Records.get}: the record may be stored or not.
    *
-   * @example Only one gets the job
+   * @example One process gets the job
    * ```ts
    * import { App } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
@@ -172,13 +166,10 @@ export class Records {
   /**
    * Deletes a record. It may be absent.
    *
-   * @param key The key.
-   * @param options The version that it must have.
    * @returns Whether the record is absent now; false if it did not have the version of `expect`.
-   * @throws {TypeError} If the key is malformed, or an option is unknown or wrong.
+   * @throws {TypeError} If the key is malformed, or an option is invalid.
    * @throws {RangeError} If the key is too long.
-   * @throws {Error} If the store cannot be opened, or does not answer for about 30 seconds. Then
-   * the record may be deleted or not.
+   * @throws {Error} As for {@linkcode Records.get}: the record may be deleted or not.
    */
   async delete(key: readonly string[], options: DeleteRecordOptions = {}): Promise<boolean> {
     const action = "delete the record";
@@ -191,13 +182,13 @@ export class Records {
   }
 
   /**
-   * Lists records, in any order. One that is set or deleted meanwhile may be in the list or not. In
+   * Lists records, in any order. One that is set or deleted meanwhile may be listed or not. In
    * memory the cost grows with the number of all records, elsewhere with that of the listed ones.
    *
    * @param prefix The first parts of the keys; `[]` for all records.
    * @throws {TypeError} If the prefix is malformed.
    * @throws {RangeError} If it is too long.
-   * @throws {Error} If the store cannot be opened, or does not answer for about 30 seconds.
+   * @throws {Error} As for {@linkcode Records.get}.
    *
    * @example The items of a cart
    * ```ts
@@ -216,14 +207,12 @@ export class Records {
   }
 
   /**
-   * Watches a record: yields what it is now, and after each change what it has become, null while
-   * it is absent. A change that others make, and an expiry, is seen within about a second. Values
-   * that are soon replaced may be skipped. The watch ends with the loop over it, by the signal, and
-   * when the application stops.
+   * Watches a record: yields its present state, and the new one after each change; null while it is
+   * absent. Changes of other processes, and an expiry, are seen within about a second. Values that
+   * are soon replaced may be skipped. The watch ends with the loop over it, by the signal, and when
+   * the application stops.
    *
-   * @param key The key.
-   * @param options What ends the watch.
-   * @throws {TypeError} If the key is malformed, or an option is unknown or wrong.
+   * @throws {TypeError} If the key is malformed, or an option is invalid.
    * @throws {RangeError} If the key is too long.
    *
    * @example A setting that takes effect at once
@@ -272,34 +261,30 @@ export class Records {
   }
 }
 
-/** The records of a part of the framework, which programs do not see among their own. */
+/** The records of a part of the framework, apart from those of the application. */
 export function recordsOf(records: Records, space: string): Records {
   return withinSpace(records, space);
 }
 
-/**
- * Calls back when a record may have changed, where the store can say that. A call may be missing.
- *
- * @returns Ends the calls.
- */
+/** Calls back when a record may have changed, if the store can. A call may be missing. */
 export function hintsOf(records: Records, key: readonly string[], onChange: () => void): Promise<() => void> {
   return watchHints(records, key, onChange);
 }
 
 /**
- * The name of this process, of which others that share the records can ask whether it has ended.
- * Undefined if they cannot.
+ * The name of this process, for {@linkcode hasProcessEnded} in another one; undefined if it has
+ * none.
  */
 export async function processNameOf(records: Records): Promise<string | undefined> {
   try {
     return await processStoreOf(records).processName?.();
   } catch {
-    // A lease says when it has ended.
+    // Then a lease ends by time alone.
     return undefined;
   }
 }
 
-/** Whether the process with a name has ended. Undefined if that is not known. */
+/** Undefined if it is unknown. */
 export async function hasProcessEnded(records: Records, name: string): Promise<boolean | undefined> {
   try {
     return await processStoreOf(records).hasEnded?.(name);
@@ -353,7 +338,7 @@ export class RecordWatch<Entry> implements AsyncIterableIterator<Entry | null, v
   #isChanged = true;
   #isClosed = false;
   #wake: (() => void) | undefined;
-  /** The reads that were asked for so far: each begins after the one before. */
+  /** The pending reads: each begins after the one before. */
   #reading: Promise<unknown> = Promise.resolve();
 
   constructor(key: RecordKey, options: RecordWatchOptions<Entry>) {
@@ -420,7 +405,7 @@ export class RecordWatch<Entry> implements AsyncIterableIterator<Entry | null, v
     this.#wake?.();
   }
 
-  /** Waits until the record is to be read again. */
+  /** Waits until the record must be read again. */
   async #wait(): Promise<void> {
     if (this.#isChanged || this.#isClosed) return;
     await new Promise<void>((resolve) => {

@@ -2,7 +2,7 @@
 // thousands of times faster than a real one.
 
 import type { Random } from "../../../tests/unit/support/random.ts";
-import { headKey, INCARNATION_KEY, lowWatermarkKey, recordKeyAfter } from "../../../src/store/kv/keys.ts";
+import { headKey, INCARNATION_KEY, lowWatermarkKey, batchKeyAfter } from "../../../src/store/kv/keys.ts";
 import { toId, toPosition } from "../../../src/topics/message.ts";
 import { LOG_START } from "../../../src/store/topic_store.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";
@@ -173,7 +173,7 @@ class Simulation {
   /** By now all must be removed that is not to be kept. */
   async #checkTrimmed(): Promise<void> {
     const { retention = {} } = this.#config.options;
-    const [begin, end] = [recordKeyAfter(TOPIC, LOG_START), headKey(TOPIC)];
+    const [begin, end] = [batchKeyAfter(TOPIC, LOG_START), headKey(TOPIC)];
     if (retention.age !== undefined && this.#database.list(begin, end, 1).length > 0) {
       this.#faults.push("store: it has messages that are too old");
     }
@@ -222,16 +222,16 @@ class Simulation {
   }
 
   #lose(): void {
-    const isSetBack = this.#config.losses === "set back";
+    const isRestored = this.#config.losses === "set back";
     const backups = this.#backups.filter(({ version }) => version + MIN_SET_BACK < this.#database.version);
-    if (this.#lost.length > 3 || isSetBack && backups.length === 0) return;
+    if (this.#lost.length > 3 || isRestored && backups.length === 0) return;
     const entry = this.#database.get([INCARNATION_KEY])[0];
     const id = entry && new TextDecoder().decode(entry.value);
     // No node would know of an incarnation that is lost before a node has seen it.
     if (id !== undefined && this.#ended.has(id)) return;
     if (id !== undefined) this.#ended.add(id);
-    this.#note(isSetBack ? "set back database" : "lost database");
-    this.#lost.push(this.#database.lose(isSetBack ? this.#random.pick(backups) : undefined));
+    this.#note(isRestored ? "set back database" : "lost database");
+    this.#lost.push(this.#database.lose(isRestored ? this.#random.pick(backups) : undefined));
   }
 
   #kill(name: string): void {

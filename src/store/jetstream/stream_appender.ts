@@ -70,8 +70,8 @@ export class StreamAppender {
       if (!isRefused(error)) this.#streams.doubt(log);
       throw error;
     }
-    if (batch.oldestStored <= stream.newest) batch.isSetBack = true;
-    if (batch.isSetBack) return (await this.#streams.renew(client, log, stream.incarnation)).incarnation;
+    if (batch.oldestStored <= stream.newest) batch.isRestored = true;
+    if (batch.isRestored) return (await this.#streams.renew(client, log, stream.incarnation)).incarnation;
     stream.newest = Math.max(stream.newest, batch.newestStored);
     return stream.incarnation;
   }
@@ -91,7 +91,7 @@ class StreamBatch {
   /**
    * Whether the stream has given a sequence number once more, so that it needs another incarnation.
    */
-  isSetBack = false;
+  isRestored = false;
   /** The least and the greatest sequence number that an attempt with an answer has stored. */
   oldestStored = Infinity;
   newestStored = 0;
@@ -120,7 +120,7 @@ class StreamBatch {
   begin(incarnation: string): void {
     if (this.#incarnation !== undefined && this.#incarnation !== incarnation) {
       this.#isUncertain = this.hasBegun;
-      this.isSetBack = false;
+      this.isRestored = false;
       for (const pending of this.#pending.values()) pending.outcome = undefined;
       this.#isOneByOne = false;
     }

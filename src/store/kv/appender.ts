@@ -1,5 +1,5 @@
 /**
- * Appends batches to logs. Each message is stored once, whatever becomes of requests and replies.
+ * Appends batches to logs. Each message is stored once, whatever happens to requests and replies.
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../topic_store.ts";
@@ -10,28 +10,28 @@ import {
   encodeSessionEntry,
   noteRepublished,
   type Pending,
-  placeOf,
   type Republished,
   republishedOf,
+  sessionOf,
 } from "./batch.ts";
 import { KEYS_PER_READ, type KvCheck, type KvConnection, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
 import {
+  batchesPrefix,
   changedKey,
+  encodeBatch,
   encodePolicy,
-  encodeRecord,
   headKey,
   idKey,
   newestIdsKey,
   policyKey,
-  recordsPrefix,
   sessionKey,
   shardOf,
 } from "./keys.ts";
 
 /**
- * How long dedup entries are kept at least, in milliseconds: longer than an append is retried, and
- * than a publisher takes to republish a message whose outcome is unknown.
+ * How long dedup entries live at least, in milliseconds: longer than an append is retried, and than
+ * a publisher takes to republish a message whose outcome is unknown.
  */
 const MIN_DEDUP = 120_000;
 /**
@@ -41,16 +41,15 @@ const MIN_DEDUP = 120_000;
  * rate of 64 publishers.
  */
 const MAX_CHECKED_IDS = 8;
-/** How many ids it checks one by one together with the guard. These need not be read. */
+/** How many ids it checks one by one besides the guard. These need not be read. */
 const CHECKED_BESIDE_GUARD = MAX_CHECKED_IDS - 1;
 /**
- * After so many refused writes the ids are checked one by one, since no other write can refuse
- * that. A node far from the database would otherwise wait for as long as nearer ones write.
+ * After so many refused writes, the ids are checked one by one, since no other write can refuse
+ * that. Otherwise a node far from the database would wait for as long as nearer ones write.
  */
 const MAX_REFUSALS = 3;
 /** How long writes may go without a check of the incarnation, in milliseconds. */
 const MAX_UNCONFIRMED = 1_000;
-/** How many logs are remembered. */
 const MAX_LOGS = 10_000;
 
 const EMPTY = new Uint8Array();
@@ -58,7 +57,7 @@ const EMPTY = new Uint8Array();
 /** What this process knows of a log, in one incarnation of the database, from its own writes. */
 interface WrittenLog {
   readonly incarnation: Incarnation;
-  /** What each write sets. */
+  /** Set by each write. */
   readonly sets: readonly KvSet[];
   hasPolicy: boolean;
   /** The version of its newest write with ids. */
@@ -73,12 +72,11 @@ interface CheckedVersions {
   readonly guard: string | null | undefined;
 }
 
-/** Appends to logs. */
 export class Appender {
   readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
-  /** By name; the one used last comes last. */
+  /** The one used last comes last. */
   readonly #logs = new OrderedMap<string, WrittenLog>();
 
   constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
@@ -88,20 +86,18 @@ export class Appender {
   }
 
   /**
-   * Appends a batch.
-   *
-   * A write whose reply is lost is made again. Each attempt checks that the entry of the session is
-   * as it was before the batch, and that the ids are not there. So only the first of all attempts
-   * has an effect, even if it is carried out long after it was given up.
+   * Appends a batch. A write whose reply is lost is repeated. Each attempt checks that the entry of
+   * the session is as it was before the batch, and that the ids are absent. So only the first of
+   * all attempts has an effect, even if it is carried out long after it was abandoned.
    */
   async append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
-    const place = placeOf(messages);
+    const session = sessionOf(messages);
     let isSplit = false;
     for (let isAgain = false;; isAgain = true) {
       const written = this.#writtenLog(log.name, await this.#incarnations.current(signal));
-      const batch = new Batch(log, messages, place);
-      // A renewed database still holds what an earlier attempt has stored, by the ids of a split
-      // batch, too.
+      const batch = new Batch(log, messages, session);
+      // A renewed database still has what an earlier attempt has stored, also by the ids of a split
+      // batch.
       if (isSplit) batch.split();
       if (await this.#store(batch, written, isAgain, signal)) {
         return { incarnation: logIncarnationOf(log.name, written.incarnation), outcomes: batch.outcomes };
@@ -118,7 +114,7 @@ export class Appender {
     return log;
   }
 
-  /** Stores a batch. Returns false if a new incarnation has begun: then all is done again there. */
+  /** Stores a batch. Returns false if a new incarnation has begun: then all is repeated there. */
   async #store(
     batch: Batch,
     written: WrittenLog,
@@ -127,7 +123,7 @@ export class Appender {
   ): Promise<boolean> {
     const { incarnation } = written;
     const newestAtFirst = incarnation.newestVersion;
-    let isSetBack = false;
+    let isRestored = false;
     if (!await this.#findRepublished(batch, incarnation, signal)) return false;
     let session = written.session?.id === batch.session
       ? written.session.version
@@ -141,7 +137,7 @@ export class Appender {
       const needsSession = isSplit || !part.every(hasId);
       let guard: string | null | undefined = isGuarded && refusals === 0 ? written.newestIds : undefined;
 
-      // What the write itself finds out by its checks is not read before the first attempt.
+      // Before the first attempt, do not read what the checks of the write find out.
       const seeksSession = needsSession && session === undefined;
       const sought = isGuarded || refusals > 0
         ? part.filter(hasId).slice(refusals === 0 ? CHECKED_BESIDE_GUARD : 0)
@@ -164,7 +160,7 @@ export class Appender {
         }
         if (guardKeys.length > 0) guard = snapshot.guard;
         part = part.filter(({ outcome }) => outcome === undefined);
-        // Readers never come to a record without messages.
+        // Readers never find a batch without messages.
         if (part.length === 0 || batch.isSplit !== isSplit) continue;
       }
 
@@ -173,24 +169,23 @@ export class Appender {
       const isTorn = isGuarded && guard === undefined;
       const version = isTorn ? undefined : await this.#write(batch, part, written, checked, signal);
       if (version !== undefined) {
-        isSetBack ||= version < newestVersion;
+        isRestored ||= version < newestVersion;
         batch.noteStored(part, version);
         continue;
       }
       session = undefined;
       if (++refusals > MAX_REFUSALS) await this.#incarnations.confirm(incarnation, signal);
     }
-    // A message that is stored now and is older than one known before is in a database that was set
-    // back: its cursors would be given twice. In a second attempt, an older one may be that of the
-    // first attempt.
-    if (!isAgain) isSetBack ||= !batch.isStoredAfter(newestAtFirst);
-    if (isSetBack) await this.#incarnations.renew(incarnation, signal);
-    return !isSetBack;
+    // If a message that is stored now is older than a known one, a backup was restored: the cursors
+    // would be given twice. In a second attempt, an older one may be that of the first attempt.
+    if (!isAgain) isRestored ||= !batch.isStoredAfter(newestAtFirst);
+    if (isRestored) await this.#incarnations.renew(incarnation, signal);
+    return !isRestored;
   }
 
   /**
-   * Reads entries, and the guard if its key is given. The guard is undefined if it changed from one
-   * read to the next. Returns undefined if the incarnation has ended.
+   * Reads entries, and the guard if its key is given. The guard is undefined if it changed between
+   * the reads. Returns undefined if the incarnation has ended.
    */
   async #read(
     keys: readonly KvKey[],
@@ -210,7 +205,7 @@ export class Appender {
     return { entries, guard: guards.size === 1 ? guard : undefined };
   }
 
-  /** Writes a part. Returns undefined if a check does not hold. */
+  /** Returns undefined if a check does not hold. */
   async #write(
     { log: { name, policy }, session, sequence }: Batch,
     part: readonly Pending[],
@@ -248,14 +243,14 @@ export class Appender {
     const version = await this.#connection.use(
       (engine) => {
         const now = performance.now();
-        // A version of the session's entry cannot hold in a recreated database. In one that was set
-        // back it may.
+        // A version of the session's entry cannot hold in a database that was created again. In one
+        // that was restored it may.
         const isConfirming = !checked.session || now - incarnation.confirmedAt >= MAX_UNCONFIRMED;
         if (isConfirming) confirmedAt = now;
         return engine.write({
           checks: isConfirming ? [checkOf(incarnation), ...checks] : checks,
           sets,
-          append: { prefix: recordsPrefix(name), value: encodeRecord({ time: this.#now(), messages }) },
+          append: { prefix: batchesPrefix(name), value: encodeBatch({ time: this.#now(), messages }) },
         });
       },
       signal,
@@ -271,9 +266,9 @@ export class Appender {
   }
 
   /**
-   * Looks for republished messages. If their original batch was not stored, its session is fenced,
-   * so that a late write of it cannot store a message a second time. Returns false if the
-   * incarnation has ended.
+   * Finds republished messages. If their original batch was not stored, its session is fenced, so
+   * that a late write of it cannot store a message a second time. Returns false if the incarnation
+   * has ended.
    */
   async #findRepublished(batch: Batch, incarnation: Incarnation, signal: AbortSignal | undefined): Promise<boolean> {
     const { name, policy } = batch.log;

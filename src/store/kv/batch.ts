@@ -1,6 +1,6 @@
 /**
- * A batch on its way into a log, and the dedup entries that tell which of its messages are stored
- * already: one for each id that a publisher gave, and one for each producer session.
+ * A batch that is being appended to a log, and the dedup entries that show which of its messages
+ * are stored already: one for each id of a publisher, and one for each producer session.
  */
 import {
   type AppendOutcome,
@@ -14,31 +14,31 @@ import type { KvEntry } from "./engine.ts";
 import { toCursor } from "./keys.ts";
 
 /**
- * The most bytes of ids in the keys of one write. Deno KV takes 80 KiB of keys, with the checked
+ * The most bytes of ids in the keys of one write. Deno KV allows 80 KiB of keys, including checked
  * ones.
  */
 const MAX_KEY_BYTES = 56 * 1024;
-/** An upper bound of what a key has besides the name and the id. */
+/** An upper bound of a key without the name and the id. */
 const KEY_OVERHEAD = 32;
-/** The most bytes that a UTF-16 code unit has in a key. */
+/** The most bytes of a UTF-16 code unit in a key. */
 const UNIT_BYTES = 3;
 
 /** A message of a batch. */
 export interface Pending {
   readonly message: NewMessage;
-  /** Its index in the batch. */
+  /** In the batch. */
   readonly index: number;
-  /** The id of its dedup entry; undefined if the session's entry holds it. */
+  /** The id of its dedup entry; undefined if the entry of the session has it. */
   id: string | undefined;
-  /** Where it is stored; undefined until that is known. */
+  /** Undefined until it is known to be stored. */
   outcome: AppendOutcome | undefined;
 }
 
 /**
- * The place of a batch: its producer session, and the sequence number of its first message. A batch
- * whose messages all have ids of their publishers is a session by itself.
+ * The producer session of a batch, and the sequence number of its first message. A batch whose
+ * messages all have ids of their publishers is a session by itself.
  */
-export function placeOf(messages: readonly NewMessage[]): GeneratedId {
+export function sessionOf(messages: readonly NewMessage[]): GeneratedId {
   const index = messages.findIndex(({ isGenerated }) => isGenerated);
   const generated = index === -1 ? undefined : parseGeneratedId(messages[index]!.id);
   if (!generated) return { session: crypto.randomUUID(), sequence: 0 };
@@ -49,7 +49,7 @@ export function placeOf(messages: readonly NewMessage[]): GeneratedId {
 export class Batch {
   readonly log: LogRef;
   readonly session: string;
-  /** The sequence number of the first message in the session. */
+  /** Of the first message. */
   readonly sequence: number;
   /** For each message the first one with its id. */
   readonly #firsts: readonly Pending[];
@@ -86,7 +86,7 @@ export class Batch {
   }
 
   /**
-   * Has several writes store it from now on. The session's entry holds one write only, so each
+   * From now on, several writes store it. The entry of the session has one write only, so each
    * message without an id gets a dedup entry of its own.
    */
   split(): void {
@@ -109,25 +109,25 @@ export class Batch {
     return this.nextPart(maxIds);
   }
 
-  /** Notes that a write has stored a part. */
+  /** Sets the outcomes of a part that a write has stored. */
   noteStored(part: readonly Pending[], version: string): void {
     for (const [index, pending] of part.entries()) {
       pending.outcome = { cursor: toCursor(version, index, part.length), duplicate: false };
     }
   }
 
-  /** Notes the outcomes that the entry of its session tells. */
+  /** Sets the outcomes by the entry of the session. */
   noteSession(entry: KvEntry): void {
     for (const pending of this.pending) {
       if (!pending.message.isGenerated) continue;
       const found = findInSession(entry, this.sequence + pending.index);
-      // Somebody has republished one of them, and so has fenced the session.
+      // A message was republished, which has fenced the session.
       if (found === "none") this.split();
       else if (found !== undefined) pending.outcome = { cursor: found, duplicate: false };
     }
   }
 
-  /** Notes the outcome that the dedup entry of a message's id tells. */
+  /** Sets the outcome by the dedup entry of a message's id. */
   noteId(pending: Pending, entry: KvEntry): void {
     const [session, sequence, index, count] = decode<IdEntry>(entry);
     // An earlier attempt of the same append may have stored it: then it is no duplicate.
@@ -135,9 +135,7 @@ export class Batch {
     pending.outcome = { cursor: toCursor(entry.version, index, count), duplicate: !isOwn };
   }
 
-  /**
-   * Whether all that this append has stored, and did not find, comes after a cursor, and in order.
-   */
+  /** Whether all messages that this append has stored come after a cursor, and in order. */
   isStoredAfter(cursor: Cursor): boolean {
     let last = cursor;
     return this.#firsts.every(({ outcome, index }, at) => {
@@ -150,30 +148,28 @@ export class Batch {
 }
 
 /**
- * The dedup entry of an id: the session and the sequence number of the batch that brought it, the
- * index of its message in the record, and how many messages that has.
+ * The dedup entry of an id: the session and the sequence number of its batch, the index of its
+ * message in the stored batch, and how many messages that has.
  */
 type IdEntry = readonly [session: string, sequence: number, index: number, count: number];
 
 /**
  * The dedup entry of a session: of its last batch the sequence number, the number of messages in
- * the record, the version of the record, then for each message without an id its index in the batch
- * and in the record. The version is null while it is that of the entry itself. Otherwise the
- * session is fenced: it cannot store messages any more.
+ * the stored batch, its version, then for each message without an id its index in the batch and in
+ * the stored one. The version is null while it is that of the entry itself. Otherwise the session
+ * is fenced: it cannot store messages any more.
  */
 type SessionEntry = readonly [sequence: number, count: number, version: string | null, ...indexes: number[]];
 
-/** Writes the dedup entry of an id. */
 export function encodeIdEntry(...entry: IdEntry): Uint8Array {
   return encode(entry);
 }
 
-/** Writes the dedup entry of a session. */
 export function encodeSessionEntry(...entry: SessionEntry): Uint8Array {
   return encode(entry);
 }
 
-/** Writes the dedup entry that fences a session. */
+/** The dedup entry that fences a session. */
 export function encodeFence(entry: KvEntry | undefined): Uint8Array {
   if (!entry) return encodeSessionEntry(0, 0, "");
   const [sequence, count, , ...indexes] = decode<SessionEntry>(entry);
@@ -181,9 +177,9 @@ export function encodeFence(entry: KvEntry | undefined): Uint8Array {
 }
 
 /**
- * Looks for the message of a sequence number in the entry of its session. Undefined means that the
- * session may store it later; `"none"`, that it never will: the number belongs to an earlier batch,
- * or the session is fenced.
+ * Finds the message of a sequence number in the entry of its session. Undefined means that the
+ * session may store it later; `"none"`, that it never will: the number is of an earlier batch, or
+ * the session is fenced.
  */
 function findInSession(entry: KvEntry, number: number): Cursor | "none" | undefined {
   const [sequence, count, version, ...indexes] = decode<SessionEntry>(entry);
@@ -194,7 +190,7 @@ function findInSession(entry: KvEntry, number: number): Cursor | "none" | undefi
 }
 
 /**
- * A message that is republished by the id of a `PublishOutcomeUnknownError`, which names its session.
+ * A message that is republished by the id of a `PublishOutcomeUnknownError`, which has its session.
  */
 export interface Republished extends GeneratedId {
   readonly pending: Pending;
@@ -210,7 +206,7 @@ export function republishedOf({ pending }: Batch): Map<string, readonly Republis
 }
 
 /**
- * Notes the outcomes of republished messages of one session. Returns whether the session can store
+ * Sets the outcomes of republished messages of one session. Returns whether the session can store
  * none of them later.
  */
 export function noteRepublished(messages: readonly Republished[], entry: KvEntry | undefined): boolean {

@@ -1,7 +1,7 @@
 /**
  * Notifies watchers of a log that it may have grown. Each append writes one of a few entries of the
  * database, which all processes watch. Many logs share an entry; the heads of the watched logs then
- * tell which of them have grown.
+ * show which of them have grown.
  */
 import { detached } from "../../log/log.ts";
 import type { AppendResult } from "../topic_store.ts";
@@ -13,19 +13,17 @@ import { CHANGE_SHARDS, changedKey, headKey, INCARNATION_KEY, shardOf, VERSION_L
 const SHARD_KEYS = Array.from({ length: CHANGE_SHARDS }, (_, shard) => changedKey(shard));
 
 /**
- * After a comparison of heads the next one waits for so many times its duration: others may append
- * to logs all the time that nobody watches here, and comparing must not take more than a fifth of
+ * The pause after a comparison of heads, as a multiple of its duration: others may append all the
+ * time to logs that this process does not watch, and comparing must not take more than a fifth of
  * the time.
  */
 const REST = 4;
-/**
- * The longest such wait, in milliseconds: a comparison also takes long while the database is away.
- */
+/** In milliseconds: a comparison also takes long while the database is away. */
 const MAX_REST = 1_000;
 
 /** The logs that share an entry. */
 interface Shard {
-  /** Those that somebody watches, by name. */
+  /** The watched ones, by name. */
   readonly logs: Map<string, WatchedLog>;
   /** The version of the entry seen last. */
   seen: string;
@@ -39,7 +37,7 @@ interface WatchedLog {
   notified: string;
 }
 
-/** Watches the database while somebody watches a log. */
+/** Watches the database while a log is watched. */
 export class ChangeNotifier {
   readonly #connection: KvConnection;
   readonly #watching: KvConnection | undefined;
@@ -54,12 +52,8 @@ export class ChangeNotifier {
   #missed = 0;
 
   /**
-   * Watches nothing yet.
-   *
-   * @param connection The database.
    * @param watching A second connection, for the watch: on a shared one, the reply of a write waits
    * 40 ms for the change that it caused. Undefined if the database has no watch across processes.
-   * @param incarnations The incarnation of the database.
    * @param interval How often the database is polled, in milliseconds.
    */
   constructor(
@@ -77,7 +71,7 @@ export class ChangeNotifier {
   /** Calls back when a log may have grown, until the returned function is called. */
   watch(name: string, onChange: () => void): () => void {
     const shard = this.#shardOf(name);
-    // A watcher reads what was written before by itself.
+    // A watcher reads earlier messages by itself.
     const log = shard.logs.get(name) ?? { callbacks: new Set(), notified: shard.seen };
     shard.logs.set(name, log);
     log.callbacks.add(onChange);
@@ -98,7 +92,7 @@ export class ChangeNotifier {
     notifyUpTo(log, newest.slice(0, VERSION_LENGTH));
   }
 
-  /** Forgets all versions, which mean nothing in another incarnation, and calls all callbacks. */
+  /** Versions mean nothing in another incarnation: forgets them, and calls all callbacks. */
   reset(): void {
     for (const shard of this.#shards) shard.seen = shard.compared = "";
     for (const log of this.#shards.flatMap(({ logs }) => [...logs.values()])) {
@@ -107,7 +101,6 @@ export class ChangeNotifier {
     }
   }
 
-  /** Stops polling. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const { logs } of this.#shards) logs.clear();
@@ -148,9 +141,9 @@ export class ChangeNotifier {
       const isNew = this.#take(entries, incarnation);
       // Each write sets an entry, so older ones are those of a backup.
       const versions = entries.map((entry) => entry?.version ?? "");
-      const isSetBack = versions.every((version) => version < newest) ||
+      const isRestored = versions.every((version) => version < newest) ||
         versions.some((version, shard) => version < seen[shard]!);
-      if (incarnation === known && isSetBack) await this.#incarnations.renew(incarnation, this.#closing.signal);
+      if (incarnation === known && isRestored) await this.#incarnations.renew(incarnation, this.#closing.signal);
       if (isNew) this.#missed++;
       if (this.#missed <= 1) return;
       // The watch has missed two changes: its connection is dead.
@@ -162,16 +155,15 @@ export class ChangeNotifier {
   }
 
   /**
-   * Takes changes as they come. The watch stays open until the store is closed, since each one
-   * costs a connection.
+   * Receives changes. The watch stays open until the store is closed, since each one costs a
+   * connection.
    */
   async #follow(watching: KvConnection): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       try {
         await this.#incarnations.current(signal);
-        // The connection bounds how long opening takes. A watch that is silent is reopened by the
-        // poll.
+        // The connection bounds how long opening takes. The poll reopens a watch that is silent.
         const engine = await watching.use((engine) => Promise.resolve(engine), signal);
         for await (const [entry, ...entries] of engine.watch([INCARNATION_KEY, ...SHARD_KEYS])) {
           this.#missed = 0;
@@ -184,7 +176,7 @@ export class ChangeNotifier {
     }
   }
 
-  /** Takes note of the entries of an incarnation. Returns whether one is new. */
+  /** Notifies of entries of an incarnation. Returns whether one is new. */
   #take(entries: readonly (KvEntry | undefined)[], incarnation: Incarnation): boolean {
     let isNew = false;
     for (const [index, entry] of entries.entries()) {
@@ -201,7 +193,7 @@ export class ChangeNotifier {
   }
 
   /**
-   * Compares the heads of the watched logs of changed shards: an entry names its last change only.
+   * Compares the heads of the watched logs of changed shards: an entry has its last change only.
    */
   async #compare(): Promise<void> {
     const { signal } = this.#closing;

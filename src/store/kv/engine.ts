@@ -1,16 +1,11 @@
-/**
- * What the store needs of a key-value database, and how Deno's own client does it. All values are
- * bytes.
- */
+/** A key-value database as the store needs it, and by Deno's own client. All values are bytes. */
 import type { StoreConnection } from "../store_connection.ts";
 
-/** How many keys one read may have. */
 export const KEYS_PER_READ = 10;
 
-/** A key. Entries are sorted by its parts. */
+/** Entries are sorted by the parts of their keys. */
 export type KvKey = readonly string[];
 
-/** An entry of the database. */
 export interface KvEntry {
   readonly key: KvKey;
   readonly value: Uint8Array;
@@ -24,15 +19,14 @@ export interface KvEntry {
 /** A condition of a write: the entry has not changed since it was read. */
 export interface KvCheck {
   readonly key: KvKey;
-  /** The version that was read; null for an entry that must be absent. */
+  /** Null for an entry that must be absent. */
   readonly version: string | null;
 }
 
-/** An entry to write. */
 export interface KvSet {
   readonly key: KvKey;
   readonly value: Uint8Array;
-  /** The database removes the entry some time after so many milliseconds. Undefined keeps it. */
+  /** The database removes the entry some time after so many milliseconds. */
   readonly expireIn?: number;
 }
 
@@ -46,31 +40,30 @@ export interface KvWrite {
   readonly append?: { readonly prefix: KvKey; readonly value: Uint8Array };
 }
 
-/** A connection to a database. */
 export interface KvEngine {
   /** The database's time in milliseconds since 1970. A file has this machine's time. */
   now?(): number;
-  /** Asks for the time if that has become uncertain. Otherwise it returns nothing. */
+  /** Requests the time if it has become uncertain; otherwise it returns undefined. */
   refreshClock?(): Promise<unknown> | undefined;
   /** Reads at most {@linkcode KEYS_PER_READ} entries at one moment, in the order of the keys. */
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;
   /**
-   * Reads entries at one moment, in the order of their keys: from a key up to another one, which is
+   * Reads entries at one moment, in the order of their keys, from a key up to another one, which is
    * excluded. The limit is at most 500.
    */
   list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]>;
-  /** Writes, and returns the version of the write; undefined if a check does not hold. */
+  /** Returns the version of the write; undefined if a check does not hold. */
   write(write: KvWrite): Promise<string | undefined>;
   /** Yields at most 10 entries now and after changes. It may skip values that are soon replaced. */
   watch(keys: readonly KvKey[]): AsyncIterable<(KvEntry | undefined)[]>;
-  /** Closes the connection. The database may carry out a pending write at any later time. */
+  /** The database may carry out a pending write at any later time. */
   close(): void;
 }
 
-/** A connection that is kept up: it opens another engine after a failure. */
+/** A connection that opens another engine after a failure. */
 export type KvConnection = StoreConnection<KvEngine>;
 
-/** Uses a database by Deno's own client. */
+/** Uses Deno's own client. */
 export function toEngine(kv: Deno.Kv): KvEngine {
   return {
     get: async (keys) => (await kv.getMany<unknown[]>(keys)).map(toEntry),
@@ -95,7 +88,6 @@ export function toEngine(kv: Deno.Kv): KvEngine {
   };
 }
 
-/** Yields what a client reports on a watch. */
 export async function* watchEntries(
   changes: ReadableStream<Deno.KvEntryMaybe<unknown>[]>,
 ): AsyncGenerator<(KvEntry | undefined)[]> {
@@ -108,7 +100,6 @@ function toEntry({ key, value, versionstamp }: Deno.KvEntryMaybe<unknown>): KvEn
   return { key: key.map(String), value, version: versionstamp };
 }
 
-/** The error of an entry that the store has not written. */
 export function toForeignEntryError(key: Deno.KvKey): TypeError {
   return new TypeError(`Cannot read the store of topics: something else has written the key "${key.join(" ")}"`);
 }

@@ -1,29 +1,28 @@
 /**
- * Identifies one incarnation of the database. Recreating the database, or restoring a backup,
- * starts a new one, and every cursor of an earlier one is invalid from then on.
+ * The incarnation of the database. Creating the database again, or restoring a backup, starts a new
+ * one, which makes every cursor of earlier ones invalid.
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { orAborted } from "../topic_store.ts";
 import type { KvCheck, KvConnection, KvEntry, KvKey, KvSet } from "./engine.ts";
-import { hashOf, INCARNATION_KEY, markKey } from "./keys.ts";
+import { fencingTokenKey, hashOf, INCARNATION_KEY } from "./keys.ts";
 
-/** How many ended incarnations are remembered. */
 const MAX_ENDED = 100;
 
 /** One incarnation, and what this process knows of it. */
 export interface Incarnation {
   /** A random UUID. */
   readonly id: string;
-  /** The version of the entries that the first write of the incarnation made. */
+  /** The version of the entries that its first write made. */
   readonly version: string;
   /**
-   * The newest version of an append seen here, and that of the write of a record. A database whose
-   * newest write is older was set back. They are apart, since only appends leave a trace that polls
-   * find: see `ChangeNotifier`.
+   * The newest version of an append seen here, and that of the write of a record. If the newest
+   * write of the database is older, a backup was restored. They are apart, since only appends leave
+   * a trace that polls find: see `ChangeNotifier`.
    */
   newestVersion: string;
   newestRecord: string;
-  /** When a write last checked that it is current, in milliseconds of `performance.now()`. */
+  /** When a write last checked that it is current, by `performance.now()`. */
   confirmedAt: number;
 }
 
@@ -40,7 +39,7 @@ export class Incarnations {
   #known: Incarnation | undefined;
   /** How often the known incarnation has changed. */
   #changes = 0;
-  /** The ids of ended incarnations, oldest first. */
+  /** Oldest first. */
   readonly #ended = new OrderedMap<string, true>();
   /** The read that all callers share until an incarnation is known. */
   #reading: Promise<Snapshot> | undefined;
@@ -51,14 +50,14 @@ export class Incarnations {
     this.#onEnd = onEnd;
   }
 
-  /** The incarnation read last; undefined before the first read. */
+  /** Undefined before the first read. */
   get known(): Incarnation | undefined {
     return this.#known;
   }
 
   /**
-   * The incarnation read last. The first caller reads it. The read goes on when a caller gives up:
-   * otherwise impatient callers would never find out that the connection hangs.
+   * The incarnation read last. The first caller reads it. The read goes on when a caller stops
+   * waiting: otherwise impatient callers would never learn that the connection hangs.
    */
   async current(signal?: AbortSignal): Promise<Incarnation> {
     if (this.#known) return this.#known;
@@ -68,7 +67,7 @@ export class Incarnations {
 
   /**
    * Reads up to nine entries together with the incarnation. It starts a new incarnation in an empty
-   * database, and in place of one that has ended: then an older backup was restored.
+   * database, and instead of one that has ended: then an older backup was restored.
    */
   async get(keys: readonly KvKey[], signal?: AbortSignal): Promise<Snapshot> {
     for (;;) {
@@ -76,7 +75,7 @@ export class Incarnations {
       const read = [INCARNATION_KEY, ...keys];
       const [entry, ...entries] = await this.#connection.use((engine) => engine.get(read), signal);
       if (this.isKnown(entry)) return { incarnation: this.#known!, entries };
-      // This read may be outdated, since another one has noticed a change after it began.
+      // This read may be outdated, since another one has seen a change after it began.
       if (changes !== this.#changes) continue;
       const id = idOf(entry);
       if (entry && !this.#ended.has(id)) return { incarnation: this.#adopt(id, entry.version), entries };
@@ -90,8 +89,8 @@ export class Incarnations {
   }
 
   /**
-   * Starts a new incarnation in place of a given one, after the database was set back. Otherwise it
-   * would give the same cursors to other messages. Does nothing if another one has begun already.
+   * Starts a new incarnation, after a backup was restored: otherwise the database would give the
+   * same cursors to other messages. Does nothing if another one has begun already.
    */
   async renew({ id }: Incarnation, signal?: AbortSignal): Promise<void> {
     await this.#replace(id, signal);
@@ -99,14 +98,14 @@ export class Incarnations {
   }
 
   /**
-   * Starts a new incarnation if the mark of the given one is missing or was rewritten. Every write
-   * that checks the mark would be refused for ever, for example in an incomplete copy of a
-   * database.
+   * Starts a new incarnation if the fencing token of the given one is missing or was rewritten.
+   * Every write that checks the token would be refused for ever, for example in an incomplete copy
+   * of a database.
    */
   async confirm(incarnation: Incarnation, signal: AbortSignal | undefined): Promise<void> {
     const { key, version } = checkOf(incarnation);
-    const { incarnation: current, entries: [mark] } = await this.get([key], signal);
-    if (current === incarnation && mark?.version !== version) await this.renew(incarnation, signal);
+    const { incarnation: current, entries: [token] } = await this.get([key], signal);
+    if (current === incarnation && token?.version !== version) await this.renew(incarnation, signal);
   }
 
   #adopt(id: string, version: string): Incarnation {
@@ -123,15 +122,15 @@ export class Incarnations {
 
   /** Starts a new incarnation if the entry still has this id; `""` stands for no entry. */
   async #replace(id: string, signal: AbortSignal | undefined): Promise<void> {
-    const key = markKey(id);
+    const key = fencingTokenKey(id);
     await this.#connection.use(async (engine) => {
-      const [entry, mark] = await engine.get([INCARNATION_KEY, key]);
+      const [entry, token] = await engine.get([INCARNATION_KEY, key]);
       if (idOf(entry) !== id) return;
       const checks = [{ key: INCARNATION_KEY, version: entry?.version ?? null }, {
         key,
-        version: mark?.version ?? null,
+        version: token?.version ?? null,
       }];
-      await engine.write({ checks, sets: newIncarnation(), deletes: mark ? [key] : [] });
+      await engine.write({ checks, sets: newIncarnation(), deletes: token ? [key] : [] });
     }, signal);
   }
 }
@@ -145,21 +144,23 @@ export function logIncarnationOf(name: string, { id }: Incarnation): string {
 }
 
 /**
- * A check that holds in one incarnation only. It names the mark, whose key has the id: a recreated
- * database may give its incarnation entry the same version as before.
+ * A check of the fencing token, which holds in one incarnation only. The key has the id, since a
+ * database that is created again may repeat the version of its incarnation entry.
  */
 export function checkOf({ id, version }: Incarnation): KvCheck {
-  return { key: markKey(id), version };
+  return { key: fencingTokenKey(id), version };
 }
 
-/** Takes note of a version that a write got. */
 export function noteVersion(incarnation: Incarnation, version: string): void {
   if (version > incarnation.newestVersion) incarnation.newestVersion = version;
 }
 
 function newIncarnation(): KvSet[] {
   const id = crypto.randomUUID();
-  return [{ key: INCARNATION_KEY, value: new TextEncoder().encode(id) }, { key: markKey(id), value: new Uint8Array() }];
+  return [{ key: INCARNATION_KEY, value: new TextEncoder().encode(id) }, {
+    key: fencingTokenKey(id),
+    value: new Uint8Array(),
+  }];
 }
 
 function idOf(entry: KvEntry | undefined): string {

@@ -4,19 +4,19 @@
  * | key                | value                                                              |
  * | ------------------ | ------------------------------------------------------------------ |
  * | epoch              | the id of the database's incarnation                               |
- * | epoch id           | the mark of that incarnation: empty, and only there while it lasts |
+ * | epoch id           | its fencing token: empty, and there while the incarnation lasts    |
  * | id name id         | dedup entry of a message with an id                                |
- * | log name version   | a record: the messages of one write                                |
- * | log name head      | the log's incarnation; its version is that of the newest record    |
+ * | log name version   | a stored batch: the messages of one write                          |
+ * | log name head      | the log's incarnation; its version is that of the newest batch     |
  * | log name ids       | empty; its version is that of the newest write with ids            |
  * | log name low       | the low watermark: the cursor of the newest removed message        |
  * | log name series id | dedup entry of a session: its last batch, or that it was fenced    |
  * | log changed shard  | the name of the log of this shard that was appended to last        |
- * | policy name        | what the log keeps                                                 |
- * | record key…        | the value of a record of this key, and when it expires             |
- * | trimmer            | the lease of the process that removes what is no longer kept       |
+ * | policy name        | the retention of the log, and its dedupe                           |
+ * | record key…        | the value of a record, and when it expires                         |
+ * | trimmer            | the lease of the process that applies retention                    |
  *
- * The head and the low watermark of a log follow its records, so that one read up to the end of the
+ * The head and the low watermark of a log follow its batches, so that one read up to the end of the
  * log includes both, as of the same moment.
  *
  * SQLite writes whole pages, and each page costs a write about 2 %. So the keys that one write sets
@@ -31,9 +31,7 @@ const ROOT = ["webfw", "1"];
 export const INCARNATION_KEY: KvKey = [...ROOT, "epoch"];
 export const LEASE_KEY: KvKey = [...ROOT, "trimmer"];
 const RECORD: KvKey = [...ROOT, "record"];
-/** Before all policies. */
 export const POLICIES_START: KvKey = [...ROOT, "policy", ""];
-/** After all policies. */
 export const POLICIES_END: KvKey = [...ROOT, "policy "];
 
 /**
@@ -43,50 +41,45 @@ export const POLICIES_END: KvKey = [...ROOT, "policy "];
  */
 export const CHANGE_SHARDS = 9;
 
-/** The shard of a log. */
 export function shardOf(name: string): number {
   return hashOf(name) % CHANGE_SHARDS;
 }
 
-export const markKey = (incarnation: string): KvKey => [...INCARNATION_KEY, incarnation];
+export const fencingTokenKey = (incarnation: string): KvKey => [...INCARNATION_KEY, incarnation];
 export const changedKey = (shard: number): KvKey => [...ROOT, "log changed", `${shard}`];
 export const policyKey = (name: string): KvKey => [...ROOT, "policy", name];
 export const idKey = (name: string, id: string): KvKey => [...ROOT, "id", name, id];
-export const recordsPrefix = (name: string): KvKey => [...ROOT, "log", name];
-export const headKey = (name: string): KvKey => [...recordsPrefix(name), "head"];
-export const newestIdsKey = (name: string): KvKey => [...recordsPrefix(name), "ids"];
-export const lowWatermarkKey = (name: string): KvKey => [...recordsPrefix(name), "low"];
-export const sessionKey = (name: string, session: string): KvKey => [...recordsPrefix(name), "series", session];
-/** After the records, the head and the low watermark of a log. */
-export const logEnd = (name: string): KvKey => [...recordsPrefix(name), "low "];
+export const batchesPrefix = (name: string): KvKey => [...ROOT, "log", name];
+export const headKey = (name: string): KvKey => [...batchesPrefix(name), "head"];
+export const newestIdsKey = (name: string): KvKey => [...batchesPrefix(name), "ids"];
+export const lowWatermarkKey = (name: string): KvKey => [...batchesPrefix(name), "low"];
+export const sessionKey = (name: string, session: string): KvKey => [...batchesPrefix(name), "series", session];
+/** After the batches, the head and the low watermark of a log. */
+export const logEnd = (name: string): KvKey => [...batchesPrefix(name), "low "];
 
 export const recordKey = (key: readonly string[]): KvKey => [...RECORD, ...key];
-/** The key of a record by that of its entry. */
 export const keyOfRecord = (key: KvKey): readonly string[] => key.slice(RECORD.length);
 
 /**
- * Where a read after a cursor begins: at the record of the cursor, or after it if the cursor is its
- * last message.
+ * Where a read after a cursor begins: at the batch of the cursor, or after it if the cursor is that
+ * of its last message.
  */
-export function recordKeyAfter(name: string, cursor: Cursor): KvKey {
+export function batchKeyAfter(name: string, cursor: Cursor): KvKey {
   const version = cursor.slice(0, VERSION_LENGTH);
-  return [...recordsPrefix(name), cursor.endsWith(LAST_INDEX) ? `${version} ` : version];
+  return [...batchesPrefix(name), cursor.endsWith(LAST_INDEX) ? `${version} ` : version];
 }
 
-/** A cursor begins with the version of its record. */
+/** A cursor begins with the version of its batch. */
 export const VERSION_LENGTH = 20;
-/**
- * The index of the last message of each record. A reader that has come there need not read the
- * record again.
- */
+/** The index of the last message of each batch: a reader after it need not read the batch again. */
 const LAST_INDEX = "ff";
 
-/** The cursor of a message: the version of its record, and its index there. */
+/** The cursor of a message: the version of its batch, and its index there. */
 export function toCursor(version: string, index: number, count: number): Cursor {
   return version + (index === count - 1 ? LAST_INDEX : index.toString(16).padStart(2, "0"));
 }
 
-/** The cursor of the last message of a record. */
+/** The cursor of the last message of a batch. */
 export function endOf(version: string): Cursor {
   return version + LAST_INDEX;
 }
@@ -113,37 +106,35 @@ export function decodePolicy(value: Uint8Array): LogPolicy {
 const FORMAT = 1;
 const HEADER_BYTES = 11;
 const ENTRY_BYTES = 6;
-/** What follows the texts begins with what it is. Older versions read nothing behind the texts. */
+/** The kind of what follows the strings. Older versions of the framework read nothing there. */
 const TRACES = 1;
 /** The trace (16 bytes), the span (8) and the flags (1); zeros for none. */
 const TRACE_BYTES = 25;
-/** The most bytes of a value in Deno KV. */
+/** The limit of Deno KV. */
 const MAX_VALUE_BYTES = 64 * 1024;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** A message of a record. */
-export type RecordMessage = Pick<NewMessage, "type" | "data" | "bytes" | "trace">;
+export type BatchMessage = Pick<NewMessage, "type" | "data" | "bytes" | "trace">;
 
 /**
  * The messages of one write as one value: only one key of a write can end with its version.
  *
  * The value has the format (1 byte), the time in milliseconds (8, a float) and the number of
  * messages (2); of each message the length of its type (2) and of its data (4); then all types and
- * data in UTF-8. Numbers are big-endian. Where OpenTelemetry is on, the traces of the messages
- * follow, unless the value would be too large with them.
+ * data in UTF-8. Numbers are big-endian. With OpenTelemetry, the traces of the messages follow if
+ * the value has room.
  */
-export interface LogRecord {
-  /** When it was made, in milliseconds since 1970. */
+export interface StoredBatch {
+  /** In milliseconds since 1970. */
   readonly time: number;
   /** At least one. */
-  readonly messages: readonly RecordMessage[];
+  readonly messages: readonly BatchMessage[];
 }
 
-/** The size and the time of a record. */
-export interface RecordSize {
-  /** When it was made, in milliseconds since 1970. */
+export interface BatchSize {
+  /** In milliseconds since 1970. */
   readonly time: number;
   /** How many messages. */
   readonly count: number;
@@ -151,25 +142,21 @@ export interface RecordSize {
   readonly bytes: number;
 }
 
-/**
- * Writes a record.
- *
- * @throws {TypeError} When a message has more bytes than it says.
- */
-export function encodeRecord({ time, messages }: LogRecord): Uint8Array<ArrayBuffer> {
+/** @throws {TypeError} If a message has more bytes than it says. */
+export function encodeBatch({ time, messages }: StoredBatch): Uint8Array<ArrayBuffer> {
   let text = HEADER_BYTES + ENTRY_BYTES * messages.length;
   const size = messages.reduce(
     (sum, { type, bytes }) => sum + bytes + (type === undefined ? 0 : countBytes(type)),
     text,
   );
   const traces = messages.some(({ trace }) => trace !== undefined) ? 1 + TRACE_BYTES * messages.length : 0;
-  const record = new Uint8Array(size + traces <= MAX_VALUE_BYTES ? size + traces : size);
-  const view = new DataView(record.buffer);
+  const value = new Uint8Array(size + traces <= MAX_VALUE_BYTES ? size + traces : size);
+  const view = new DataView(value.buffer);
   view.setUint8(0, FORMAT);
   view.setFloat64(1, time);
   view.setUint16(9, messages.length);
   const put = (part: string): number => {
-    const { read, written } = encoder.encodeInto(part, record.subarray(text));
+    const { read, written } = encoder.encodeInto(part, value.subarray(text));
     if (read < part.length) throw new TypeError("Cannot store a message: it has more bytes than it was said to have");
     text += written;
     return written;
@@ -179,20 +166,16 @@ export function encodeRecord({ time, messages }: LogRecord): Uint8Array<ArrayBuf
     view.setUint16(entry, type === undefined ? 0 : put(type));
     view.setUint32(entry + 2, put(data));
   }
-  if (record.length > size) putTraces(record.subarray(size), messages);
-  return record;
+  if (value.length > size) putTraces(value.subarray(size), messages);
+  return value;
 }
 
-/**
- * Reads a record.
- *
- * @throws {TypeError} When a later version of the framework has written it.
- */
-export function decodeRecord(bytes: Uint8Array): LogRecord {
+/** @throws {TypeError} If a later version of the framework has written it. */
+export function decodeBatch(bytes: Uint8Array): StoredBatch {
   const { view, time, count } = readHeader(bytes);
   let text = HEADER_BYTES + ENTRY_BYTES * count;
   const take = (length: number) => decoder.decode(bytes.subarray(text, text += length));
-  const messages = Array.from({ length: count }, (_, index): RecordMessage => {
+  const messages = Array.from({ length: count }, (_, index): BatchMessage => {
     const entry = HEADER_BYTES + ENTRY_BYTES * index;
     const type = take(view.getUint16(entry));
     const length = view.getUint32(entry + 2);
@@ -201,18 +184,15 @@ export function decodeRecord(bytes: Uint8Array): LogRecord {
   return { time, messages: text < bytes.length ? withTraces(messages, bytes.subarray(text)) : messages };
 }
 
-function putTraces(part: Uint8Array, messages: readonly RecordMessage[]): void {
+function putTraces(part: Uint8Array, messages: readonly BatchMessage[]): void {
   part[0] = TRACES;
   for (const [index, { trace }] of messages.entries()) {
     if (trace !== undefined) part.subarray(1 + TRACE_BYTES * index).setFromHex(trace.slice(3).replaceAll("-", ""));
   }
 }
 
-/**
- * The messages with the traces that follow them. A later version may have written more, or other
- * things.
- */
-function withTraces(messages: readonly RecordMessage[], part: Uint8Array): readonly RecordMessage[] {
+/** A later version may have written more, or something else. */
+function withTraces(messages: readonly BatchMessage[], part: Uint8Array): readonly BatchMessage[] {
   if (part[0] !== TRACES || part.length < 1 + TRACE_BYTES * messages.length) return messages;
   return messages.map((message, index) => {
     const start = 1 + TRACE_BYTES * index;
@@ -222,8 +202,8 @@ function withTraces(messages: readonly RecordMessage[], part: Uint8Array): reado
   });
 }
 
-/** Measures a record without decoding its texts. */
-export function measureRecord(bytes: Uint8Array): RecordSize {
+/** Without decoding the strings. */
+export function measureBatch(bytes: Uint8Array): BatchSize {
   const { view, time, count } = readHeader(bytes);
   let sum = 0;
   for (let index = 0; index < count; index++) sum += view.getUint32(HEADER_BYTES + ENTRY_BYTES * index + 2);
@@ -242,9 +222,8 @@ function viewOf(bytes: Uint8Array): DataView {
   throw new TypeError("Cannot read the store of topics: a later version of webfw has written it, use that one");
 }
 
-/** The value of a record, and when it expires. */
 export interface RecordValue {
-  /** The value as JSON. */
+  /** As JSON. */
   readonly value: string;
   /** In milliseconds since 1970; `Infinity` for never. */
   readonly expires: number;
@@ -253,7 +232,6 @@ export interface RecordValue {
 /** The format (1 byte), and when the record expires (8, a float). The rest is the JSON. */
 const VALUE_HEADER_BYTES = 9;
 
-/** Writes the value of a record. */
 export function encodeValue(value: string, expires: number): Uint8Array<ArrayBuffer> {
   const json = encoder.encode(value);
   const bytes = new Uint8Array(VALUE_HEADER_BYTES + json.length);
@@ -264,11 +242,7 @@ export function encodeValue(value: string, expires: number): Uint8Array<ArrayBuf
   return bytes;
 }
 
-/**
- * Reads the value of a record.
- *
- * @throws {TypeError} When a later version of the framework has written it.
- */
+/** @throws {TypeError} If a later version of the framework has written it. */
 export function decodeValue(bytes: Uint8Array): RecordValue {
   const view = viewOf(bytes);
   return { expires: view.getFloat64(1), value: decoder.decode(bytes.subarray(VALUE_HEADER_BYTES)) };

@@ -12,24 +12,22 @@ import { checkOf, type Incarnation, type Incarnations, logIncarnationOf } from "
 import { decodeValue, encodeValue, keyOfRecord, recordKey } from "./keys.ts";
 
 /**
- * After so many refused writes it is checked that the incarnation still has its mark, which each
+ * After so many refused writes, check that the incarnation still has its fencing token, which each
  * write checks.
  */
 const REFUSALS_BEFORE_CHECK = 4;
-/** How many entries are listed first, to find out how large they are, and later at most. */
+/** How many entries are listed first, to learn how large they are, and later at most. */
 const FIRST_PAGE = 10;
 const MAX_PAGE = 200;
-/** How many bytes a page should have. */
 const PAGE_BYTES = 1024 * 1024;
 
 /**
- * What a version consists of: the incarnation, since a database that was made anew gives the same
- * versions again; the version of the entry; and when the record expires, since the database may
- * still have an expired one.
+ * A version has the incarnation, since a database that is created again repeats versions; the
+ * version of the entry; and when the record expires, since the database may still have an expired
+ * one.
  */
 const VERSION = /^([0-9a-f]{8})-([0-9a-f]{20})(?:-(\d{1,15}))?$/;
 
-/** A version that a caller expects. */
 interface ExpectedVersion {
   readonly incarnation: string;
   readonly version: string;
@@ -38,18 +36,18 @@ interface ExpectedVersion {
 }
 
 /**
- * Keeps records in a database.
+ * Stores records in a database.
  *
- * The database may carry out an abandoned write at any later time. So each write names the version
- * that it replaces, also where its caller expects none.
+ * The database may carry out an abandoned write at any later time. So each write checks the version
+ * that it replaces, even if its caller expects none.
  */
 export class KvRecords implements RecordStore {
   readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
-  /** Callbacks by the keys as JSON. */
+  /** By the keys as JSON. */
   readonly #watchers = new Map<string, Set<() => void>>();
-  /** How many writes were refused since one was not. */
+  /** How many writes were refused since the last one that was not. */
   #refusals = 0;
 
   constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
@@ -96,7 +94,7 @@ export class KvRecords implements RecordStore {
         if (record) yield { key: keyOfRecord(entry.key), ...record };
       }
       if (entries.length < limit) return;
-      // No part of a key is empty, so this comes before all that begin with the key.
+      // No part of a key is empty, so this comes before all keys that begin with the key.
       from = [...entries.at(-1)!.key, ""];
       const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
       limit = Math.max(1, Math.min(MAX_PAGE, Math.floor(PAGE_BYTES * entries.length / bytes)));
@@ -125,7 +123,9 @@ export class KvRecords implements RecordStore {
     return { value, version: toVersion({ incarnation: tagOf(incarnation), version: entry.version, expires }) };
   }
 
-  /** Writes an entry if it is as expected. Returns the version of the write; undefined if not. */
+  /**
+   * Writes an entry if it is as expected. Returns the version of the write; undefined if it is not.
+   */
   async #change(
     key: KvKey,
     write: KvWrite,
@@ -138,7 +138,7 @@ export class KvRecords implements RecordStore {
       return isPossible ? await this.#write(key, write, expected.version, incarnation) : undefined;
     }
     if (expect === null) {
-      // Mostly it is absent. Where it is not, this attempt is refused.
+      // Mostly it is absent. Otherwise this attempt is refused.
       const written = await this.#write(key, write, null, await this.#incarnations.current());
       if (written) return written;
     }
@@ -150,7 +150,7 @@ export class KvRecords implements RecordStore {
     }
   }
 
-  /** Writes if the entry has a version, in an incarnation. Returns undefined if it has not. */
+  /** Writes if the entry has a version, in an incarnation; else it returns undefined. */
   async #write(
     key: KvKey,
     write: KvWrite,
@@ -166,7 +166,7 @@ export class KvRecords implements RecordStore {
     }
     this.#refusals = 0;
     if (version > incarnation.newestRecord) incarnation.newestRecord = version;
-    // The database was set back: it would give versions twice.
+    // The database was restored from a backup: it would repeat versions.
     if (version < newestVersion || version < newestRecord) await this.#incarnations.renew(incarnation);
     return { incarnation: tagOf(incarnation), version };
   }

@@ -38,39 +38,36 @@ import { ProcessLock } from "./process_lock.ts";
 import { RetentionWorker } from "./retention_worker.ts";
 
 /**
- * How often logs are trimmed, in milliseconds. A lease that is not given back is free within 30 s.
+ * How often logs are trimmed, in milliseconds. A lease that is not released is free within 30 s.
  */
 const TRIM_INTERVAL = 5_000;
 
-/** How a connection is made. */
 export type ConnectionOptions = Omit<StoreConnectionOptions<KvEngine>, "probe" | "isBusy">;
 
-/** Connects to a database, which is opened on first use. */
+/** The database is opened on first use. */
 export function toConnection(options: ConnectionOptions): KvConnection {
   return new StoreConnection({ ...options, probe: (engine) => engine.get([INCARNATION_KEY]), isBusy: isBusyFile });
 }
 
-/** How a store is made. */
 export interface KvStoreOptions extends ConnectionOptions {
   /** Opens a second connection for the watch, if the database notifies across processes. */
   readonly openWatching?: ConnectionOptions["open"];
   /** How often the database is polled for writes of others, in milliseconds. */
   readonly interval: number;
-  /** The time in milliseconds since 1970, in place of that of the database. */
+  /** The time in milliseconds since 1970, instead of the database's. */
   readonly now?: () => number;
-  /** The locks of the processes that share a file. */
   readonly processLock?: ProcessLock;
 }
 
-/** Keeps logs in a database. */
+/** Stores logs and records in a database. */
 export class KvStore implements TopicStore {
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
-  /** The time of the database: the clocks of nodes differ. */
+  /** By the database: the clocks of nodes differ. */
   readonly now: () => number;
   readonly #connection: KvConnection;
   readonly #watching: KvConnection | undefined;
   readonly #reader: KvLogReader;
-  /** Reads for those who wait at the end of a log. */
+  /** For readers at the end of a log. */
   readonly #endReader: KvLogReader;
   readonly #appender: Appender;
   readonly #notifier: ChangeNotifier;
@@ -119,7 +116,7 @@ export class KvStore implements TopicStore {
   }
 
   watch({ name }: LogRef, onChange: () => void): () => void {
-    // The publishers may have ended, and nobody else may trim.
+    // The publishers may have ended, and no other process may trim.
     this.#retention.start();
     return this.#notifier.watch(name, onChange);
   }
@@ -146,7 +143,7 @@ export class KvStore implements TopicStore {
 
   async close(): Promise<void> {
     await Promise.all([this.#notifier.close(), this.#retention.close(), this.#processLock?.close()]);
-    // The lease is given back in one attempt: if the database is away, others wait for it.
+    // The lease is released in one attempt: if the database is away, others wait for its end.
     await Promise.all([this.#retention.release(), this.#connection.close(), this.#watching?.close()]);
     await this.#notifier.ended();
   }
@@ -158,15 +155,10 @@ const TOKEN = "DENO_KV_ACCESS_TOKEN";
 const FILE_INTERVAL = 50;
 /** How often a database is read that is watched as well, in milliseconds. */
 const WATCHED_INTERVAL = 1_000;
-/** The longest time of a timer in milliseconds, 25 days. */
+/** The longest delay of a timer in milliseconds, 25 days. */
 const LONGEST = 2 ** 31 - 1;
 
-/**
- * Makes a store, which opens nothing before its first use.
- *
- * @param location Where it is.
- * @param now The time in milliseconds since 1970, in place of the database's.
- */
+/** The store opens nothing before its first use. `now` replaces the time of the database. */
 export function openStore(location: KvLocation, now?: () => number): KvStore {
   const time = now && { now };
   if ("path" in location) {

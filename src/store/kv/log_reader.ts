@@ -1,4 +1,4 @@
-/** Reads logs: their records, and where they begin and end. */
+/** Reads logs: their batches, and their bounds. */
 import {
   type Cursor,
   LOG_START,
@@ -12,53 +12,50 @@ import {
 import type { KvConnection, KvEntry, KvKey } from "./engine.ts";
 import { type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import {
+  batchesPrefix,
+  batchKeyAfter,
+  decodeBatch,
   decodePolicy,
-  decodeRecord,
   endOf,
   headKey,
   logEnd,
-  type LogRecord,
   lowWatermarkKey,
-  measureRecord,
+  measureBatch,
   POLICIES_END,
   POLICIES_START,
-  recordKeyAfter,
-  recordsPrefix,
+  type StoredBatch,
   toCursor,
   VERSION_LENGTH,
 } from "./keys.ts";
 
-/** The most records of a page. */
-const MAX_RECORDS = 128;
-/** The most bytes of a page, if its later records are no larger than its first ones. */
+const MAX_BATCHES = 128;
+/** The most bytes of a page, if its later batches are no larger than its first ones. */
 const MAX_BYTES = 1024 * 1024;
-/** The head, the newest write with ids and the low watermark follow the records of a log. */
-const ENTRIES_AFTER_RECORDS = 3;
-/** How many entries are read first, to find out how large records are. */
-const FIRST_ENTRIES = 2 + ENTRIES_AFTER_RECORDS;
+/** The head, the newest write with ids and the low watermark follow the batches of a log. */
+const ENTRIES_AFTER_BATCHES = 3;
+/** How many entries are read first, to learn how large batches are. */
+const FIRST_ENTRIES = 2 + ENTRIES_AFTER_BATCHES;
 /**
  * How many pages are read at once. It bounds the memory, and the load on a slow line, to about 8
  * MiB.
  */
 const MAX_PAGES = 8;
-/** For how long pages are small after one did not come in time, in milliseconds. */
+/** How long pages are small after one did not come in time, in milliseconds. */
 const SLOW_TIME = 10_000;
-/** For a search, which looks at single records. */
+/** For a search, which reads single batches. */
 const ONE_MESSAGE: ReadLimits = { maxMessages: 1, maxBytes: 1 };
-/** How many policies are read at once. */
 const MAX_POLICIES = 100;
 
 /**
- * Records in order, without a hole, and the bounds of the log at that moment or later, in the same
+ * Batches in order, without a hole, and the bounds of the log at that moment or later, in the same
  * incarnation.
  */
-export interface RecordPage extends LogBounds {
-  readonly records: readonly KvEntry[];
+export interface BatchPage extends LogBounds {
+  readonly batches: readonly KvEntry[];
   /** Whether the log had no more. */
   readonly isEnd: boolean;
 }
 
-/** Entries of a log. */
 interface Listing {
   readonly entries: readonly KvEntry[];
   /** Whether there were no more. */
@@ -74,7 +71,7 @@ export class KvLogReader {
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
   readonly #pages = new Semaphore(MAX_PAGES);
-  /** Until when pages are small, in milliseconds of `performance.now()`. */
+  /** By `performance.now()`. */
   #slowUntil = -Infinity;
 
   constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
@@ -93,32 +90,28 @@ export class KvLogReader {
     }
   }
 
-  /** Where a log begins and ends. */
   async bounds({ name }: Pick<LogRef, "name">, signal?: AbortSignal): Promise<LogBounds> {
     const keys = [headKey(name), lowWatermarkKey(name)];
     const { incarnation, entries: [head, low] } = await this.#incarnations.get(keys, signal);
     return { incarnation: logIncarnationOf(name, incarnation), ...toWatermarks(head, low) };
   }
 
-  /**
-   * Messages after a cursor. It passes over those that are too old, whether they were removed or
-   * not.
-   */
+  /** Messages after a cursor. It skips expired ones, removed or not. */
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     let lowWatermark = LOG_START;
     let incarnation: string | undefined;
     for (let from = after;;) {
-      const page = await this.records(log.name, from, limits);
+      const page = await this.batches(log.name, from, limits);
       // A new incarnation has begun after the pages before.
       if (page.incarnation !== (incarnation ??= page.incarnation)) return await this.read(log, after, limits);
       if (page.lowWatermark > lowWatermark) lowWatermark = page.lowWatermark;
       const messages: StoredMessage[] = [];
-      for (const { key, value } of page.records) {
+      for (const { key, value } of page.batches) {
         const version = key.at(-1)!;
-        const record = decodeRecord(value);
-        if (messages.length === 0 && this.#isTooOld(record.time, log)) {
+        const batch = decodeBatch(value);
+        if (messages.length === 0 && this.#isTooOld(batch.time, log)) {
           if (endOf(version) > lowWatermark) lowWatermark = endOf(version);
-        } else if (!addMessages(messages, version, record, after, limits)) break;
+        } else if (!addMessages(messages, version, batch, after, limits)) break;
       }
       if (messages.length > 0 || page.isEnd) {
         const highWatermark = page.highWatermark > lowWatermark ? page.highWatermark : lowWatermark;
@@ -129,22 +122,22 @@ export class KvLogReader {
   }
 
   /**
-   * The position before the first message of a time, or of any that is not too old: a binary search
-   * by version.
+   * The position before the first message of a time that has not expired: a binary search by
+   * version.
    */
   async seek(log: LogRef, time: Date): Promise<LogPosition> {
     const { incarnation, lowWatermark, highWatermark } = await this.bounds(log);
     const isWanted = ({ value }: KvEntry) => {
-      const record = measureRecord(value);
-      return record.time >= time.getTime() && !this.#isTooOld(record.time, log);
+      const batch = measureBatch(value);
+      return batch.time >= time.getTime() && !this.#isTooOld(batch.time, log);
     };
-    // Records up to `before` are not wanted, those after `last` are.
+    // Batches up to `before` are earlier, those after `last` are not.
     let [before, last] = [toVersion(lowWatermark), toVersion(highWatermark)];
     let probe = before;
     while (before < last) {
-      const { records: [record] } = await this.records(log.name, endOf(toText(probe)), ONE_MESSAGE);
-      const version = record && toVersion(record.key.at(-1)!);
-      if (version === undefined || version > last || isWanted(record!)) last = probe;
+      const { batches: [batch] } = await this.batches(log.name, endOf(toText(probe)), ONE_MESSAGE);
+      const version = batch && toVersion(batch.key.at(-1)!);
+      if (version === undefined || version > last || isWanted(batch!)) last = probe;
       else before = version;
       probe = (before + last) / 2n;
     }
@@ -152,26 +145,26 @@ export class KvLogReader {
   }
 
   /**
-   * Reads a page of records after a cursor.
+   * Reads a page of batches after a cursor.
    *
-   * At the end of the log, one read gives records, watermarks and incarnation as of the same
-   * moment. Elsewhere the bounds are read after the records: the low watermark then covers whatever
-   * was removed before. If a new incarnation has begun in between, the page is read again.
+   * At the end of the log, one read has batches, watermarks and incarnation as of the same moment.
+   * Elsewhere the bounds are read after the batches: the low watermark then covers whatever was
+   * removed before. If a new incarnation has begun in between, the page is read again.
    */
-  async records(name: string, after: Cursor, limits: ReadLimits, signal?: AbortSignal): Promise<RecordPage> {
-    const last = recordsPrefix(name).length;
+  async batches(name: string, after: Cursor, limits: ReadLimits, signal?: AbortSignal): Promise<BatchPage> {
+    const last = batchesPrefix(name).length;
     for (;;) {
       const incarnation = logIncarnationOf(name, await this.#incarnations.current(signal));
       const { entries, isAll } = await this.#readPage(name, after, limits, signal);
-      const found = entries.filter(isRecord);
+      const found = entries.filter(isBatch);
       const find = (key: KvKey) => entries.find((entry) => entry.key[last] === key[last]);
       const head = isAll ? find(headKey(name)) : undefined;
       const bounds = head && new TextDecoder().decode(head.value) === incarnation
         ? { incarnation, ...toWatermarks(head, find(lowWatermarkKey(name))) }
         : await this.bounds({ name }, signal);
       if (bounds.incarnation !== incarnation) continue;
-      const records = found.filter(({ key }) => endOf(key[last]!) > bounds.lowWatermark);
-      return { ...bounds, records, isEnd: isAll || found.length < entries.length };
+      const batches = found.filter(({ key }) => endOf(key[last]!) > bounds.lowWatermark);
+      return { ...bounds, batches, isEnd: isAll || found.length < entries.length };
     }
   }
 
@@ -185,7 +178,7 @@ export class KvLogReader {
     try {
       return await this.#pages.use(async () => {
         const first = await this.#list(
-          recordKeyAfter(name, after),
+          batchKeyAfter(name, after),
           end,
           Math.min(FIRST_ENTRIES, limits.maxMessages),
           signal,
@@ -197,13 +190,13 @@ export class KvLogReader {
         return { entries: [...first.entries, ...more.entries], isAll: more.isAll };
       });
     } catch (error) {
-      // The database is away: those who wait would fail, too, one after the other.
+      // The database is away: the waiting reads would fail, too, one after the other.
       if (!signal?.aborted) this.#pages.failWaiters(error, this.#connection.retryTimeout);
       throw error;
     }
   }
 
-  /** Lists entries. A failed attempt may have asked for more than a slow line carries in time. */
+  /** A failed attempt may have requested more than a slow line transfers in time. */
   #list(from: KvKey, end: KvKey, limit: number, signal: AbortSignal | undefined): Promise<Listing> {
     let isFirst = true;
     return this.#connection.use(async (engine) => {
@@ -220,45 +213,39 @@ export class KvLogReader {
   }
 }
 
-/** A log by its policy's entry. */
 export function toLog({ key, value }: KvEntry): LogRef {
   return { name: key.at(-1)!, policy: decodePolicy(value) };
 }
 
-/** The first key after another one. */
 function keyAfter(key: KvKey): KvKey {
   return [...key.slice(0, -1), `${key.at(-1)}\0`];
 }
 
-function isRecord({ key }: KvEntry): boolean {
+function isBatch({ key }: KvEntry): boolean {
   return /^[0-9a-f]{20}$/.test(key.at(-1)!);
 }
 
-/**
- * How many entries are to be read after the first ones of a page, if all records are about as
- * large.
- */
+/** How many entries to read after the first ones of a page, if all batches are about as large. */
 function countMore(first: readonly KvEntry[], { maxMessages, maxBytes }: ReadLimits): number {
-  // The read has come to the end of the records.
-  if (!first.every(isRecord)) return 0;
+  // The read has reached the end of the batches.
+  if (!first.every(isBatch)) return 0;
   let [bytes, messages] = [0, 0];
   for (const { value } of first) {
     bytes += value.length;
-    messages += measureRecord(value).count;
+    messages += measureBatch(value).count;
   }
   const pages = Math.min(MAX_BYTES / bytes, maxBytes / bytes, maxMessages / messages);
-  const wanted = Math.min(Math.ceil(first.length * pages), MAX_RECORDS) - first.length;
-  return wanted <= 0 ? 0 : wanted + ENTRIES_AFTER_RECORDS;
+  const wanted = Math.min(Math.ceil(first.length * pages), MAX_BATCHES) - first.length;
+  return wanted <= 0 ? 0 : wanted + ENTRIES_AFTER_BATCHES;
 }
 
 /**
- * Adds the messages of a record that come after a cursor. Returns false if the limits do not allow
- * all of them.
+ * Adds the messages of a batch that come after a cursor. Returns false if they exceed the limits.
  */
 function addMessages(
   messages: StoredMessage[],
   version: string,
-  { time, messages: found }: LogRecord,
+  { time, messages: found }: StoredBatch,
   after: Cursor,
   { maxMessages, maxBytes }: ReadLimits,
 ): boolean {
@@ -279,7 +266,7 @@ function toWatermarks(head: KvEntry | undefined, low: KvEntry | undefined): Omit
   return { lowWatermark: lowest, highWatermark: highest > lowest ? highest : lowest };
 }
 
-/** The version of a cursor's record, as a number. */
+/** The version of a cursor's batch, as a number. */
 function toVersion(cursor: Cursor): bigint {
   return BigInt(`0x${cursor.slice(0, VERSION_LENGTH)}`);
 }
@@ -288,17 +275,16 @@ function toText(version: bigint): string {
   return version.toString(16).padStart(VERSION_LENGTH, "0");
 }
 
-/** Lets so many actions run at once. The others wait in their order. */
+/** Runs so many actions at once. The others wait in their order. */
 class Semaphore {
   #free: number;
-  /** When they came, by `performance.now()`. */
+  /** When they began to wait, by `performance.now()`. */
   readonly #waiters = new Map<PromiseWithResolvers<void>, number>();
 
   constructor(size: number) {
     this.#free = size;
   }
 
-  /** Runs an action when there is room for it. */
   async use<Result>(action: () => Promise<Result>): Promise<Result> {
     if (this.#free > 0) this.#free--;
     else {

@@ -1,6 +1,6 @@
 /**
  * A connection to a database of Deno KV on the network, by `npm:@deno/kv`. The package knows the
- * protocol. This module sends its requests, and words the errors, which hold no token and no body.
+ * protocol. This module sends its requests, and words the errors without tokens and bodies.
  * Source: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md
  */
 import type { CannotOpenError } from "../topic_store.ts";
@@ -10,11 +10,11 @@ import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { INCARNATION_KEY } from "./keys.ts";
 import { type NetworkReply, openNpmNetwork, toNpmEngine } from "./npm_client.ts";
 
-/** The versions of the protocol that are used. */
+/** Of the protocol. */
 const VERSIONS: readonly number[] = [2, 3];
 /**
- * The longest lifetime of an access, in milliseconds. The package knows no dates after the year
- * 9999.
+ * The longest lifetime of an access token, in milliseconds. The package knows no dates after the
+ * year 9999.
  */
 const MAX_LIFETIME = 24 * 3_600_000;
 
@@ -29,7 +29,7 @@ const REFUSALS: readonly number[] = [400, 401, 403];
 /** Statuses by which another server says that it has nothing at the address. */
 const ABSENCES: readonly number[] = [404, 405, 410, 501];
 
-/** What the package takes for the id of a database. */
+/** The format that the package requires. */
 const DATABASE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const ABSENCE = "there is no KV Connect at this address, give that of a denokv";
@@ -46,7 +46,7 @@ interface Metadata {
   readonly expiresAt: string;
 }
 
-/** A connection to a database. A request that fails is not repeated. */
+/** A request that fails is not repeated. */
 export class NetworkClient implements KvEngine {
   readonly #url: URL;
   readonly #token: string;
@@ -63,13 +63,10 @@ export class NetworkClient implements KvEngine {
   }
 
   /**
-   * Connects to a database.
+   * Connects to a database. The signal closes the connection, also before the first answer.
    *
-   * @param url Its address.
-   * @param token Its access token.
-   * @param signal Closes the connection, also before the first answer.
-   * @throws {CannotOpenError} When the database refuses the token, or there is none at the address.
-   * @throws {ClientMissingError} When the package cannot be loaded.
+   * @throws {CannotOpenError} If the database refuses the token, or there is none at the address.
+   * @throws {ClientMissingError} If the package cannot be loaded.
    */
   static async open(url: URL, token: string, signal?: AbortSignal): Promise<NetworkClient> {
     signal?.throwIfAborted();
@@ -84,32 +81,28 @@ export class NetworkClient implements KvEngine {
     return client;
   }
 
-  /** The database's time in milliseconds since 1970, by the dates of its replies. */
+  /** By the dates of the database's replies. */
   now(): number {
     return this.#clock.now();
   }
 
-  /** Asks for the time if that has become uncertain: messages and ids expire by it. */
+  /** Messages and ids expire by this time. */
   refreshClock(): Promise<unknown> | undefined {
     return this.#clock.isUncertain ? this.get([INCARNATION_KEY]) : undefined;
   }
 
-  /** Reads entries at one moment. */
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]> {
     return this.#use((engine) => engine.get(keys));
   }
 
-  /** Reads a range at one moment. */
   list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]> {
     return this.#use((engine) => engine.list(from, to, limit));
   }
 
-  /** Writes. */
   write(write: KvWrite): Promise<string | undefined> {
     return this.#use((engine) => engine.write(write));
   }
 
-  /** Yields the entries now and on each change. */
   async *watch(keys: readonly KvKey[]): AsyncGenerator<(KvEntry | undefined)[]> {
     yield* await this.#use((engine) => engine.watch(keys));
   }
@@ -129,8 +122,8 @@ export class NetworkClient implements KvEngine {
     try {
       return await action(await opening);
     } catch (error) {
-      // The access may have ended, or the database have moved: the next request exchanges the
-      // token.
+      // The access token may have expired, or the database have moved: the next request exchanges
+      // the token.
       if (this.#engine === opening) this.#engine = undefined;
       throw error;
     }
@@ -147,7 +140,10 @@ export class NetworkClient implements KvEngine {
     return toNpmEngine(kv, () => this.now() + CLOCK_PRECISION);
   }
 
-  /** Exchanges the token for an access. The package asks at its start and before an access ends. */
+  /**
+   * Exchanges the token for an access token. The package calls it at its start and before that
+   * expires.
+   */
   async #exchange(init: RequestInit): Promise<NetworkReply> {
     try {
       new Headers(init.headers);
@@ -166,8 +162,8 @@ export class NetworkClient implements KvEngine {
       this.#isKnown = true;
       return toReply("application/json", { url: response.url, json: () => Promise.resolve(metadata) });
     } catch {
-      // The error may hold an address or a token. The reply of a database that was open before may
-      // be the page of a proxy.
+      // The error may have an address or a token. A database that was open before may be behind a
+      // proxy, which answers with a page.
       throw this.#isKnown
         ? new Error("The database does not describe itself in a way that can be used")
         : this.#cannotOpen(ABSENCE);
@@ -175,10 +171,8 @@ export class NetworkClient implements KvEngine {
   }
 
   /**
-   * Checks a description: the package would repeat a wrong one, with its token, in an error.
-   *
-   * @param metadata The description.
-   * @param base Where it came from: a redirect may have led to another address.
+   * Checks a description: the package would repeat a wrong one, with its token, in an error. A
+   * redirect may have led to another address than `base`.
    */
   #toMetadata({ version, databaseId, endpoints, token, expiresAt }: Metadata, base: string): Metadata {
     const endpoint = endpoints.find(({ consistency }) => consistency === "strong")!;
@@ -189,8 +183,8 @@ export class NetworkClient implements KvEngine {
     if (!hasToken || !VERSIONS.includes(version) || !DATABASE_ID.test(databaseId) || !/^https?:/.test(url)) {
       throw new TypeError("The description is wrong");
     }
-    // The package renews the access 5 minutes before its end by this machine's clock, which may be
-    // wrong.
+    // The package renews the access token 5 minutes before its end by this machine's clock, which
+    // may be wrong.
     const lifetime = Math.min(Date.parse(expiresAt) - this.now(), MAX_LIFETIME);
     return {
       version,
@@ -201,7 +195,6 @@ export class NetworkClient implements KvEngine {
     };
   }
 
-  /** Sends a request for entries. */
   async #send(address: string, init: RequestInit): Promise<NetworkReply> {
     const begin = performance.now();
     const response = await this.#fetch(address, init);
@@ -211,12 +204,12 @@ export class NetworkClient implements KvEngine {
     if (!address.endsWith("/watch")) {
       return toReply("application/x-protobuf", { arrayBuffer: () => response.arrayBuffer() });
     }
-    // Aborting a request does not surely end the body of its response.
+    // Aborting a request does not reliably end the body of its response.
     const { signal } = this.#closing;
     return toReply("application/octet-stream", { body: response.body!.pipeThrough(failingAtEnd(), { signal }) });
   }
 
-  /** Sends a request. The response has a body only if its status is that of a success. */
+  /** The response has a body only if its status is that of a success. */
   async #fetch(address: string, init: RequestInit): Promise<Response> {
     try {
       const response = await fetch(address, { ...init, ...this.#http, signal: this.#closing.signal });
@@ -225,9 +218,9 @@ export class NetworkClient implements KvEngine {
     } catch (error) {
       if (!isFetchFailure(error)) throw error;
       const { message } = error.cause;
-      // This is the error of TLS for an answer in plain text.
+      // The error of TLS for an answer in plain text.
       if (message.includes("InvalidContentType")) throw this.#cannotOpen(NO_TLS);
-      // This is the error of HTTP for the alert by which TLS refuses plain text.
+      // The error of HTTP for the alert by which TLS refuses plain text.
       if (message.endsWith("invalid HTTP version parsed")) throw this.#cannotOpen(ONLY_TLS);
       throw new Error(withoutAddress(message));
     }
@@ -240,7 +233,7 @@ export class NetworkClient implements KvEngine {
 }
 
 /**
- * Makes a client for `fetch` that shares no connection with others: a dead connection goes with it.
+ * A client for `fetch` that shares no connection with others: a dead connection is closed with it.
  *
  * It speaks HTTP/1.1. Over TLS, Deno's `fetch` prefers HTTP/2, where a body above about 1 KB waits
  * 40 ms for a delayed acknowledgement of its headers.
@@ -254,10 +247,7 @@ function openHttp(): { client?: Deno.HttpClient } {
   }
 }
 
-/**
- * Makes a reply that the package accepts. It refuses other content types, such as those with a
- * charset.
- */
+/** The package refuses other content types, such as those with a charset. */
 function toReply(contentType: string, parts: Partial<NetworkReply>): NetworkReply {
   return { status: 200, url: "", headers: { get: () => contentType }, ...parts };
 }
@@ -278,13 +268,13 @@ function statusError({ status }: Response): Error {
   return new Error(`The database answered with the status ${status}`);
 }
 
-/** Whether `fetch` had no response. The cause says why: no such name, nobody listens, no trust. */
+/** Whether `fetch` had no response. The cause is the reason: DNS, connection, certificate. */
 function isFetchFailure(error: unknown): error is TypeError & { readonly cause: Error } {
   return error instanceof TypeError && error.cause instanceof Error;
 }
 
 /**
- * Takes the address out of a message, since its query may be a secret. The address has no spaces,
+ * Removes the address from a message, since its query may be a secret. The address has no spaces,
  * so it ends before the first "): ".
  */
 function withoutAddress(message: string): string {

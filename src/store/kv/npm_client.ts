@@ -1,22 +1,21 @@
 /**
- * The client of `npm:@deno/kv`, loaded on first use: for databases on the network, and for files
- * where Deno has no client of its own.
+ * The client of `npm:@deno/kv`, loaded on first use: for databases on the network, and for files if
+ * Deno has no client of its own.
  *
  * It is used by its messages, those of KV Connect
  * (https://github.com/denoland/denokv/blob/main/proto/schema/datapath.proto). Its usual methods
- * know no versionstamped keys, read another entry for each key that is absent, and count expiry by
- * this machine's clock.
+ * have no versionstamped keys, read another entry for each absent key, and count expiry by this
+ * machine's clock.
  */
 import { load } from "../../base/async_context.ts";
 import { type KvEngine, type KvEntry, type KvKey, type KvWrite, toForeignEntryError, watchEntries } from "./engine.ts";
 
 /**
- * The specifier, for one minor version: the methods for messages are protected in its types. For a
- * literal in `import()`, Deno would download the package with every application.
+ * The exact version: the methods for messages are protected in its types. For a literal in
+ * `import()`, Deno would download the package with every application.
  */
 export const PACKAGE: string = "npm:@deno/kv@0.14.0";
 
-/** A database, as the package has it. */
 export interface NpmKv {
   snapshotRead(message: ReadMessage): Promise<{
     readonly ranges: readonly { readonly values: readonly PackedEntry[] }[];
@@ -26,16 +25,14 @@ export interface NpmKv {
   close(): void;
 }
 
-/** A database on the network, as the package has it. */
 interface NpmNetworkKv extends NpmKv {
   readonly fetcher: Fetcher;
   metadata: unknown;
 }
 
-/** Sends a request. */
 type Fetcher = (address: string, init: RequestInit) => Promise<NetworkReply>;
 
-/** What the package reads of a response. */
+/** The parts of a response that the package reads. */
 export interface NetworkReply {
   readonly status: 200;
   readonly url: string;
@@ -45,7 +42,6 @@ export interface NetworkReply {
   arrayBuffer?(): Promise<ArrayBuffer>;
 }
 
-/** How the package opens a database on the network. */
 interface NetworkOptions {
   readonly accessToken: string;
   readonly supportedVersions: readonly number[];
@@ -56,7 +52,6 @@ interface NetworkOptions {
 /** The store only has bytes. Without a codec, the package would load a module of Node.js. */
 const NO_CODEC = { encodeV8: () => new Uint8Array(), decodeV8: () => undefined };
 
-/** The part of the package that is used. */
 interface NpmPackage {
   makeNapiBasedService(options: typeof NO_CODEC): { openKv(path: string): Promise<NpmKv> };
   makeRemoteService(
@@ -64,18 +59,12 @@ interface NpmPackage {
   ): { openKv(address: string): Promise<NpmNetworkKv> };
 }
 
-/** The package could not be loaded. */
 export class ClientMissingError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "ClientMissingError";
 }
 
-/**
- * Opens a file.
- *
- * @param path The path of the file, or `:memory:`.
- * @throws {ClientMissingError} When the package or its addon cannot be loaded.
- */
+/** @throws {ClientMissingError} If the package or its addon cannot be loaded. */
 export async function openNpmFile(path: string): Promise<NpmKv> {
   const { makeNapiBasedService } = await loadPackage();
   try {
@@ -86,13 +75,7 @@ export async function openNpmFile(path: string): Promise<NpmKv> {
   }
 }
 
-/**
- * Opens a database on the network.
- *
- * @param address Its address.
- * @param options Its token, and what sends requests.
- * @throws {ClientMissingError} When the package cannot be loaded.
- */
+/** @throws {ClientMissingError} If the package cannot be loaded. */
 export async function openNpmNetwork(address: string, options: NetworkOptions): Promise<NpmKv> {
   // Without `implementation`, the package's `openKv()` uses Deno's own client, which takes 40 ms
   // for a write above 1 KB.
@@ -104,8 +87,8 @@ const NO_READ: ReadMessage = { ranges: [] };
 const NO_WRITE: WriteMessage = { checks: [], mutations: [], enqueues: [] };
 
 /**
- * Lets the package encode empty messages, and sends the encoded requests in their place. What the
- * package learns of the access, it keeps in `metadata`.
+ * Makes the package encode empty messages, and sends the encoded requests instead. The package
+ * stores its access token in `metadata`.
  */
 function withFastEncoder(kv: NpmNetworkKv): NpmKv {
   const sending = (action: string, body: Uint8Array<ArrayBuffer>): NpmKv => {
@@ -131,12 +114,7 @@ async function loadPackage(): Promise<NpmPackage> {
   }
 }
 
-/**
- * Uses a database by the package.
- *
- * @param kv The database.
- * @param now The time in milliseconds since 1970 by the clock that entries expire by.
- */
+/** Entries expire by the time of `now`, in milliseconds since 1970. */
 export function toNpmEngine(kv: NpmKv, now: () => number = Date.now): KvEngine {
   const read = async (ranges: readonly ReadRange[]): Promise<KvEntry[][]> => {
     const reply = await kv.snapshotRead({ ranges });
@@ -208,7 +186,6 @@ const ESCAPE = 0xff;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Packs a key. */
 export function packKey(key: KvKey): Uint8Array {
   const hasZeros = key.some((part) => part.includes("\0"));
   if (!hasZeros) return encoder.encode(key.map((part) => `\x02${part}\0`).join(""));
@@ -219,7 +196,7 @@ function escapeZeros(bytes: Uint8Array): Iterable<number> {
   return bytes.includes(0) ? Array.from(bytes).flatMap((byte) => byte === 0 ? [0, ESCAPE] : [byte]) : bytes;
 }
 
-/** Unpacks a key; undefined where a part of it is no text. */
+/** Undefined if a part of it is no string. */
 export function unpackKey(packed: Uint8Array): KvKey | undefined {
   const text = decoder.decode(packed);
   if (!text.startsWith("\x02") || !text.endsWith("\0")) return undefined;
@@ -230,7 +207,6 @@ export function unpackKey(packed: Uint8Array): KvKey | undefined {
   return parts.map((part) => part.replaceAll("\0\ufffd", "\0"));
 }
 
-/** An entry of a message. */
 export interface PackedEntry {
   readonly key: Uint8Array;
   readonly value: Uint8Array;
@@ -238,28 +214,24 @@ export interface PackedEntry {
   readonly versionstamp: Uint8Array;
 }
 
-/** A request to read. */
 export interface ReadMessage {
   readonly ranges: readonly ReadRange[];
 }
 
-/** The range of a read. */
 export interface ReadRange {
   readonly start: Uint8Array;
   readonly end: Uint8Array;
   readonly limit: number;
 }
 
-/** A change of an entry. */
 export interface Mutation {
   readonly key: Uint8Array;
   readonly mutationType: "M_SET" | "M_DELETE" | "M_SET_SUFFIX_VERSIONSTAMPED_KEY";
   readonly value: { readonly data: Uint8Array; readonly encoding: "VE_BYTES" } | undefined;
-  /** In milliseconds since 1970; undefined for an entry that stays. */
+  /** In milliseconds since 1970. */
   readonly expireAtMs?: string | undefined;
 }
 
-/** A request to write. */
 export interface WriteMessage {
   readonly checks: readonly { readonly key: Uint8Array; readonly versionstamp: Uint8Array | undefined }[];
   readonly mutations: readonly Mutation[];
@@ -273,15 +245,13 @@ const MUTATION_TYPES: Readonly<Record<Mutation["mutationType"], number>> = {
 };
 const VE_BYTES = 3;
 
-/** A field of a message. It is left out if its value is undefined. */
+/** Undefined fields are left out. */
 type Field = readonly [number: number, value: number | Uint8Array | readonly Field[] | undefined];
 
-/** Encodes a request to read. */
 export function encodeRead({ ranges }: ReadMessage): Uint8Array<ArrayBuffer> {
   return encodeMessage(ranges.map(({ start, end, limit }) => [1, [[1, start], [2, end], [3, limit]]]));
 }
 
-/** Encodes a request to write. */
 export function encodeWrite({ checks, mutations }: WriteMessage): Uint8Array<ArrayBuffer> {
   return encodeMessage([
     ...checks.map(({ key, versionstamp }): Field => [1, [[1, key], [2, versionstamp]]]),

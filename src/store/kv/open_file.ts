@@ -22,13 +22,11 @@ const READ_ONLY: unique symbol = Symbol.for("webfw.onlyLooks");
 
 const UNSEEN = "topics in memory cannot be seen from another process";
 
-/** The permissions for a file. */
 const ACCESS = ["read", "write"] as const;
 
-/** The path of a database in memory, which belongs to one connection. */
+/** A database in memory, which belongs to one connection. */
 export const IN_MEMORY = ":memory:";
 
-/** The absolute path of a file, or `:memory:`. */
 export function pathOf({ path, folder }: FileLocation): string {
   return path === IN_MEMORY || isPlainPath(path) ? path : nodePath().resolve(folder, path);
 }
@@ -43,10 +41,9 @@ function isPlainPath(path: string): boolean {
 }
 
 /**
- * Checks that a file can be opened, by opening and closing it. An application that starts need not
- * load the store for that.
+ * Checks that a file can be opened, without loading the store.
  *
- * @throws {CannotOpenError} When the file cannot be opened.
+ * @throws {CannotOpenError} If it cannot be opened.
  */
 export async function checkFile(location: FileLocation): Promise<void> {
   try {
@@ -58,9 +55,9 @@ export async function checkFile(location: FileLocation): Promise<void> {
 }
 
 /**
- * Opens a file, or makes it.
+ * Opens a file, or creates it.
  *
- * @throws {CannotOpenError} When that will never work.
+ * @throws {CannotOpenError} If that will never work.
  */
 export async function openFile(location: FileLocation): Promise<KvEngine> {
   const path = pathOf(location);
@@ -72,7 +69,7 @@ export async function openFile(location: FileLocation): Promise<KvEngine> {
     throw new StoreMissingError(cannotOpen(path, `there is no such file, ${cure}; ${UNSEEN}`).message);
   }
   const hasClient = hasOwnClient();
-  // The addon of npm's client asks nobody for permissions.
+  // The addon of npm's client prompts for no permissions.
   if (isFile && hasClient) await checkPermissions(path, location);
   try {
     if (isFile && !readOnly) await makeFolder(path);
@@ -87,7 +84,7 @@ export async function openFile(location: FileLocation): Promise<KvEngine> {
   }
 }
 
-/** Whether Deno has a client, which needs a flag. */
+/** Deno's client needs a flag. */
 export function hasOwnClient(): boolean {
   return typeof Deno.openKv === "function";
 }
@@ -99,7 +96,7 @@ async function checkPermissions(path: string, { unread }: FileLocation): Promise
   throw cannotOpen(path, permissionsReason(missing) + hint);
 }
 
-/** The permissions for a file, or for its folder where that has to be made, or nobody knows. */
+/** For the file, or for its folder if that must be created, or if that is unknown. */
 async function neededPermissions(path: string): Promise<readonly NeededPermission[]> {
   const folder = folderOf(path);
   const isVisible = await isGranted({ name: "read", path: folder });
@@ -108,7 +105,7 @@ async function neededPermissions(path: string): Promise<readonly NeededPermissio
   return (await Promise.all(ofFile!.map(isGranted))).every(Boolean) ? ofFile! : ofFolder!;
 }
 
-/** Reads an entry: npm's client reports what is wrong with a file only then. */
+/** npm's client reports what is wrong with a file only when it reads. */
 async function firstRead(engine: KvEngine): Promise<KvEngine> {
   try {
     await engine.get([INCARNATION_KEY]);
@@ -133,7 +130,7 @@ async function makeFolder(path: string): Promise<void> {
   try {
     await Deno.mkdir(folderOf(path), { recursive: true });
   } catch (error) {
-    // Where the folder exists, the permission for the file alone is enough.
+    // If the folder exists, the permission for the file alone is enough.
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
   }
 }

@@ -1,45 +1,43 @@
 /**
- * Tells processes that share a file whether one of them has ended: each keeps a file of its own
- * locked, and the system releases the lock when the process ends, also by `kill -9`.
+ * Shows processes that share a file whether one of them has ended: each locks a file of its own,
+ * and the system releases the lock when the process ends, also by `kill -9`.
  */
 import { nodePath } from "../../base/runtime.ts";
 import { isGranted } from "../cannot_open.ts";
 
-/** What the folder of the locks is called after the file of the store. */
+/** Follows the name of the store's file. */
 const SUFFIX = ".processes";
-/** What a lock file is called until it is locked. */
+/** Follows the name of a lock file until it is locked. */
 const NEW = ".new";
-/** The name of a process. */
 const NAME = /^[0-9a-f]{8}$/;
-/** Files of processes that have ended are kept for so long, in milliseconds, for others to ask. */
+/** How long the file of an ended process stays for others to query, in milliseconds. */
 const KEPT = 3_600_000;
-/** What the file of a process says once another one has seen that it has ended. */
+/** The content of a file whose process was seen to have ended. */
 const ENDED = "ended";
 
-/** The lock of this process, and those of the others. */
 export class ProcessLock {
   readonly #folder: string;
   #lock: Promise<Lock | undefined> | undefined;
 
-  /** @param path The absolute path of the store's file. */
+  /** The path of the store's file is absolute. */
   constructor(path: string) {
     this.#folder = path + SUFFIX;
   }
 
   /**
-   * Locks a name for this process at the first call, and gives it. Undefined where that is not
-   * possible: without the permission for the folder, or on a file system without locks.
+   * The name of this process, which the first call locks. Undefined without the permission for the
+   * folder, or on a file system without locks.
    */
   async name(): Promise<string | undefined> {
     return (await (this.#lock ??= this.#take().catch(() => undefined)))?.name;
   }
 
-  /** Whether a process has ended; undefined if that is not certain. */
+  /** Undefined if it is uncertain. */
   async hasEnded(name: string): Promise<boolean | undefined> {
     if (!NAME.test(name)) return undefined;
     if (name === (await this.#lock)?.name) return false;
     if (!await this.#isAllowed()) return undefined;
-    // Where the file is not there, the process may have another view of the folder.
+    // Without the file, the process may have another view of the folder.
     return await isFree(this.#pathOf(name)).catch(() => undefined);
   }
 
@@ -59,7 +57,7 @@ export class ProcessLock {
     const file = await Deno.open(path + NEW, { write: true, createNew: true, mode: 0o600 });
     try {
       if (!await file.tryLock(true)) throw new Error("The file system has no locks");
-      // Nobody else sees it before it is locked.
+      // No process sees it before it is locked.
       await Deno.rename(path + NEW, path);
       return { name, file };
     } catch (error) {
@@ -70,8 +68,8 @@ export class ProcessLock {
   }
 
   /**
-   * Removes the files of processes that ended long ago. Their files have the time of their start,
-   * so the time counts anew from when the first one sees that they have ended.
+   * Removes the files of processes that ended long ago. A file has the time of its process's start,
+   * so the time counts from when another process sees that it has ended.
    */
   async #sweep(): Promise<void> {
     for await (const { name } of Deno.readDir(this.#folder)) {
@@ -99,7 +97,7 @@ interface Lock {
   readonly file: Deno.FsFile;
 }
 
-/** Whether nobody locks a file. */
+/** Whether no process locks a file. */
 async function isFree(path: string): Promise<boolean> {
   using file = await Deno.open(path, { read: true, write: true });
   return await file.tryLock(true);

@@ -1,29 +1,28 @@
-/** Removes what logs do not keep. One process does it for all: the one that holds the lease. */
+/** Applies the retention of all logs. One process does it for all: the one that has the lease. */
 import { detached } from "../../log/log.ts";
 import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../topic_store.ts";
 import { KEYS_PER_READ, type KvCheck, type KvConnection, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations } from "./incarnation.ts";
-import { endOf, headKey, LEASE_KEY, lowWatermarkKey, measureRecord, type RecordSize } from "./keys.ts";
-import { type KvLogReader, type RecordPage, toLog } from "./log_reader.ts";
+import { type BatchSize, endOf, headKey, LEASE_KEY, lowWatermarkKey, measureBatch } from "./keys.ts";
+import { type BatchPage, type KvLogReader, toLog } from "./log_reader.ts";
 
-/** A lease that is not renewed is taken after so many rounds. */
+/** A lease that is not renewed is free after so many rounds. */
 const LEASE_ROUNDS = 3;
 /**
- * How often a removal may be refused, because somebody else removes, too. The next round goes on
- * with it.
+ * How often a removal may be refused because another process removes, too. The next round
+ * continues.
  */
 const MAX_REFUSALS = 10;
-/** The most bytes of keys of one write, of which Deno KV takes 80 KiB. */
+/** The most bytes of keys of one write, of which Deno KV allows 80 KiB. */
 const MAX_KEY_BYTES = 64 * 1024;
-/** An upper bound of what the key of a record has besides the name. */
+/** An upper bound of the key of a batch without the name. */
 const KEY_OVERHEAD = 64;
 
 const NO_LIMITS = { maxMessages: Infinity, maxBytes: Infinity };
 
-/** Keeps the lease. Returns whether it is still held. */
+/** Returns whether the lease is still held. */
 type KeepLease = () => Promise<boolean>;
 
-/** Trims logs. */
 export class RetentionWorker {
   readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
@@ -32,17 +31,16 @@ export class RetentionWorker {
   readonly #now: () => number;
   readonly #id = new TextEncoder().encode(crypto.randomUUID());
   readonly #closing = new AbortController();
-  /** By the names of the logs. */
   readonly #indexes = new Map<string, RetentionIndex>();
   #isRunning = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #round: Promise<void> = Promise.resolve();
-  /** The lease as it was seen last, and how often in a row; 0 if it is held here. */
+  /** The lease as it was seen last, and how often in a row; 0 if this process has it. */
   #lease: { readonly version: string | null; readonly sightings: number } | undefined;
-  /** When it was taken or renewed last, in milliseconds of `performance.now()`. */
+  /** By `performance.now()`. */
   #renewedAt = 0;
 
-  /** Trims nothing yet; later each log every `interval` milliseconds. */
+  /** `interval` is in milliseconds. */
   constructor(
     connection: KvConnection,
     incarnations: Incarnations,
@@ -70,25 +68,23 @@ export class RetentionWorker {
       // The connection has logged an error, and the next round tries again.
       this.#round = this.#trimAll().catch(() => {}).finally(() => this.#schedule());
     }, this.#interval);
-    // Trimming must not keep a program alive.
+    // Trimming must not keep the process alive.
     Deno.unrefTimer(this.#timer);
   }
 
-  /** Ends it. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#timer);
     await this.#round;
   }
 
-  /** Gives the lease back, if it is held here. */
+  /** Releases the lease, if this process has it. */
   async release(): Promise<void> {
     if (this.#lease?.sightings !== 0) return;
     const write = { checks: [{ key: LEASE_KEY, version: this.#lease.version }], deletes: [LEASE_KEY] };
     await this.#connection.use((engine) => engine.write(write), undefined, "write").catch(() => {});
   }
 
-  /** Removes what a log does not keep. */
   async trim(log: LogRef): Promise<LogBounds> {
     const { incarnation, entries: [head] } = await this.#incarnations.get([headKey(log.name)], this.#closing.signal);
     await this.#trimLog(log, incarnation, toEnd(head), () => Promise.resolve(true));
@@ -106,15 +102,15 @@ export class RetentionWorker {
         try {
           await this.#trimLog(toLog(policy), incarnation, heads[index]!, this.#keepLease);
         } catch {
-          // Whoever reads the log gets the error. The other logs are trimmed nevertheless.
+          // A reader of the log gets the error. The other logs are trimmed nevertheless.
         }
       }
     }
   }
 
   /**
-   * Takes or renews the lease. It has no time in it, since clocks differ: a lease is free if it has
-   * not changed for some rounds. Two holders do no harm, since each removal checks the low
+   * Acquires or renews the lease. It has no time in it, since clocks differ: a lease is free if it
+   * has not changed for some rounds. Two holders do no harm, since each removal checks the low
    * watermark.
    */
   async #takeLease(entry: KvEntry | undefined): Promise<boolean> {
@@ -132,8 +128,8 @@ export class RetentionWorker {
   }
 
   /**
-   * Renews the lease in a long round. Otherwise another process would take it, and measure all logs
-   * anew.
+   * Otherwise, in a long round, another process would acquire the lease, and measure all logs
+   * again.
    */
   readonly #keepLease: KeepLease = async () => {
     if (performance.now() - this.#renewedAt < this.#interval) return true;
@@ -151,9 +147,9 @@ export class RetentionWorker {
   }
 
   /**
-   * Reads what is new in a log, and removes what is in excess after each page: what is in excess of
-   * a part of the log is in excess of all of it, too. It ends at the head of the log when the
-   * trimming began, since the log may grow faster than it is read.
+   * Reads what is new in a log, and removes the excess after each page: the excess of a part of the
+   * log is in excess of all of it, too. It ends at the head of the log when the trimming began,
+   * since the log may grow faster than it is read.
    */
   async #trimLog(log: LogRef, incarnation: Incarnation, head: Cursor, keepLease: KeepLease): Promise<void> {
     const { name, policy } = log;
@@ -163,17 +159,17 @@ export class RetentionWorker {
     if (index?.id === id && index.end === head && index.endOfExcess(time) === undefined) return;
     for (;;) {
       if (index?.id !== id) this.#indexes.set(name, index = new RetentionIndex(id, policy));
-      const page = await this.#records(name, index.end);
+      const page = await this.#batches(name, index.end);
       if (page.highWatermark < index.end) {
-        // The database was set back.
+        // A backup was restored.
         index = undefined;
         continue;
       }
       index.dropUpTo(page.lowWatermark);
-      for (const { key, value } of page.records) {
+      for (const { key, value } of page.batches) {
         const end = cursorOf(key);
-        // Another trimming of the same log may have come further.
-        if (end > index.end) index.add(end, measureRecord(value));
+        // Another trimming of the same log may have advanced further.
+        if (end > index.end) index.add(end, measureBatch(value));
       }
       const excess = index.endOfExcess(time);
       if (excess !== undefined && await this.#remove(name, incarnation, excess, keepLease)) index.dropUpTo(excess);
@@ -182,7 +178,7 @@ export class RetentionWorker {
   }
 
   /**
-   * Removes records up to a cursor. Each write moves the low watermark, which tells readers of the
+   * Removes batches up to a cursor. Each write moves the low watermark, which shows readers the
    * hole. Returns whether none is left.
    */
   async #remove(name: string, incarnation: Incarnation, end: Cursor, keepLease: KeepLease): Promise<boolean> {
@@ -193,12 +189,12 @@ export class RetentionWorker {
       if (snapshot.incarnation !== incarnation) return false;
       const [low] = snapshot.entries;
       const after = low ? new TextDecoder().decode(low.value) : LOG_START;
-      const page = await this.#records(name, after);
-      const keys = page.records.map(({ key }) => key).filter((key) => cursorOf(key) <= end).slice(0, most);
+      const page = await this.#batches(name, after);
+      const keys = page.batches.map(({ key }) => key).filter((key) => cursorOf(key) <= end).slice(0, most);
       const last = keys.at(-1);
       if (!last) {
         if (page.lowWatermark <= after) return true;
-        // Somebody else has removed what was found.
+        // Another process has removed what was found.
         refusals++;
         continue;
       }
@@ -210,8 +206,8 @@ export class RetentionWorker {
     return false;
   }
 
-  #records(name: string, after: Cursor): Promise<RecordPage> {
-    return this.#reader.records(name, after, NO_LIMITS, this.#closing.signal);
+  #batches(name: string, after: Cursor): Promise<BatchPage> {
+    return this.#reader.batches(name, after, NO_LIMITS, this.#closing.signal);
   }
 
   #write(checks: readonly KvCheck[], sets: readonly KvSet[], deletes: readonly KvKey[] = []) {
@@ -223,32 +219,27 @@ function toEnd(head: KvEntry | undefined): Cursor {
   return endOf(head?.version ?? "");
 }
 
-/** The cursor of the last message of a record. */
 function cursorOf(key: KvKey): Cursor {
   return endOf(key.at(-1)!);
 }
 
-/** Neighbouring records, which are kept or removed together. */
+/** Neighbouring batches, which stay or are removed together. */
 interface Segment {
   end: Cursor;
   count: number;
   bytes: number;
-  /** The time of its first record. */
+  /** The time of its first batch. */
   readonly begin: number;
-  /** The newest time of its records. */
+  /** The newest time of its batches. */
   newest: number;
 }
 
 /**
- * A segment of several records is at most so large a part of each bound: that is the precision of
- * trimming.
+ * A segment of several batches is at most so large a part of each bound: the precision of trimming.
  */
 const PRECISION = 1 / 64;
 
-/**
- * The sizes and the times of a log's records, so that each is read once to find out what is in
- * excess.
- */
+/** The sizes and the times of a log's batches, so that each is read once to find the excess. */
 export class RetentionIndex {
   /** The incarnation and the policy that it is for. */
   readonly id: string;
@@ -256,24 +247,22 @@ export class RetentionIndex {
   #segments: Segment[] = [];
   #end: Cursor = LOG_START;
 
-  /** Makes an empty index. */
   constructor(id: string, policy: LogPolicy) {
     this.id = id;
     this.#policy = policy;
   }
 
-  /** How many segments it has. */
   get size(): number {
     return this.#segments.length;
   }
 
-  /** The cursor up to which records were added. */
+  /** The cursor up to which batches were added. */
   get end(): Cursor {
     return this.#end;
   }
 
-  /** Adds the next record of the log, by its cursor. */
-  add(end: Cursor, { count, bytes, time }: RecordSize): void {
+  /** Adds the next batch of the log, by its cursor. */
+  add(end: Cursor, { count, bytes, time }: BatchSize): void {
     this.#end = end;
     const last = this.#segments.at(-1);
     if (last && this.#fits(last, count, bytes, time)) {
@@ -284,14 +273,13 @@ export class RetentionIndex {
     } else this.#segments.push({ end, count, bytes, begin: time, newest: time });
   }
 
-  /** Forgets what was removed up to a cursor. */
   dropUpTo(low: Cursor): void {
     this.#segments = this.#segments.filter(({ end }) => end > low);
     if (low > this.#end) this.#end = low;
   }
 
   /**
-   * The cursor up to which the log is to be removed, if at all. It keeps rather more messages than
+   * The cursor up to which the log must be removed, if at all. It leaves rather more messages than
    * too few, and rather fewer bytes than too many; the newest segment goes by its age only.
    */
   endOfExcess(now: number): Cursor | undefined {

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { SimulatedDatabase } from "../../../../dev/faults/simulation/database.ts";
 import { LOG_START, toGeneratedId, type TopicStore } from "../../../../src/store/topic_store.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/store/kv/engine.ts";
-import { INCARNATION_KEY, markKey, newestIdsKey, sessionKey } from "../../../../src/store/kv/keys.ts";
+import { fencingTokenKey, INCARNATION_KEY, newestIdsKey, sessionKey } from "../../../../src/store/kv/keys.ts";
 import { KvStore } from "../../../../src/store/kv/kv_store.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../../../contract/store_fixture.ts";
 import { Random } from "../../support/random.ts";
@@ -345,7 +345,7 @@ Deno.test("Appending: where the entry of the incarnation is not there, another i
   for (const message of ["c", "d"]) await append(store, log, [messageOf(message)]);
   // As in a copy of a database, or one of an earlier version.
   const [incarnation] = await lost.get([INCARNATION_KEY]);
-  await lost.write({ deletes: [markKey(new TextDecoder().decode(incarnation!.value))] });
+  await lost.write({ deletes: [fencingTokenKey(new TextDecoder().decode(incarnation!.value))] });
   await store.trim(log);
   const after = await append(store, log, [messageOf("e")]);
   assertNotEquals(after.incarnation, before.incarnation);

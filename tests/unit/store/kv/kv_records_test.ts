@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import type { RecordStore } from "../../../../src/store/record_store.ts";
 import { type KvEngine, type KvWrite, toEngine } from "../../../../src/store/kv/engine.ts";
-import { INCARNATION_KEY, markKey, recordKey } from "../../../../src/store/kv/keys.ts";
+import { fencingTokenKey, INCARNATION_KEY, recordKey } from "../../../../src/store/kv/keys.ts";
 import { KvStore } from "../../../../src/store/kv/kv_store.ts";
 import { losableStore } from "./losable_store.ts";
 
@@ -95,7 +95,7 @@ test("a write without expect gets through, however often others are quicker", as
 test("an incomplete copy of a database, without the mark of its incarnation, can be written to", async ({ meddled, kv }) => {
   const before = await meddled.set(KEY, "0", ANY);
   const { value } = await kv.get<Uint8Array>([...INCARNATION_KEY]);
-  await kv.delete([...markKey(new TextDecoder().decode(value!))]);
+  await kv.delete([...fencingTokenKey(new TextDecoder().decode(value!))]);
   let version: string | null = null;
   for (let attempt = 0; version === null; attempt++) {
     assert(attempt < 10, "it is refused for ever");

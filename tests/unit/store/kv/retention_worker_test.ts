@@ -6,7 +6,7 @@ import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts
 import { KvStore, toConnection } from "../../../../src/store/kv/kv_store.ts";
 import { type KvEngine, type KvKey, type KvWrite, toEngine } from "../../../../src/store/kv/engine.ts";
 import { Incarnations } from "../../../../src/store/kv/incarnation.ts";
-import { endOf, headKey, lowWatermarkKey, POLICIES_START, recordsPrefix } from "../../../../src/store/kv/keys.ts";
+import { batchesPrefix, endOf, headKey, lowWatermarkKey, POLICIES_START } from "../../../../src/store/kv/keys.ts";
 import { KvLogReader } from "../../../../src/store/kv/log_reader.ts";
 import { RetentionWorker } from "../../../../src/store/kv/retention_worker.ts";
 import { LOG_START } from "../../../../src/store/topic_store.ts";
@@ -90,7 +90,7 @@ Deno.test("A log that cannot be read is left alone, and the others are trimmed",
   });
   await append(store, logOf("a"), [messageOf(1)]);
   // As a later version might write it.
-  await engine.write({ append: { prefix: recordsPrefix("a"), value: new Uint8Array([2, 0, 0, 0]) } });
+  await engine.write({ append: { prefix: batchesPrefix("a"), value: new Uint8Array([2, 0, 0, 0]) } });
   const log = logOf("b", { count: 1 });
   for (let number = 1; number <= 3; number++) await append(store, log, [messageOf(number)]);
   worker.start();
@@ -142,7 +142,7 @@ Deno.test("A removal continues when another node removes the same messages", asy
     if (!isMeddling) return;
     isMeddling = false;
     // More than one removal takes, after the low watermark was read, and before it is read again.
-    const records = database.list([...recordsPrefix(log.name), "0"], headKey(log.name), 400);
+    const records = database.list([...batchesPrefix(log.name), "0"], headKey(log.name), 400);
     const value = new TextEncoder().encode(endOf(records.at(-1)!.key.at(-1)!));
     database.write({ sets: [{ key: lowWatermarkKey(log.name), value }], deletes: records.map(({ key }) => key) });
   };
@@ -275,7 +275,7 @@ Deno.test("A log whose messages disappeared unnoticed does not block trimming", 
   const log = logOf("orders", { count: 1 });
   const store = storeOf(database, {
     removal: () => {
-      const records = database.list([...recordsPrefix(log.name), "0"], headKey(log.name), 400);
+      const records = database.list([...batchesPrefix(log.name), "0"], headKey(log.name), 400);
       database.write({ deletes: records.map(({ key }) => key) });
     },
   });
