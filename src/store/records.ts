@@ -381,7 +381,7 @@ export class RecordWatch<Entry> implements AsyncIterableIterator<Entry | null, v
       while (!this.#isClosed) {
         const store = await this.#options.open();
         // It is watched before it is read, so that no change is missed.
-        this.#unwatch ??= this.#isClosed ? undefined : store.watch?.(this.#key, () => this.#noteChange());
+        this.#unwatch ??= this.#isClosed ? undefined : store.watch?.(this.#key, () => this.#onChange());
         this.#isChanged = false;
         const record = await store.get(this.#key);
         const version = record?.version ?? null;
@@ -400,7 +400,7 @@ export class RecordWatch<Entry> implements AsyncIterableIterator<Entry | null, v
     return { done: true, value: undefined };
   }
 
-  #noteChange(): void {
+  #onChange(): void {
     this.#isChanged = true;
     this.#wake?.();
   }

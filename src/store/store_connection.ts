@@ -110,7 +110,7 @@ export class StoreConnection<Engine extends StoreEngine> {
       signal?.throwIfAborted();
       try {
         const result = await this.#attempt(action, signal);
-        if (this.#outages.size > 0) this.#noteSuccess(kind);
+        if (this.#outages.size > 0) this.#recordSuccess(kind);
         return result;
       } catch (error) {
         this.#throwIfClosed();
@@ -121,7 +121,7 @@ export class StoreConnection<Engine extends StoreEngine> {
         if (error instanceof CannotOpenError && !this.#latest) throw error;
         const isBusy = this.#isBusy(error);
         const time = performance.now() - begin;
-        if (isBusy ? time > this.#requestTimeout : attempt > 1) this.#noteFailure(kind, error);
+        if (isBusy ? time > this.#requestTimeout : attempt > 1) this.#recordFailure(kind, error);
         if (time > this.retryTimeout) throw this.#noAnswer(error);
         const longest = isBusy ? MAX_BUSY_PAUSE : Math.min(MAX_PAUSE, 10 * 2 ** attempt);
         const end = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
@@ -145,13 +145,13 @@ export class StoreConnection<Engine extends StoreEngine> {
       while (!end.aborted) {
         try {
           await this.#attempt(this.#probe, end);
-          if (this.#outages.size > 0) this.#noteSuccess("read");
+          if (this.#outages.size > 0) this.#recordSuccess("read");
           return;
         } catch (error) {
           if (error instanceof CannotOpenError) throw error;
           if (end.aborted) break;
           reason = innermostReason(error);
-          this.#noteFailure("read", error);
+          this.#recordFailure("read", error);
           await pause(MAX_PAUSE, end);
         }
       }
@@ -240,7 +240,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     return new Error(message, { cause });
   }
 
-  #noteFailure(kind: Kind, error: unknown): void {
+  #recordFailure(kind: Kind, error: unknown): void {
     const isKnown = this.#outages.size > 0;
     this.#outages.set(kind, performance.now());
     if (isKnown || !this.#isLogged) return;
@@ -248,7 +248,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     log("warn", "The store of topics does not answer and is retried", fields);
   }
 
-  #noteSuccess(kind: Kind): void {
+  #recordSuccess(kind: Kind): void {
     for (const [failing, time] of this.#outages) {
       // A request of the other kind may never be repeated.
       if (failing === kind || performance.now() - time > OUTAGE_MEMORY) this.#outages.delete(failing);

@@ -372,7 +372,7 @@ export class Topics {
 
   /** Drops the least recently used topics. It examines few of them at a time. */
   #dropIdle(): void {
-    for (let looks = 8; looks > 0 && this.#transient.size > this.#maxIdle; looks--) {
+    for (let steps = 8; steps > 0 && this.#transient.size > this.#maxIdle; steps--) {
       const { key, value } = this.#transient.oldest!;
       if (value.runtime.isIdle) this.#transient.delete(key);
       else this.#transient.set(key, value);

@@ -6,7 +6,7 @@ import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { Denokv, hasDenokv } from "./denokv.ts";
 
 /** The log of a program whose database does not answer. */
-const AWAY = ".*it is tried again.*";
+const AWAY = ".*does not answer and is retried.*";
 
 const PROGRAM = `
   if (Deno.env.get("KV") === "without") delete Deno.openKv;
@@ -41,7 +41,7 @@ function test(title: string, body: (program: ChildProgram, relay: Relay, server:
         const { signal, code, stderr } = await program.end();
         assertEquals({ signal, code }, { signal: null, code: 0 });
         // Once, however many connections to it there are.
-        assert(stderr.split("it is tried again").length <= 2, stderr);
+        assert(stderr.split("does not answer and is retried").length <= 2, stderr);
       },
     });
   }

@@ -165,7 +165,7 @@ test("A stop does not wait for a start whose store does not answer", async (_fol
   const app = new App({ topics: { url: failing, token: "a token of a test" } });
   app.topic("news", { durable: true });
   const starting = assertRejects(() => app.start(), Error);
-  while (!log.text.includes("it is tried again")) await ticks(1);
+  while (!log.text.includes("does not answer and is retried")) await ticks(1);
   await app.stop();
   await starting;
 });

@@ -1,11 +1,11 @@
 /**
  * Records in a bucket of JetStream's key-value. The version of a record is its sequence number, and
- * a part of the random mark of its write: a bucket that was set back by a backup gives numbers once
- * more. Sequence numbers of a bucket begin at the time at which it was made, so that one that is
- * made anew does not give them again.
+ * a part of the random id of its write: a bucket that is restored from a backup repeats numbers.
+ * Sequence numbers of a bucket begin at the time of its creation, so a new bucket does not repeat
+ * them.
  *
- * All requests go to the leader of the stream. One that was replaced may still answer, so a read
- * may be old: but never older than what this process has seen. Writes are compared by the leader.
+ * All requests go to the leader of the stream. A former leader may still answer, so a read may be
+ * old: but never older than what this process has seen. The leader compares the versions of writes.
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import type {
@@ -21,9 +21,9 @@ import { UnsuitableStoreError } from "../topic_store.ts";
 import { BEHIND_TIMEOUT, refusalReason, type StreamOptions } from "./log_streams.ts";
 import { isRefusal, type NatsClient, textOf } from "./nats_client.ts";
 
-/** The header that marks what one write has stored. */
+/** The id of the write that stored a message. */
 const WRITE_HEADER = "Webfw-Write";
-/** The header with the time at which a record is absent, in milliseconds since 1970. */
+/** The time at which a record is absent, in milliseconds since 1970. */
 const EXPIRES_HEADER = "Webfw-Expires";
 /** How many records are read at a time for a list. */
 const READS = 32;
@@ -31,19 +31,18 @@ const READS = 32;
 const MAX_REFUSALS = 20;
 /** Sequence numbers for each millisecond since 1970: no bucket is written to as fast as that. */
 const SEQS_PER_MS = 1_000;
-/** How long an expired record is kept beyond its time, in seconds: the clocks are not exact. */
+/** How long an expired record stays beyond its time, in seconds: the clocks are not exact. */
 const GRACE = 5;
 
-/** Of how many records the newest version is remembered. */
+/** How many records have a remembered version. */
 const MAX_SEEN = 1_000;
 
 /** A part of a key that can be in a subject as it is. */
 const PLAIN_PART = /^[A-Za-z0-9_-]+$/;
 
-/** What stands for the mark of a write that has none. */
-const NO_MARK = "00000000";
+/** For a message of another program, which has no id of its write. */
+const NO_WRITE = "00000000";
 
-/** A message of the bucket. */
 interface BucketMessage {
   readonly subject: string;
   readonly seq: number;
@@ -60,7 +59,7 @@ interface Seen {
   behindSince: number | undefined;
 }
 
-/** The bucket, as JetStream describes it. */
+/** As JetStream describes it. */
 interface BucketInfo {
   readonly config: {
     readonly allow_msg_ttl?: boolean;
@@ -70,11 +69,11 @@ interface BucketInfo {
   };
 }
 
-/** Keeps records in a bucket. */
+/** Stores records in a bucket. */
 export class JetStreamRecords implements RecordStore {
   readonly #connection: StoreConnection<NatsClient>;
   readonly #stream: string;
-  /** What the subjects begin with. */
+  /** The prefix of the subjects. */
   readonly #subject: string;
   readonly #replicas: number;
   readonly #seen = new OrderedMap<string, Seen>();
@@ -94,13 +93,13 @@ export class JetStreamRecords implements RecordStore {
 
   async set(key: RecordKey, value: string, { expect, expiresIn }: SetRecordOptions<number>): Promise<string | null> {
     const subject = this.#subjectOf(key);
-    const mark = crypto.randomUUID();
+    const writeId = crypto.randomUUID();
     let isAgain = false;
     return await this.#use(async (client) => {
       let expected = expect === null ? 0 : undefined;
       if (typeof expect === "string") {
         const found = await this.#find(client, subject);
-        if (isAgain && found && markOf(found) === mark) return versionOf(found);
+        if (isAgain && found && writeOf(found) === writeId) return versionOf(found);
         // It may have expired, and still be there. After a loss, another write may have its number.
         if (!found || versionOf(found) !== expect || this.#isExpired(found)) return null;
         expected = found.seq;
@@ -109,7 +108,7 @@ export class JetStreamRecords implements RecordStore {
         expected ??= (await this.#find(client, subject))?.seq ?? 0;
         const headers = client.headers();
         headers.set("Nats-Expected-Last-Subject-Sequence", `${expected}`);
-        headers.set(WRITE_HEADER, mark);
+        headers.set(WRITE_HEADER, writeId);
         if (expiresIn !== undefined) {
           headers.set(EXPIRES_HEADER, `${Math.ceil(this.#connection.now() + expiresIn)}`);
           headers.set("Nats-TTL", `${Math.ceil(expiresIn / 1_000) + GRACE}s`);
@@ -120,7 +119,7 @@ export class JetStreamRecords implements RecordStore {
           const { seq } = await client.store(subject, value, headers);
           // Another process may have written since, and this one may have read that.
           if (seq > (this.#seen.get(subject)?.seq ?? 0)) this.#remember(subject, seq);
-          return toVersion(seq, mark);
+          return toVersion(seq, writeId);
         } catch (error) {
           const isOther = isRefusal(error, "wrongLastSequence") || isRefusal(error, "wrongLastSequenceOfSeveral");
           if (!isOther || refusals === MAX_REFUSALS) throw error;
@@ -128,7 +127,7 @@ export class JetStreamRecords implements RecordStore {
         isAgain = wasAgain;
         const found = await this.#find(client, subject);
         // The reply to an earlier attempt was lost.
-        if (isAgain && found && markOf(found) === mark) return versionOf(found);
+        if (isAgain && found && writeOf(found) === writeId) return versionOf(found);
         // A write that was refused itself may have been in the way.
         if (typeof expect === "string" && (!found || versionOf(found) !== expect)) return null;
         if (expect === null && found && !this.#isExpired(found)) return null;
@@ -152,7 +151,7 @@ export class JetStreamRecords implements RecordStore {
           await client.call(`STREAM.MSG.DELETE.${this.#stream}`, { seq: found.seq, no_erase: true });
           return true;
         } catch (error) {
-          // Somebody else has written or deleted it.
+          // Another process has written or deleted it.
           if (!isRefusal(error, "messageNotFound")) throw error;
           isAgain = false;
         }
@@ -207,7 +206,7 @@ export class JetStreamRecords implements RecordStore {
     }
   }
 
-  /** @throws {Error} If it is an older version than before. Then another server must be asked. */
+  /** @throws {Error} If the version is older than before: another server must be asked. */
   #see(subject: string, seq: number): void {
     const seen = this.#seen.get(subject);
     if (seen && seq < seen.seq) {
@@ -229,7 +228,7 @@ export class JetStreamRecords implements RecordStore {
     return expires !== undefined && Number(expires) <= this.#connection.now();
   }
 
-  /** Does something with the bucket, which is made where it is missing. */
+  /** The bucket is created if it is missing. */
   #use<Result>(action: (client: NatsClient) => Promise<Result>, kind?: "write"): Promise<Result> {
     return this.#connection.use(
       async (client) => {
@@ -248,7 +247,7 @@ export class JetStreamRecords implements RecordStore {
   }
 
   async #make(client: NatsClient): Promise<void> {
-    // This also tells the time of the servers.
+    // The reply also has the time of the servers.
     const info = await client.call<BucketInfo>(`STREAM.INFO.${this.#stream}`).catch((error) => {
       if (isRefusal(error, "streamNotFound")) return this.#create(client);
       throw error;
@@ -263,7 +262,7 @@ export class JetStreamRecords implements RecordStore {
     this.#ready = client;
   }
 
-  /** Makes the bucket. Gives undefined where another process has just done so. */
+  /** Returns undefined if another process has just created it. */
   async #create(client: NatsClient): Promise<BucketInfo | undefined> {
     try {
       return await client.call<BucketInfo>(`STREAM.CREATE.${this.#stream}`, {
@@ -310,13 +309,13 @@ function decodePart(part: string): string {
   return part.startsWith("=") ? textOf(Uint8Array.fromBase64(part.slice(1), { alphabet: "base64url" })) : part;
 }
 
-/** Identifies the write that stored a message. One by another program has no mark. */
-function markOf(message: BucketMessage): string {
-  return headerOf(message, WRITE_HEADER) ?? NO_MARK;
+/** The id of the write that stored a message. */
+function writeOf(message: BucketMessage): string {
+  return headerOf(message, WRITE_HEADER) ?? NO_WRITE;
 }
 
 function versionOf(message: BucketMessage): string {
-  return toVersion(message.seq, markOf(message));
+  return toVersion(message.seq, writeOf(message));
 }
 
 function headerOf({ hdrs }: BucketMessage, name: string): string | undefined {
@@ -325,6 +324,6 @@ function headerOf({ hdrs }: BucketMessage, name: string): string | undefined {
   return line?.slice(name.length + 2);
 }
 
-function toVersion(seq: number, mark: string): string {
-  return `${seq.toString(16)}-${mark.slice(0, 8)}`;
+function toVersion(seq: number, writeId: string): string {
+  return `${seq.toString(16)}-${writeId.slice(0, 8)}`;
 }

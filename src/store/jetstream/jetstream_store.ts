@@ -1,4 +1,4 @@
-/** Topics in NATS JetStream: one server, or several that each keep all messages. */
+/** Topics in NATS JetStream: one server, or several that each store all messages. */
 import { cannotOpen, hostOf, innermostReason, missingPermissions, permissionsReason } from "../cannot_open.ts";
 import { jetStreamCapabilities, type JetStreamLocation } from "../location.ts";
 import type { RecordStore } from "../record_store.ts";
@@ -35,22 +35,20 @@ import { StreamReader, StreamWatcher } from "./stream_reader.ts";
 /** Requests have timeouts of their own, after which the connection is still good. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
-/** How a store is made. */
 export interface JetStreamStoreOptions {
   /** The name of the servers in messages, without secrets. */
   readonly name: string;
-  /** What names of streams and subjects begin with. */
+  /** The prefix of streams and subjects. */
   readonly prefix: string;
-  /** How many servers keep each message. */
+  /** How many servers store each message. */
   readonly replicas: number;
-  /** Connects to the servers. */
   readonly open: () => Promise<NatsClient>;
 }
 
-/** Keeps each log in a stream, and the records in a bucket. */
+/** Stores each log in a stream, and the records in a bucket. */
 export class JetStreamStore implements TopicStore {
   readonly capabilities: StoreCapabilities;
-  /** The time of the servers. */
+  /** By the servers. */
   readonly now: () => number;
   readonly #connection: StoreConnection<NatsClient>;
   /** The client that was opened last, or is being opened. */
@@ -128,26 +126,19 @@ export class JetStreamStore implements TopicStore {
   }
 }
 
-/** How long the connection to one server may take, in milliseconds. */
+/** For one server, in milliseconds. */
 const CONNECT_TIMEOUT = 2_000;
-/** How often a server is asked whether it is there, in milliseconds. After two it is given up. */
+/** In milliseconds. After two pings without an answer, the connection is closed. */
 const PING_INTERVAL = 2_000;
-/** The pause between two attempts to connect again, in milliseconds. */
+/** Between two attempts to connect again, in milliseconds. */
 const RECONNECT_PAUSE = 100;
-/** The oldest version that reads several messages in one request, and lets single ones expire. */
+/** The first version that reads several messages in one request, and expires single ones. */
 const OLDEST_VERSION: readonly [major: number, minor: number] = [2, 11];
 
-/**
- * A server must take messages of so many bytes: the largest data, and headers with an id and a
- * type.
- */
+/** The least `max_payload` of a server: the largest data, and headers with an id and a type. */
 const LEAST_PAYLOAD = 72 * 1024;
 
-/**
- * Makes a store, which opens nothing before its first use.
- *
- * @param location Where the servers are.
- */
+/** The store opens nothing before its first use. */
 export function openJetStream(location: JetStreamLocation): JetStreamStore {
   const name = location.servers.map(({ host }) => host).join(",");
   const { prefix, replicas } = location;
@@ -186,7 +177,7 @@ async function load(name: string): Promise<NatsPackage> {
   }
 }
 
-/** The package reads them when it connects, and cannot be told from an outage then. */
+/** The package reads them when it connects; an error would then look like an outage. */
 function checkCredentials(nats: NatsPackage, { credentials }: JetStreamLocation, name: string): void {
   if (credentials === undefined) return;
   try {
@@ -221,7 +212,7 @@ async function connect(nats: NatsPackage, location: JetStreamLocation): Promise<
   });
 }
 
-/** Checks that the servers can keep topics. */
+/** Checks that the servers can store topics. */
 async function check(client: NatsClient, { info }: NatsConnection, location: JetStreamLocation, name: string) {
   const version = info?.version ?? "";
   const [major = 0, minor = 0] = version.split(".").map(Number);

@@ -1,6 +1,6 @@
 /**
  * The streams of logs: one for each. A stream has one subject, which ends with the incarnation of
- * the log: what is published for another incarnation is not stored.
+ * the log: a message for another incarnation is not stored.
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { isTrace } from "../../log/telemetry.ts";
@@ -15,63 +15,60 @@ import {
 } from "../topic_store.ts";
 import { ERROR_CODES, isRefusal, JetStreamError, type NatsClient, type NatsMessage, textOf } from "./nats_client.ts";
 
-/** How long ids are remembered at least where the log has an age of as much, in milliseconds. */
+/** How long ids are remembered at least in a log of that age, in milliseconds. */
 const MIN_DEDUPE = 120_000;
 /**
- * The least size of a log in bytes. A server keeps nothing of a message that is larger than its
- * stream may be, and counts headers and subject as well.
+ * The least size of a log in bytes: a server stores no message that is larger than its stream may
+ * be, and counts headers and subject as well.
  */
 const MIN_BYTES = 128 * 1024;
-/** How many logs are remembered. */
 const MAX_LOGS = 10_000;
 /**
- * How long an answer is not believed that says less than earlier ones, in milliseconds. A server
- * that was cut off takes itself for the leader until it hears of another one. After that time, the
- * stream was set back.
+ * How long an answer is ignored that has less than earlier ones, in milliseconds. A server that was
+ * cut off believes to be the leader until it hears of another one. After that time, the stream was
+ * restored from a backup.
  */
 export const BEHIND_TIMEOUT = 3_000;
 const NANOSECONDS = 1_000_000;
 
-/** Names of topics that are parts of the names of streams as they are. */
+/** Names of topics that can be in the names of streams as they are. */
 const PLAIN_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** What a log that is lost or set back changes. */
 const INCARNATION = /^[0-9a-f]{8}$/;
 
 /** What this process knows of the stream of a log. */
 export interface LogStream {
-  /** The name of the stream. */
   readonly name: string;
-  /** Where messages are published. */
+  /** Messages are published here. */
   readonly subject: string;
   readonly incarnation: string;
   /** Whether a batch is stored as one. */
   readonly isAtomic: boolean;
-  /** What is kept, as the stream says. */
+  /** The policy in the stream's metadata. */
   readonly policy: string;
-  /** How many servers keep it. */
+  /** How many servers store it. */
   readonly replicas: number;
   /** The greatest sequence number that this process has seen. */
   newest: number;
-  /** Whether it may not be like this any more. */
+  /** Whether it may have changed or be gone. */
   isDoubtful: boolean;
-  /** Since when answers say less than that, by `performance.now()`. */
+  /** Since when answers have less than that, by `performance.now()`. */
   readonly behindSince: number | undefined;
 }
 
 /** The greatest sequence number that was seen of an incarnation. */
 type Newest = Pick<LogStream, "incarnation" | "newest">;
 
-/** Where a stream begins and ends. */
+/** The first and last message of a stream. */
 export interface StreamState {
   readonly stream: LogStream;
-  /** The sequence number of the oldest message; one after the last where there is none. */
+  /** The sequence number of the oldest message; one after the last if there is none. */
   readonly first: number;
-  /** The sequence number of the newest message, kept or not. */
+  /** The sequence number of the newest message, even if it was removed. */
   readonly last: number;
 }
 
-/** A stream, as JetStream describes it. */
+/** As JetStream describes it. */
 interface StreamInfo {
   readonly config: StreamConfig;
   readonly state: { readonly messages: number; readonly first_seq: number; readonly last_seq: number };
@@ -86,22 +83,21 @@ interface StreamConfig {
   readonly num_replicas: number;
 }
 
-/** What the framework changes of a stream without being told. */
+/** The parts that an update may change beyond the policy. */
 type Changeable = Pick<LogStream, "incarnation" | "replicas">;
 
-/** How streams are made. */
 export interface StreamOptions {
-  /** What names of streams and subjects begin with. */
+  /** The prefix of streams and subjects. */
   readonly prefix: string;
-  /** How many servers keep each message. */
+  /** How many servers store each message. */
   readonly replicas: number;
 }
 
-/** Finds and makes the streams of logs. */
+/** Finds and creates the streams of logs. */
 export class LogStreams {
   readonly #connection: StoreConnection<NatsClient>;
   readonly #options: StreamOptions;
-  /** By the names of logs. The one used last comes last. */
+  /** The one used last comes last. */
   readonly #known = new OrderedMap<string, LogStream>();
 
   constructor(connection: StoreConnection<NatsClient>, options: StreamOptions) {
@@ -109,33 +105,33 @@ export class LogStreams {
     this.#options = options;
   }
 
-  /** The subject that tells what a stream has stored. */
+  /** A server publishes here that a stream has stored a message. */
   storedSubject(stream: string): string {
     return `${this.#options.prefix}.stored.${stream}`;
   }
 
-  /** What is known of the stream of a log; else asks for it, and makes it where there is none. */
+  /** The known stream of a log; else it is requested, and created if it is missing. */
   async get(client: NatsClient, log: LogRef): Promise<LogStream> {
     const known = this.#known.get(log.name);
     return known && !known.isDoubtful ? known : (await this.#ask(client, log)).stream;
   }
 
-  /** The same, for a publisher: the stream keeps what the log says. */
+  /** The same, for a publisher: with the policy of the log. */
   async declared(client: NatsClient, log: LogRef): Promise<LogStream> {
     const stream = await this.get(client, log);
-    // A process that names fewer servers than others takes nothing from them.
+    // A process with fewer replicas removes none of the others'.
     if (stream.policy === encodePolicy(log.policy) && stream.replicas >= this.#options.replicas) return stream;
-    // Another process may have changed it since this one has looked.
+    // Another process may have changed it meanwhile.
     return await this.#update(client, log, (await this.#ask(client, log)).stream);
   }
 
-  /** Has the stream of a log be asked for again: it may not be there any more. */
+  /** The next use requests the stream again: it may be gone. */
   doubt({ name }: LogRef): void {
     const known = this.#known.get(name);
     if (known) known.isDoubtful = true;
   }
 
-  /** The present state of the stream of a log. One that was set back gets another incarnation. */
+  /** The present state of the stream of a log. One that was restored gets another incarnation. */
   async state(log: LogRef): Promise<StreamState> {
     return await this.#connection.use(async (client) => {
       const state = await this.#ask(client, log);
@@ -150,7 +146,8 @@ export class LogStreams {
   }
 
   /**
-   * Begins another incarnation: the stream was set back, and gives sequence numbers once more.
+   * Begins another incarnation: the stream was restored from a backup, and repeats sequence
+   * numbers.
    *
    * @param former The one that ends. Another process may have ended it already.
    */
@@ -160,7 +157,6 @@ export class LogStreams {
     return await this.#update(client, log, { ...stream, incarnation: randomIncarnation() });
   }
 
-  /** All logs. */
   async list(): Promise<LogRef[]> {
     const logs: LogRef[] = [];
     for (let offset = 0;;) {
@@ -181,7 +177,7 @@ export class LogStreams {
     }
   }
 
-  /** By the leader of the stream, so that it is as of now. */
+  /** The leader of the stream answers, so it is the present state. */
   async #ask(client: NatsClient, log: LogRef): Promise<StreamState> {
     const name = await this.#nameOf(log.name);
     const before = this.#newestOf(log);
@@ -193,7 +189,7 @@ export class LogStreams {
     return this.#note(log, await this.#make(client, log, name), before);
   }
 
-  /** What an answer must have that is asked for now: messages may be stored while it comes. */
+  /** The least that an answer to a request must have: messages may be stored while it comes. */
   #newestOf({ name }: LogRef): Newest | undefined {
     const known = this.#known.get(name);
     return known && { incarnation: known.incarnation, newest: known.newest };
@@ -206,13 +202,13 @@ export class LogStreams {
         this.#configOf(name, log, { incarnation: randomIncarnation(), replicas: 1 }),
       );
     } catch (error) {
-      // Another process has made it at the same time.
+      // Another process has created it at the same time.
       if (isRefusal(error, "nameInUse")) return await client.call<StreamInfo>(`STREAM.INFO.${name}`);
       throw toUnsuitable(error, log.name) ?? error;
     }
   }
 
-  /** Changes a stream to what the log says. */
+  /** Changes a stream to the policy of the log. */
   async #update(client: NatsClient, log: LogRef, stream: LogStream): Promise<LogStream> {
     const { name } = stream;
     const config = this.#configOf(name, log, stream);
@@ -294,13 +290,13 @@ export class LogStreams {
   }
 }
 
-/** The error of a stream that the servers will never make; undefined for other errors. */
+/** The error of a stream that the servers will never create; undefined for other errors. */
 function toUnsuitable(error: unknown, topic: string): UnsuitableStoreError | undefined {
   const reason = refusalReason(error);
   return reason === undefined ? undefined : new UnsuitableStoreError(`Cannot keep the topic "${topic}": ${reason}`);
 }
 
-/** Why servers will never make a stream; undefined for other errors. */
+/** Why servers will never create a stream; undefined for other errors. */
 export function refusalReason(error: unknown): string | undefined {
   if (!(error instanceof JetStreamError)) return undefined;
   const { code, status, message } = error;
@@ -330,12 +326,11 @@ function randomIncarnation(): string {
   return crypto.getRandomValues(new Uint8Array(4)).toHex();
 }
 
-/** The header with the type of a message. */
 export const TYPE_HEADER = "Webfw-Type";
-/** The header that marks the messages of one append. */
+/** The id of the append that stored a message. */
 export const APPEND_HEADER = "Webfw-Append";
 
-/** The header with the trace of the publisher, under the name that other programs know. */
+/** The trace of the publisher, under the name that other programs know. */
 export const TRACE_HEADER = "traceparent";
 
 /** A header is one line, whose ends are trimmed. */
@@ -343,12 +338,10 @@ export function encodeHeader(text: string): string {
   return encodeURIComponent(text);
 }
 
-/** The sequence number of a message that was read. */
 export function seqOf({ headers }: NatsMessage): number {
   return Number(headers?.get("Nats-Sequence"));
 }
 
-/** A message that was read. */
 export function toStored(message: NatsMessage): StoredMessage {
   const { data, headers } = message;
   const trace = headers?.get(TRACE_HEADER) ?? "";

@@ -1,9 +1,12 @@
-/** A connection to NATS servers: requests to JetStream, and messages that the servers send. */
+/**
+ * A connection to NATS servers: requests to JetStream, and messages from the servers; and the
+ * package `@nats-io/nats-core`, as far as it is used.
+ */
 import { load } from "../../base/async_context.ts";
 import type { StoreClock, StoreEngine } from "../store_connection.ts";
 import { UnsuitableStoreError } from "../topic_store.ts";
 
-/** How long a reply is waited for, in milliseconds. Requests are lost with a server. */
+/** In milliseconds. A request is lost with its server. */
 const REPLY_TIMEOUT = 2_500;
 
 /** Codes of JetStream's errors. Source: the file `server/errors.json` of the server. */
@@ -17,7 +20,7 @@ export const ERROR_CODES = {
   nameInUse: 10058,
   streamNotFound: 10059,
   wrongLastSequence: 10071,
-  /** The same of several servers, which also refuse while another write is on its way. */
+  /** The same of several servers, which also refuse while another write is in progress. */
   wrongLastSequenceOfSeveral: 10164,
   replicasNotSupported: 10074,
   notEnabled: 10076,
@@ -27,22 +30,15 @@ export const ERROR_CODES = {
 /** Statuses of replies that end a read of several messages. */
 const [END_OF_BATCH, NOTHING_FOUND] = [204, 404];
 
-/** JetStream has refused a request. What it asked for was not done. */
+/** JetStream has refused a request, which had no effect. */
 export class JetStreamError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "JetStreamError";
   /** One of {@linkcode ERROR_CODES}, or another one. */
   readonly code: number;
-  /** Its class, as in HTTP: 400 where the request is at fault. */
+  /** As in HTTP: 400 for a fault of the request. */
   readonly status: number;
 
-  /**
-   * Makes the error of a reply.
-   *
-   * @param code The code of JetStream.
-   * @param status The class of the code.
-   * @param description What the server says.
-   */
   constructor(code: number, status: number, description: string) {
     super(description);
     this.code = code;
@@ -50,19 +46,18 @@ export class JetStreamError extends Error {
   }
 }
 
-/** Whether a request was refused, so that what it asked for was not done. */
+/** Whether a request was refused, so that it had no effect. */
 export function isRefused(error: unknown): boolean {
   return error instanceof JetStreamError || error instanceof UnsuitableStoreError;
 }
 
-/** Whether JetStream has refused a request for a reason. */
 export function isRefusal(error: unknown, reason: keyof typeof ERROR_CODES): boolean {
   return error instanceof JetStreamError && error.code === ERROR_CODES[reason];
 }
 
-/** What JetStream says of a message that it has taken. */
+/** JetStream has stored a message. */
 export interface Acknowledgement {
-  /** Its sequence number in the stream. */
+  /** In the stream. */
   readonly seq: number;
   /** Whether its id was known: then the number is that of the first one. */
   readonly duplicate?: boolean;
@@ -72,33 +67,32 @@ interface Failure {
   readonly error?: { readonly code: number; readonly err_code?: number; readonly description: string };
 }
 
-/** Whom a connection is to. */
 export interface NatsServers {
   /** The name of the servers in messages, without secrets. */
   readonly name: string;
-  /** What names of streams and subjects begin with. */
+  /** The prefix of streams and subjects. */
   readonly prefix: string;
-  /** Their clock, which all connections to them share. */
+  /** All connections to the servers share it. */
   readonly clock: StoreClock;
 }
 
-/** A connection. The package connects again by itself, to whichever server it reaches. */
+/** The package reconnects by itself, to whichever server it reaches. */
 export class NatsClient implements StoreEngine {
   readonly #nats: NatsPackage;
   readonly #connection: NatsConnection;
   readonly #clock: StoreClock;
   /** Reads of several messages in progress, by the last part of the subject of their replies. */
   readonly #reads = new Map<string, (error: Error | null, message: NatsMessage | undefined) => void>();
-  /** End what waits for the server to know of a subscription. */
+  /** End the waits for subscriptions to reach the server. */
   readonly #flushes = new Set<(error: Error) => void>();
   readonly #inbox: string;
   readonly #servers: NatsServers;
   #lastRead = 0;
-  /** A request whose reply tells the time. */
+  /** A request whose reply has the time. */
   #timeRequest: string | undefined;
   #closed: Promise<void> | undefined;
 
-  /** Takes over an open connection. */
+  /** The connection is open. */
   constructor(nats: NatsPackage, connection: NatsConnection, servers: NatsServers) {
     this.#nats = nats;
     this.#servers = servers;
@@ -114,12 +108,12 @@ export class NatsClient implements StoreEngine {
     });
   }
 
-  /** The time of the servers in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   now(): number {
     return this.#clock.now();
   }
 
-  /** Asks for the time if that has become uncertain: crons run and records expire by it. */
+  /** Crons run and records expire by this time. */
   refreshClock(): Promise<unknown> | undefined {
     if (!this.#clock.isUncertain || this.#timeRequest === undefined) return undefined;
     return this.call(this.#timeRequest).catch((error) => {
@@ -128,17 +122,15 @@ export class NatsClient implements StoreEngine {
     });
   }
 
-  /** Whether the package has given up: it does so when it is refused twice in a row. */
+  /** Whether the package has stopped reconnecting: it does so when it is refused twice in a row. */
   get isClosed(): boolean {
     return this.#connection.isClosed();
   }
 
-  /** Calls back when the connection is closed. */
   onClosed(callback: () => void): void {
     this.#connection.closed().then(callback);
   }
 
-  /** Empty headers. */
   headers(): NatsHeaders {
     return this.#nats.headers();
   }
@@ -146,10 +138,9 @@ export class NatsClient implements StoreEngine {
   /**
    * Calls JetStream.
    *
-   * @param method What comes after `$JS.API.` in the subject.
-   * @param body The request.
+   * @param method Follows `$JS.API.` in the subject.
    * @throws {JetStreamError} If it is refused.
-   * @throws {UnsuitableStoreError} If the client has no permission for it.
+   * @throws {UnsuitableStoreError} If the client has no permission.
    */
   async call<Reply>(method: string, body: object = {}): Promise<Reply> {
     const begin = performance.now();
@@ -170,10 +161,10 @@ export class NatsClient implements StoreEngine {
   }
 
   /**
-   * Has a stream store a message, or the batch that this message ends.
+   * Stores a message in a stream, or the batch that this message ends.
    *
-   * @throws {JetStreamError} If it is refused: then it is not stored.
-   * @throws {UnsuitableStoreError} If the client has no permission for it: likewise.
+   * @throws {JetStreamError} If it is refused, and not stored.
+   * @throws {UnsuitableStoreError} If the client has no permission: it is not stored.
    */
   async store(subject: string, data: string, headers: NatsHeaders): Promise<Acknowledgement> {
     const reply = await this.#request(subject, data, headers);
@@ -183,8 +174,8 @@ export class NatsClient implements StoreEngine {
   }
 
   /**
-   * Reads several messages of a stream in one request, from whichever server has them. The list may
-   * have holes where replies were lost.
+   * Reads several messages of a stream in one request, from whichever server has them. There may be
+   * holes where replies were lost.
    */
   read(stream: string, query: object): Promise<NatsMessage[]> {
     const { promise, resolve, reject } = Promise.withResolvers<NatsMessage[]>();
@@ -210,10 +201,9 @@ export class NatsClient implements StoreEngine {
     return promise;
   }
 
-  /** Calls back for each message of a subject. */
   async subscribe(subject: string, onMessage: () => void): Promise<NatsSubscription> {
     const subscription = this.#connection.subscribe(subject, { callback: onMessage });
-    // The package does not end this by itself where it has given up meanwhile.
+    // The package does not end this if it stops reconnecting meanwhile.
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Error(`No answer within ${REPLY_TIMEOUT} ms`)), REPLY_TIMEOUT);
     this.#flushes.add(reject);
@@ -224,7 +214,7 @@ export class NatsClient implements StoreEngine {
       return subscription;
     } catch (error) {
       flushed.catch(() => {});
-      // Otherwise it would be made again with the next connection.
+      // Otherwise it would be subscribed again with the next connection.
       subscription.unsubscribe();
       throw error;
     } finally {
@@ -242,7 +232,7 @@ export class NatsClient implements StoreEngine {
     }
   }
 
-  /** Says what to do about a missing permission, for which the package has its own class. */
+  /** Adds the cure for a missing permission, for which the package has its own class. */
   #explain(error: Error): Error {
     const cause = error.cause instanceof Error ? error.cause : error;
     if (cause.name !== "PermissionViolationError") return error;
@@ -253,7 +243,7 @@ export class NatsClient implements StoreEngine {
     );
   }
 
-  /** Ends the connection; requests in progress fail. */
+  /** Requests in progress fail. */
   close(): void {
     this.#closed ??= this.#connection.close();
     const error = new Error("The connection was closed");
@@ -271,7 +261,6 @@ export class NatsClient implements StoreEngine {
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The text of a message. */
 export function textOf(data: Uint8Array): string {
   return decoder.decode(data);
 }
@@ -285,39 +274,36 @@ function throwFailure({ error }: Failure): void {
 }
 
 /**
- * The specifier. For a literal in `import()`, Deno would download the package with every
- * application.
+ * The exact version, since internal parts are used. For a literal in `import()`, Deno would
+ * download the package with every application.
  */
 export const PACKAGE: string = "npm:@nats-io/nats-core@3.4.0";
-/** The module with the parts that make a connection over a socket of one's own. */
+/** It has the parts for a connection over a custom socket. */
 const MODULE: string = `${PACKAGE}/internal`;
 
-/** The headers of a message. */
 export interface NatsHeaders {
-  /** The status of a reply without data; 0 for none. */
+  /** Of a reply without data; 0 for none. */
   readonly code: number;
-  /** The text of the status. */
+  /** Of the status. */
   readonly description: string;
   get(name: string): string;
   has(name: string): boolean;
   set(name: string, value: string): void;
 }
 
-/** A message that was received. */
 export interface NatsMessage {
   readonly subject: string;
   readonly data: Uint8Array;
   readonly headers?: NatsHeaders;
 }
 
-/** A subscription of messages. */
 export interface NatsSubscription {
   unsubscribe(): void;
 }
 
-/** A connection, which the package keeps up. */
+/** The package reconnects it. */
 export interface NatsConnection {
-  /** What the server said of itself. */
+  /** From the server. */
   readonly info?: { readonly version: string; readonly cluster?: string; readonly max_payload?: number };
   publish(subject: string, data: Uint8Array | string, options?: { headers?: NatsHeaders; reply?: string }): void;
   request(
@@ -336,7 +322,7 @@ export interface NatsConnection {
   close(): Promise<void>;
 }
 
-/** How a connection is opened. Times are in milliseconds. */
+/** Times are in milliseconds. */
 interface ConnectOptions {
   readonly servers: readonly string[];
   readonly name: string;
@@ -354,22 +340,18 @@ interface ConnectOptions {
   readonly tls?: { readonly ca?: string } | null;
 }
 
-/** The part of the package that is used. */
 export interface NatsPackage {
   readonly NatsConnectionImpl: { connect(options: ConnectOptions): Promise<NatsConnection> };
-  /** Sets what makes the sockets of all connections. */
+  /** Sets the factory of all sockets. */
   setTransportFactory(config: { readonly factory: () => object }): void;
-  /** Throws if the server has not what the options ask for. */
+  /** Throws if the server does not fit the options. */
   checkOptions(info: object, options: object): void;
   headers(): NatsHeaders;
   createInbox(): string;
-  /**
-   * Makes what answers the challenge of a server; that throws where the credentials are malformed.
-   */
+  /** Answers the challenge of a server. The answer throws if the credentials are malformed. */
   credsAuthenticator(credentials: Uint8Array): (nonce: string) => unknown;
 }
 
-/** The package could not be loaded. */
 export class NatsMissingError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "NatsMissingError";

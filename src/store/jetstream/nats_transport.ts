@@ -1,22 +1,21 @@
 /**
- * The socket of a connection to a NATS server. The package `@nats-io/transport-node` has one, by
- * the sockets of Node.js; in Deno, one that is reset at the moment of its close ends the program.
+ * The socket of a connection to a NATS server. The package `@nats-io/transport-node` uses sockets
+ * of Node.js; in Deno, one that is reset at the moment of its close ends the program.
  */
 import type { NatsPackage } from "./nats_client.ts";
 
-/** How many bytes are read at once. */
 const READ_BYTES = 64 * 1024;
 /** The longest first line of a server, in bytes. */
 const MAX_INFO_BYTES = 64 * 1024;
 const NO_SERVER = "there is no NATS server at this address, give topics the address of one";
 
-/** The server cannot work with the options: it is none of NATS, or TLS is not as it should be. */
+/** The server cannot work with the options: it is none of NATS, or its TLS does not fit. */
 export class UnsuitableServerError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "UnsuitableServerError";
 }
 
-/** A server, as the package gives it. */
+/** As the package passes it. */
 interface Server {
   readonly hostname: string;
   readonly port: number;
@@ -24,23 +23,21 @@ interface Server {
   readonly tlsName: string;
 }
 
-/** What the package was told. */
 interface TransportOptions {
   readonly tls?: { readonly ca?: string } | null;
 }
 
-/** A socket, as the package asks for it. One is used for one connection. */
+/** The interface is that of the package. One socket is for one connection. */
 export class NatsTransport {
-  /** How the client names itself. */
+  /** The client's name for the server. */
   readonly lang = "webfw";
-  /** Its version. */
   readonly version = "1";
   /** Why the socket was closed. */
   closeError: Error | undefined;
   readonly #checkOptions: NatsPackage["checkOptions"];
   readonly #closed = Promise.withResolvers<Error | void>();
   #socket: Deno.TcpConn | Deno.TlsConn | undefined;
-  /** What was read with the first line. */
+  /** Was read with the first line. */
   #first = new Uint8Array();
   #isConnected = false;
   #isEncrypted = false;
@@ -51,17 +48,14 @@ export class NatsTransport {
     this.#checkOptions = checkOptions;
   }
 
-  /** Whether the socket is closed. */
   get isClosed(): boolean {
     return this.#isDone;
   }
 
-  /**
-   * Connects to a server, and makes the connection secure where the server or the options want it.
-   */
+  /** Connects to a server, with TLS if the server or the options require it. */
   async connect({ hostname, port, tlsName }: Server, options: TransportOptions): Promise<void> {
     try {
-      const socket = this.#keep(await Deno.connect({ hostname, port }));
+      const socket = this.#assign(await Deno.connect({ hostname, port }));
       socket.setNoDelay(true);
       const info = await this.#readInfo(socket);
       if (info.tls_required || (info.tls_available && options.tls)) {
@@ -77,12 +71,11 @@ export class NatsTransport {
     }
   }
 
-  /** Whether the connection uses TLS. */
   isEncrypted(): boolean {
     return this.#isEncrypted;
   }
 
-  /** Yields what the server sends. */
+  /** Yields the bytes from the server. */
   async *[Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {
     yield this.#first;
     const buffer = new Uint8Array(READ_BYTES);
@@ -100,17 +93,16 @@ export class NatsTransport {
     this.#end(failure);
   }
 
-  /** Sends bytes, after those before. A failure shows when the socket is read. */
+  /** Sends bytes after earlier ones. A failure shows when the socket is read. */
   send(frame: Uint8Array): void {
     this.#writing = this.#writing.then(() => this.#write(frame)).catch(() => {});
   }
 
-  /** Closes the socket. */
   async close(error?: Error): Promise<void> {
     this.#end(error);
   }
 
-  /** Closes the socket at once: the server may take nothing more, and not answer any more. */
+  /** Closes the socket at once: the server may accept nothing more, and not answer any more. */
   disconnect(): void {
     this.#end(undefined);
   }
@@ -120,7 +112,7 @@ export class NatsTransport {
     return this.#closed.promise;
   }
 
-  /** Closes the socket without telling. */
+  /** Closes the socket without a report. */
   discard(): void {
     this.#isDone = true;
     try {
@@ -138,15 +130,15 @@ export class NatsTransport {
     if (this.#isConnected) this.#closed.resolve(error);
   }
 
-  /** Keeps a socket to be closed; one that is open too late is closed at once. */
-  #keep<Socket extends Deno.TcpConn | Deno.TlsConn>(socket: Socket): Socket {
+  /** Assigns a socket to be closed later; if this one is done already, it is closed at once. */
+  #assign<Socket extends Deno.TcpConn | Deno.TlsConn>(socket: Socket): Socket {
     this.#socket = socket;
     if (!this.#isDone) return socket;
     this.discard();
     throw new Error("The connection was given up");
   }
 
-  /** Reads the first line, in which the server describes itself. */
+  /** The server describes itself in the first line. */
   async #readInfo(socket: Deno.TcpConn): Promise<{ tls_required?: boolean; tls_available?: boolean }> {
     const buffer = new Uint8Array(MAX_INFO_BYTES);
     for (let end = 0; end < buffer.length;) {
@@ -166,7 +158,9 @@ export class NatsTransport {
 
   async #encrypt(socket: Deno.TcpConn, hostname: string, ca: string | undefined): Promise<void> {
     try {
-      const secure = this.#keep(await Deno.startTls(socket, { hostname, ...(ca !== undefined && { caCerts: [ca] }) }));
+      const secure = this.#assign(
+        await Deno.startTls(socket, { hostname, ...(ca !== undefined && { caCerts: [ca] }) }),
+      );
       await secure.handshake();
       this.#isEncrypted = true;
     } catch (error) {

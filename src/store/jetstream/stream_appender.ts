@@ -1,5 +1,5 @@
 /**
- * Appends batches to streams. Each message is stored once, whatever becomes of requests and
+ * Appends batches to streams. Each message is stored once, whatever happens to requests and
  * replies.
  */
 import {
@@ -30,7 +30,6 @@ interface Pending {
   outcome: AppendOutcome | undefined;
 }
 
-/** Appends to logs. */
 export class StreamAppender {
   readonly #connection: StoreConnection<NatsClient>;
   readonly #streams: LogStreams;
@@ -42,7 +41,7 @@ export class StreamAppender {
 
   /**
    * Appends a batch. The server finds messages that an earlier attempt has stored by their ids, and
-   * a header tells that they are of this append.
+   * a header shows that they are of this append.
    */
   async append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
     const batch = new StreamBatch(messages);
@@ -59,7 +58,7 @@ export class StreamAppender {
     return { incarnation: stored, outcomes: batch.outcomes };
   }
 
-  /** One attempt. Gives the incarnation of the log. */
+  /** One attempt. Returns the incarnation of the log. */
   async #try(client: NatsClient, log: LogRef, batch: StreamBatch): Promise<string> {
     const stream = await this.#streams.declared(client, log);
     batch.begin(stream.incarnation);
@@ -79,8 +78,8 @@ export class StreamAppender {
 
 /** The messages of one append. */
 class StreamBatch {
-  /** Marks the messages that this append has stored. */
-  readonly #mark = crypto.randomUUID();
+  /** A header of the messages that this append has stored. */
+  readonly #appendId = crypto.randomUUID();
   readonly #messages: readonly NewMessage[];
   readonly #pending = new Map<string, Pending>();
   #incarnation: string | undefined;
@@ -88,9 +87,7 @@ class StreamBatch {
   #isUncertain = false;
   /** Whether messages are stored one by one, since the server knows one of them. */
   #isOneByOne = false;
-  /**
-   * Whether the stream has given a sequence number once more, so that it needs another incarnation.
-   */
+  /** Whether the stream has repeated a sequence number, so that it needs another incarnation. */
   isRestored = false;
   /** The least and the greatest sequence number that an attempt with an answer has stored. */
   oldestStored = Infinity;
@@ -103,7 +100,7 @@ class StreamBatch {
     }
   }
 
-  /** The outcomes of all messages, once they are stored. */
+  /** Once all messages are stored. */
   get outcomes(): AppendOutcome[] {
     return this.#messages.map((message) => {
       const { message: first, outcome } = this.#pending.get(message.id)!;
@@ -116,7 +113,7 @@ class StreamBatch {
     return this.#isUncertain || this.#pending.values().some(({ outcome }) => outcome !== undefined);
   }
 
-  /** Begins an attempt. What was stored in another incarnation may be lost. */
+  /** Begins an attempt. Messages of another incarnation may be lost. */
   begin(incarnation: string): void {
     if (this.#incarnation !== undefined && this.#incarnation !== incarnation) {
       this.#isUncertain = this.hasBegun;
@@ -149,7 +146,6 @@ class StreamBatch {
     }
   }
 
-  /** Stores all or none. */
   async #storeAtOnce(client: NatsClient, { subject }: LogStream, pending: readonly Pending[]) {
     const batchId = crypto.randomUUID();
     for (const [index, { message }] of pending.entries()) {
@@ -198,9 +194,9 @@ class StreamBatch {
       const { message: { hdrs = "" } } = await client.call<{ message: { hdrs?: string } }>(`STREAM.MSG.GET.${name}`, {
         seq,
       });
-      return atob(hdrs).includes(`\r\n${APPEND_HEADER}: ${this.#mark}\r\n`);
+      return atob(hdrs).includes(`\r\n${APPEND_HEADER}: ${this.#appendId}\r\n`);
     } catch (error) {
-      // It is not kept any more.
+      // It was removed.
       if (isRefusal(error, "messageNotFound")) return false;
       throw error;
     }
@@ -209,7 +205,7 @@ class StreamBatch {
   #headersOf(client: NatsClient, { id, type, trace }: NewMessage): NatsHeaders {
     const headers = client.headers();
     headers.set("Nats-Msg-Id", encodeHeader(id));
-    headers.set(APPEND_HEADER, this.#mark);
+    headers.set(APPEND_HEADER, this.#appendId);
     if (type !== undefined) headers.set(TYPE_HEADER, encodeHeader(type));
     if (trace !== undefined) headers.set(TRACE_HEADER, trace);
     return headers;

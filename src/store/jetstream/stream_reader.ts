@@ -1,29 +1,24 @@
-/** Reads and watches streams: pages from whichever server has them, and their state from the leader. */
+/** Reads and watches streams: pages from whichever server has them, their state from the leader. */
 import { detached } from "../../log/log.ts";
 import type { Cursor, LogBounds, LogPage, LogPosition, LogRef, ReadLimits } from "../topic_store.ts";
 import { pause, type StoreConnection } from "../store_connection.ts";
 import { type LogStreams, seqOf, type StreamState, toCursor, toSeq, toStored } from "./log_streams.ts";
 import { isRefusal, type NatsClient, type NatsMessage, type NatsSubscription } from "./nats_client.ts";
 
-/** The most messages that are read at once. */
 const MAX_PAGE = 1_000;
-/** How much more than its data a message takes, as servers count, and for one message at least. */
+/** Servers count more than the data of a message, and at least so much for one. */
 const OVERHEAD = 1.25;
 const MIN_READ_BYTES = 64 * 1024;
-/**
- * The longest pause before a replica is read again that has not what the leader has, in
- * milliseconds.
- */
+/** The longest pause before a lagging replica is read again, in milliseconds. */
 const MAX_PAUSE = 50;
-/** How long a page is read again and again, in milliseconds. */
+/** How long a page is read again, in milliseconds. */
 const READ_TIMEOUT = 30_000;
 
 /**
- * The latest time that is sought: the nanoseconds of a later one do not fit the servers' numbers.
+ * The latest time of a search: the servers' numbers have no room for nanoseconds of a later one.
  */
 const LATEST = Date.UTC(2200, 0);
 
-/** Reads logs. */
 export class StreamReader {
   readonly #connection: StoreConnection<NatsClient>;
   readonly #streams: LogStreams;
@@ -35,12 +30,10 @@ export class StreamReader {
     this.#closing = closing;
   }
 
-  /** Where a log begins and ends. */
   async bounds(log: LogRef): Promise<LogBounds> {
     return toBounds(await this.#streams.state(log));
   }
 
-  /** Reads what follows a position. */
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     const from = toSeq(after);
     const begin = performance.now();
@@ -49,11 +42,11 @@ export class StreamReader {
       const state = await this.#streams.state(log);
       const messages = withoutRemoved(found, from, state);
       const first = messages[0] && seqOf(messages[0]);
-      // A reply was lost, or a replica has not yet what the leader has.
+      // A reply was lost, or a replica lags behind the leader.
       const isMissing = first === undefined
         ? from < state.last && state.first <= state.last
         : first > from + 1 && first > state.first;
-      // The stream was made anew between the two requests.
+      // The stream was created again between the two requests.
       const isOther = state.stream.incarnation !== stream.incarnation;
       if (!isMissing && !isOther) return toPage(state, messages);
       if (performance.now() - begin > READ_TIMEOUT) {
@@ -63,11 +56,10 @@ export class StreamReader {
     }
   }
 
-  /** The position before the first message of a time. */
   async seek(log: LogRef, time: Date): Promise<LogPosition> {
     return await this.#connection.use(async (client) => {
       const { name } = await this.#streams.get(client, log);
-      // The leader answers this request, and not a replica.
+      // The leader answers this request, not a replica.
       const found = await client.call<{ message: { seq: number } }>(`STREAM.MSG.GET.${name}`, {
         start_time: new Date(Math.min(Math.max(0, time.getTime()), LATEST)).toISOString(),
       }).catch((error) => {
@@ -85,7 +77,7 @@ export class StreamReader {
       const stream = await this.#streams.get(client, log);
       const found = await client.read(stream.name, {
         seq: from + 1,
-        // Without it, a server of version 2.11 finds nothing where the first one was removed.
+        // Without it, a server of version 2.11 finds nothing if the first one was removed.
         next_by_subj: ">",
         batch: Math.min(maxMessages, MAX_PAGE),
         max_bytes: Math.ceil(maxBytes * OVERHEAD) + MIN_READ_BYTES,
@@ -113,8 +105,8 @@ function upTo(found: readonly NatsMessage[], maxBytes: number): NatsMessage[] {
 }
 
 /**
- * What a reader gets of a page. Behind a gap it begins where the leader does: a replica may still
- * have older messages. Without a gap, what was removed after it had been read is no loss.
+ * Behind a gap, a page begins where the leader does: a replica may still have older messages.
+ * Without a gap, messages that were removed after they had been read are no loss.
  */
 function withoutRemoved(found: readonly NatsMessage[], from: number, { first }: StreamState): readonly NatsMessage[] {
   const isGap = found[0] !== undefined && seqOf(found[0]) > from + 1;
@@ -132,28 +124,27 @@ function toPage(state: StreamState, messages: readonly NatsMessage[]): LogPage {
   return {
     incarnation: bounds.incarnation,
     lowWatermark: toCursor(Math.min(state.first, first) - 1),
-    // What was appended after the page had been read counts, and the other way round.
+    // Messages that were appended after the page had been read count, and vice versa.
     highWatermark: toCursor(Math.max(state.last, last)),
     messages: messages.map(toStored),
   };
 }
 
 /**
- * How often watched logs are looked at, in milliseconds: what servers send is lost with a
+ * How often watched logs are polled, in milliseconds: messages of servers are lost with a
  * connection.
  */
 const INTERVAL = 1_000;
-/** How many logs are looked at together. */
-const MAX_LOOKS = 16;
+/** How many logs are polled together. */
+const MAX_POLLS = 16;
 
-/** A log that somebody watches. */
 class WatchedLog {
   readonly log: LogRef;
   readonly callbacks: Set<() => void> = new Set();
   #client: NatsClient | undefined;
   #subscription: NatsSubscription | undefined;
   #isSubscribing = false;
-  /** What was seen last. */
+  /** The state at the last poll. */
   #seen = "";
 
   constructor(log: LogRef) {
@@ -165,9 +156,9 @@ class WatchedLog {
   };
 
   /**
-   * Calls back if the log has changed since the last look, and makes sure that the servers tell.
+   * Calls back if the log has changed since the last poll, and subscribes to the server's messages.
    */
-  async look(connection: StoreConnection<NatsClient>, streams: LogStreams): Promise<void> {
+  async poll(connection: StoreConnection<NatsClient>, streams: LogStreams): Promise<void> {
     await connection.use(async (client) => {
       if (this.#client === client || this.#isSubscribing) return;
       this.#isSubscribing = true;
@@ -189,20 +180,19 @@ class WatchedLog {
     this.#call();
   }
 
-  /** Ends the messages of the servers. */
   end(): void {
     if (this.#client && !this.#client.isClosed) this.#subscription?.unsubscribe();
     this.#subscription = undefined;
   }
 }
 
-/** Watches logs while somebody wants to know. */
+/** Watches logs while there are callbacks. */
 export class StreamWatcher {
   readonly #connection: StoreConnection<NatsClient>;
   readonly #streams: LogStreams;
   readonly #closing: AbortSignal;
   readonly #watched = new Map<string, WatchedLog>();
-  #looking: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
 
   constructor(connection: StoreConnection<NatsClient>, streams: LogStreams, closing: AbortSignal) {
     this.#connection = connection;
@@ -216,8 +206,8 @@ export class StreamWatcher {
     const isNew = watched.callbacks.size === 0;
     this.#watched.set(log.name, watched);
     watched.callbacks.add(onChange);
-    if (isNew) this.#look(watched);
-    this.#looking ??= detached(() => this.#lookAgain());
+    if (isNew) this.#poll(watched);
+    this.#polling ??= detached(() => this.#pollAgain());
     return () => {
       if (!watched.callbacks.delete(onChange) || watched.callbacks.size > 0) return;
       watched.end();
@@ -225,31 +215,30 @@ export class StreamWatcher {
     };
   }
 
-  /** Ends all calls. */
   async close(): Promise<void> {
     for (const watched of this.#watched.values()) {
       watched.callbacks.clear();
       watched.end();
     }
     this.#watched.clear();
-    await this.#looking;
+    await this.#polling;
   }
 
-  async #lookAgain(): Promise<void> {
+  async #pollAgain(): Promise<void> {
     for (;;) {
       await pause(INTERVAL, this.#closing);
       if (this.#closing.aborted) return;
       const all = [...this.#watched.values()];
       if (all.length === 0) break;
-      for (let start = 0; start < all.length; start += MAX_LOOKS) {
-        await Promise.all(all.slice(start, start + MAX_LOOKS).map((watched) => this.#look(watched)));
+      for (let start = 0; start < all.length; start += MAX_POLLS) {
+        await Promise.all(all.slice(start, start + MAX_POLLS).map((watched) => this.#poll(watched)));
       }
     }
-    this.#looking = undefined;
+    this.#polling = undefined;
   }
 
-  async #look(watched: WatchedLog): Promise<void> {
-    // The store logs that it does not answer. Readers get the error of their own requests.
-    await watched.look(this.#connection, this.#streams).catch(() => {});
+  async #poll(watched: WatchedLog): Promise<void> {
+    // The connection logs an outage. Readers get the errors of their own requests.
+    await watched.poll(this.#connection, this.#streams).catch(() => {});
   }
 }

@@ -138,7 +138,7 @@ export class ChangeNotifier {
       const newest = known?.newestVersion ?? "";
       const seen = this.#shards.map((shard) => shard.seen);
       const { incarnation, entries } = await this.#incarnations.get(SHARD_KEYS, this.#closing.signal);
-      const isNew = this.#take(entries, incarnation);
+      const isNew = this.#receive(entries, incarnation);
       // Each write sets an entry, so older ones are those of a backup.
       const versions = entries.map((entry) => entry?.version ?? "");
       const isRestored = versions.every((version) => version < newest) ||
@@ -167,7 +167,7 @@ export class ChangeNotifier {
         const engine = await watching.use((engine) => Promise.resolve(engine), signal);
         for await (const [entry, ...entries] of engine.watch([INCARNATION_KEY, ...SHARD_KEYS])) {
           this.#missed = 0;
-          if (this.#incarnations.isKnown(entry)) this.#take(entries, this.#incarnations.known!);
+          if (this.#incarnations.isKnown(entry)) this.#receive(entries, this.#incarnations.known!);
         }
       } catch {
         // The poll goes on.
@@ -177,7 +177,7 @@ export class ChangeNotifier {
   }
 
   /** Notifies of entries of an incarnation. Returns whether one is new. */
-  #take(entries: readonly (KvEntry | undefined)[], incarnation: Incarnation): boolean {
+  #receive(entries: readonly (KvEntry | undefined)[], incarnation: Incarnation): boolean {
     let isNew = false;
     for (const [index, entry] of entries.entries()) {
       const shard = this.#shards[index]!;

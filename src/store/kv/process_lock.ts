@@ -11,7 +11,7 @@ const SUFFIX = ".processes";
 const NEW = ".new";
 const NAME = /^[0-9a-f]{8}$/;
 /** How long the file of an ended process stays for others to query, in milliseconds. */
-const KEPT = 3_600_000;
+const ENDED_AGE = 3_600_000;
 /** The content of a file whose process was seen to have ended. */
 const ENDED = "ended";
 
@@ -29,7 +29,7 @@ export class ProcessLock {
    * folder, or on a file system without locks.
    */
   async name(): Promise<string | undefined> {
-    return (await (this.#lock ??= this.#take().catch(() => undefined)))?.name;
+    return (await (this.#lock ??= this.#acquire().catch(() => undefined)))?.name;
   }
 
   /** Undefined if it is uncertain. */
@@ -48,7 +48,7 @@ export class ProcessLock {
     lock.file.close();
   }
 
-  async #take(): Promise<Lock | undefined> {
+  async #acquire(): Promise<Lock | undefined> {
     if (!await this.#isAllowed()) return undefined;
     await Deno.mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await this.#sweep();
@@ -75,10 +75,10 @@ export class ProcessLock {
     for await (const { name } of Deno.readDir(this.#folder)) {
       const path = this.#pathOf(name);
       const { mtime, size } = await Deno.stat(path).catch(() => ({ mtime: null, size: 0 }));
-      if (mtime === null || Date.now() - mtime.getTime() < KEPT) continue;
+      if (mtime === null || Date.now() - mtime.getTime() < ENDED_AGE) continue;
       if (!await isFree(path).catch(() => false)) continue;
-      const isNoted = size > 0 || !NAME.test(name);
-      await (isNoted ? Deno.remove(path) : Deno.writeTextFile(path, ENDED, { create: false })).catch(() => {});
+      const isMarked = size > 0 || !NAME.test(name);
+      await (isMarked ? Deno.remove(path) : Deno.writeTextFile(path, ENDED, { create: false })).catch(() => {});
     }
   }
 

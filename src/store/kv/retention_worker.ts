@@ -21,7 +21,7 @@ const KEY_OVERHEAD = 64;
 const NO_LIMITS = { maxMessages: Infinity, maxBytes: Infinity };
 
 /** Returns whether the lease is still held. */
-type KeepLease = () => Promise<boolean>;
+type RenewLease = () => Promise<boolean>;
 
 export class RetentionWorker {
   readonly #connection: KvConnection;
@@ -94,13 +94,13 @@ export class RetentionWorker {
   async #trimAll(): Promise<void> {
     const { signal } = this.#closing;
     const { incarnation, entries: [lease] } = await this.#incarnations.get([LEASE_KEY], signal);
-    if (!await this.#takeLease(lease)) return this.#indexes.clear();
+    if (!await this.#acquireLease(lease)) return this.#indexes.clear();
     for await (const policies of this.#reader.policies(signal)) {
       const heads = await this.#headsOf(policies.map(({ key }) => key.at(-1)!));
       for (const [index, policy] of policies.entries()) {
-        if (signal.aborted || !await this.#keepLease()) return;
+        if (signal.aborted || !await this.#renewLease()) return;
         try {
-          await this.#trimLog(toLog(policy), incarnation, heads[index]!, this.#keepLease);
+          await this.#trimLog(toLog(policy), incarnation, heads[index]!, this.#renewLease);
         } catch {
           // A reader of the log gets the error. The other logs are trimmed nevertheless.
         }
@@ -113,7 +113,7 @@ export class RetentionWorker {
    * has not changed for some rounds. Two holders do no harm, since each removal checks the low
    * watermark.
    */
-  async #takeLease(entry: KvEntry | undefined): Promise<boolean> {
+  async #acquireLease(entry: KvEntry | undefined): Promise<boolean> {
     const version = entry?.version ?? null;
     const isOwn = this.#lease?.sightings === 0 && this.#lease.version === version;
     if (!isOwn && entry) {
@@ -131,10 +131,10 @@ export class RetentionWorker {
    * Otherwise, in a long round, another process would acquire the lease, and measure all logs
    * again.
    */
-  readonly #keepLease: KeepLease = async () => {
+  readonly #renewLease: RenewLease = async () => {
     if (performance.now() - this.#renewedAt < this.#interval) return true;
     const [lease] = await this.#connection.use((engine) => engine.get([LEASE_KEY]), this.#closing.signal);
-    return lease?.version === this.#lease?.version && await this.#takeLease(lease);
+    return lease?.version === this.#lease?.version && await this.#acquireLease(lease);
   };
 
   async #headsOf(names: readonly string[]): Promise<readonly Cursor[]> {
@@ -151,7 +151,7 @@ export class RetentionWorker {
    * log is in excess of all of it, too. It ends at the head of the log when the trimming began,
    * since the log may grow faster than it is read.
    */
-  async #trimLog(log: LogRef, incarnation: Incarnation, head: Cursor, keepLease: KeepLease): Promise<void> {
+  async #trimLog(log: LogRef, incarnation: Incarnation, head: Cursor, renewLease: RenewLease): Promise<void> {
     const { name, policy } = log;
     const id = incarnation.id + JSON.stringify(policy);
     const time = this.#now();
@@ -172,8 +172,8 @@ export class RetentionWorker {
         if (end > index.end) index.add(end, measureBatch(value));
       }
       const excess = index.endOfExcess(time);
-      if (excess !== undefined && await this.#remove(name, incarnation, excess, keepLease)) index.dropUpTo(excess);
-      if (page.isEnd || index.end >= head || !await keepLease()) return;
+      if (excess !== undefined && await this.#remove(name, incarnation, excess, renewLease)) index.dropUpTo(excess);
+      if (page.isEnd || index.end >= head || !await renewLease()) return;
     }
   }
 
@@ -181,10 +181,10 @@ export class RetentionWorker {
    * Removes batches up to a cursor. Each write moves the low watermark, which shows readers the
    * hole. Returns whether none is left.
    */
-  async #remove(name: string, incarnation: Incarnation, end: Cursor, keepLease: KeepLease): Promise<boolean> {
+  async #remove(name: string, incarnation: Incarnation, end: Cursor, renewLease: RenewLease): Promise<boolean> {
     const lowKey = lowWatermarkKey(name);
     const most = Math.floor(MAX_KEY_BYTES / (3 * name.length + KEY_OVERHEAD));
-    for (let refusals = 0; refusals < MAX_REFUSALS && await keepLease();) {
+    for (let refusals = 0; refusals < MAX_REFUSALS && await renewLease();) {
       const snapshot = await this.#incarnations.get([lowKey], this.#closing.signal);
       if (snapshot.incarnation !== incarnation) return false;
       const [low] = snapshot.entries;

@@ -136,7 +136,7 @@ export class MemoryRecords implements RecordStore {
   /** Frees memory for some bytes of the record of a name. */
   #makeRoom(bytes: number, name: string): void {
     const now = this.#now();
-    for (let looks = 0; looks < SWEPT; looks++) {
+    for (let step = 0; step < SWEPT; step++) {
       const { value, done } = this.#sweep.next();
       if (done) this.#sweep = this.#entries.entries();
       else if (value[1].expires <= now) this.#remove(value[0]);

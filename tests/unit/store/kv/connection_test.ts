@@ -207,7 +207,7 @@ Deno.test("A start waits 10 s for a database, and no longer", async () => {
     await never.close();
   });
   const [away, back, again] = log.lines;
-  assertEquals([away, again].map((line) => line?.includes("it is tried again")), [true, true]);
+  assertEquals([away, again].map((line) => line?.includes("and is retried")), [true, true]);
   assertEquals(back?.includes("answers again"), true);
 });
 
