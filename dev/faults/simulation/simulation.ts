@@ -2,7 +2,7 @@
 // thousands of times faster than a real one.
 
 import type { Random } from "../../../tests/unit/support/random.ts";
-import { headKey, INCARNATION_KEY, lowWatermarkKey, batchKeyAfter } from "../../../src/store/kv/keys.ts";
+import { batchKeyAfter, headKey, INCARNATION_KEY, lowWatermarkKey } from "../../../src/store/kv/keys.ts";
 import { toId, toPosition } from "../../../src/topics/message.ts";
 import { LOG_START } from "../../../src/store/topic_store.ts";
 import { check, type Findings, type History, type Stored } from "../history.ts";

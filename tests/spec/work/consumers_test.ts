@@ -122,7 +122,11 @@ Deno.test("mistakes in a declaration are named", () => {
   const orders = new App().topic("orders");
   const handler = () => {};
   for (const name of ["", "a/b", "x".repeat(65), 7 as unknown as string]) {
-    assertThrows(() => orders.consume(name, handler), TypeError, "the name of the consumer must be a string of 1 to 64");
+    assertThrows(
+      () => orders.consume(name, handler),
+      TypeError,
+      "the name of the consumer must be a string of 1 to 64",
+    );
   }
   const refused = (options: unknown, message: string) =>
     assertThrows(() => orders.consume("mail", options as ConsumeOptions, handler), Error, message);

@@ -95,7 +95,11 @@ Deno.test("values are JSON up to 60 KiB, and others are refused", () =>
       "Cannot set the record: the value has 61441 bytes of JSON, and at most 61440 are kept",
     );
     for (const value of [undefined, 1n, NaN, new Date(0), { at: new Map() }, () => 1]) {
-      await assertRejects(() => records.set(["a"], value), TypeError, "Cannot set the record: JSON cannot represent the");
+      await assertRejects(
+        () => records.set(["a"], value),
+        TypeError,
+        "Cannot set the record: JSON cannot represent the",
+      );
     }
   }));
 

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { deferred, captureContext, load, outsideRequests } from "../../../src/base/async_context.ts";
+import { captureContext, deferred, load, outsideRequests } from "../../../src/base/async_context.ts";
 
 const store = new AsyncLocalStorage<string>();
 
