@@ -44,7 +44,6 @@ const SOURCES = { header: "headers", query: "query", cookie: "cookies" } as cons
  *
  * @param verify Returns the user of the key. Null, undefined or false refuses the request with 401.
  * An `HTTPError` that it throws is the reply; any other error is a 500.
- * @param options The place of the key, and the name and the description of its security scheme.
  * @returns A dependency. Its value is the result of `verify`.
  * @throws {TypeError} If an option is wrong.
  *

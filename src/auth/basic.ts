@@ -45,7 +45,6 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * @param verify Returns the user of the name and the password. Null, undefined or false refuses the
  * request with 401. An `HTTPError` that it throws is the reply; any other error is a 500. Store
  * passwords as hashes of a slow function such as Argon2.
- * @param options The realm, and the name and the description of its security scheme.
  * @returns A dependency. Its value is the result of `verify`.
  * @throws {TypeError} If an option is wrong.
  *

@@ -45,7 +45,6 @@ const OPTIONS: OptionNames<Omit<BearerOptions<unknown>, keyof GuardOptions>> = {
  *
  * @param verify Returns the user of the token. Null, undefined or false refuses the request with
  * 401. An `HTTPError` that it throws is the reply; any other error is a 500.
- * @param options The name and the description of its security scheme, and the subject of a token.
  * @returns A dependency. Its value is the result of `verify`.
  * @throws {TypeError} If an option is wrong.
  *

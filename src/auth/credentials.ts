@@ -23,12 +23,7 @@ export interface GuardOptions {
 
 const GUARD_OPTIONS: OptionNames<GuardOptions> = { scheme: true, description: true };
 
-/**
- * Checks the options of each guard, and the names of the others.
- *
- * @param action The action, for the message: "make a bearer guard".
- * @throws {TypeError} If an option is unknown or of the wrong type.
- */
+/** Checks the options of each guard, and the names of the others. */
 export function checkGuardOptions<Options extends GuardOptions>(
   options: Options,
   names: OptionNames<Omit<Options, keyof GuardOptions>>,
@@ -38,7 +33,6 @@ export function checkGuardOptions<Options extends GuardOptions>(
   for (const name of ["scheme", "description"] as const) checkString(options[name], name, action);
 }
 
-/** A security scheme with the name and the description that the options of a guard have. */
 export function requirementOf(
   name: string,
   scheme: SecurityScheme,
@@ -47,13 +41,11 @@ export function requirementOf(
   return { [name]: description === undefined ? scheme : { ...scheme, description } };
 }
 
-/** @throws {TypeError} If an option is neither a string nor undefined. */
 export function checkString(value: unknown, name: string, action: string): void {
   if (value === undefined || typeof value === "string") return;
   throw new TypeError(`Cannot ${action}: "${name}" must be a string, got ${quote(value)}`);
 }
 
-/** @throws {TypeError} If a value is not a function. */
 export function checkVerify(verify: unknown, action: string): void {
   if (typeof verify === "function") return;
   throw new TypeError(`Cannot ${action}: the first argument must be an async function, got ${quote(verify)}`);
@@ -62,7 +54,7 @@ export function checkVerify(verify: unknown, action: string): void {
 /** The most characters of a credential. Tokens with many claims have some thousand. */
 export const MAX_CREDENTIAL = 16_384;
 
-/** Whether a request has an `Authorization` header, of any scheme. */
+/** Whether a request has an `Authorization` header of any scheme. */
 export function hasAuthorization(request: HttpRequest): boolean {
   return request.raw.headers.has("authorization");
 }
@@ -119,28 +111,24 @@ function digest(value: string | Uint8Array): Uint8Array {
 
 const CHALLENGE = { "WWW-Authenticate": "How to authenticate (RFC 9110)." };
 
-/** The reply of each guard to missing or wrong credentials. */
 export const UNAUTHORIZED: DeclaredReply = {
   status: 401,
   description: "The credentials are missing or not valid.",
   headers: CHALLENGE,
 };
 
-/** The reply to valid credentials that lack a scope. */
 export const FORBIDDEN: DeclaredReply = {
   status: 403,
   description: "The credentials are valid, and do not permit this.",
   headers: CHALLENGE,
 };
 
-/** The reply while credentials cannot be verified. */
 export const UNAVAILABLE: DeclaredReply = {
   status: 503,
   description: "The credentials cannot be verified at present.",
   headers: { "Retry-After": "The seconds after which to try again." },
 };
 
-/** A 401 with its challenge. */
 export function unauthorized(detail: string, challenge: string): HTTPError {
   return new HTTPError(401, detail, { headers: { "www-authenticate": challenge } });
 }

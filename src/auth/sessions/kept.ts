@@ -63,26 +63,27 @@ const ID_BYTES = 32;
 /** An id in base64url. */
 const ID = /^[\w-]{43}$/;
 
+/** Calls back when the value of a key may have changed. Returns a function that ends it. */
+type Hint = (key: string, onChange: () => void) => Promise<() => void>;
+
 /** Sessions in a store, behind a random id in the cookie. */
 export class StoredSessions implements SessionKeeper {
   readonly #store: SessionStore;
   readonly #purpose: string;
   readonly #maxAge: number;
-  readonly #watches: SessionWatches;
+  readonly #hint: Hint | undefined;
+  /** By id. One timer reads a session, however many streams depend on it. */
+  readonly #watched = new Map<string, WatchedSession>();
 
   /**
    * @param purpose Separates cookies: the id of one finds nothing for another.
    * @param maxAge In milliseconds.
-   * @param hint Calls back when the value of a key may have changed. Returns a function that ends it.
    */
-  constructor(store: SessionStore, purpose: string, maxAge: number, hint?: WatchedSessions["hint"]) {
+  constructor(store: SessionStore, purpose: string, maxAge: number, hint?: Hint) {
     this.#store = store;
     this.#purpose = purpose;
     this.#maxAge = maxAge;
-    this.#watches = new SessionWatches({
-      isThere: async (id) => await this.open(id) !== null,
-      hint: hint && ((id, onChange) => hint(this.#keyOf(id), onChange)),
-    });
+    this.#hint = hint;
   }
 
   async open(id: string): Promise<KeptSession | null> {
@@ -108,13 +109,23 @@ export class StoredSessions implements SessionKeeper {
     return isDone(await this.#store.set(this.#keyOf(id), renewedText(kept), write)) ? id : undefined;
   }
 
+  /** While the store fails, no session counts as ended. */
   watch(id: string, _kept: KeptSession, onEnd: () => void): () => void {
-    return this.#watches.watch(id, onEnd);
+    let watched = this.#watched.get(id);
+    if (!watched) {
+      watched = new WatchedSession({
+        isThere: async () => await this.open(id) !== null,
+        hint: async (onChange) => await this.#hint?.(this.#keyOf(id), onChange),
+        onClose: () => this.#watched.delete(id),
+      });
+      this.#watched.set(id, watched);
+    }
+    return watched.add(onEnd);
   }
 
   async drop(id: string): Promise<boolean> {
     const isDropped = ID.test(id) && isDone(await this.#store.delete(this.#keyOf(id)));
-    this.#watches.wake(id);
+    this.#watched.get(id)?.wake();
     return isDropped;
   }
 
@@ -132,46 +143,19 @@ function isDone(result: unknown): boolean {
   return result !== false;
 }
 
-/** The interval of the reads of a session that streams depend on, in milliseconds. */
+/** The interval of the reads of a watched session, in milliseconds. */
 const INTERVAL = 3_000;
 
-interface WatchedSessions {
-  readonly isThere: (id: string) => Promise<boolean>;
-  /** Calls back when a session may have changed. Returns a function that ends it. */
-  readonly hint?: ((id: string, onChange: () => void) => Promise<() => void>) | undefined;
+interface Watch {
+  readonly isThere: () => Promise<boolean>;
+  /** Calls back when the session may have changed. Returns a function that ends it, if it can. */
+  readonly hint: (onChange: () => void) => Promise<(() => void) | undefined>;
+  readonly onClose: () => void;
 }
 
-/** The watched sessions of a store. One timer reads each, however many streams depend on it. */
-class SessionWatches {
-  readonly #sessions: WatchedSessions;
-  readonly #watched = new Map<string, WatchedSession>();
-
-  constructor(sessions: WatchedSessions) {
-    this.#sessions = sessions;
-  }
-
-  /** Calls back once when a session has ended. While the store fails, no session counts as ended. */
-  watch(id: string, onEnd: () => void): () => void {
-    let watched = this.#watched.get(id);
-    if (!watched) {
-      const forget = () => {
-        if (this.#watched.get(id) === watched) this.#watched.delete(id);
-      };
-      this.#watched.set(id, watched = new WatchedSession(id, this.#sessions, forget));
-    }
-    return watched.add(onEnd);
-  }
-
-  /** Reads a watched session now: this process has changed it. */
-  wake(id: string): void {
-    this.#watched.get(id)?.wake();
-  }
-}
-
+/** A session that streams depend on. */
 class WatchedSession {
-  readonly #id: string;
-  readonly #sessions: WatchedSessions;
-  readonly #forget: () => void;
+  readonly #watch: Watch;
   readonly #listeners = new Set<() => void>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #unhint: (() => void) | undefined;
@@ -179,13 +163,12 @@ class WatchedSession {
   #isClosed = false;
   #hasFailed = false;
 
-  constructor(id: string, sessions: WatchedSessions, forget: () => void) {
-    this.#id = id;
-    this.#sessions = sessions;
-    this.#forget = forget;
+  constructor(watch: Watch) {
+    this.#watch = watch;
     void outsideRequests(() => this.#start());
   }
 
+  /** Calls back once when the session has ended. Returns a function that ends the watch. */
   add(onEnd: () => void): () => void {
     // A function for each watch, also if two callers pass the same one.
     const listener = () => onEnd();
@@ -196,6 +179,7 @@ class WatchedSession {
     };
   }
 
+  /** Reads the session now. */
   wake(): void {
     void outsideRequests(() => this.#read());
   }
@@ -208,7 +192,7 @@ class WatchedSession {
 
   async #takeHints(): Promise<void> {
     try {
-      const unhint = await this.#sessions.hint?.(this.#id, () => this.wake());
+      const unhint = await this.#watch.hint(() => this.wake());
       if (this.#isClosed) unhint?.();
       else this.#unhint = unhint;
     } catch {
@@ -235,7 +219,7 @@ class WatchedSession {
 
   async #isThere(): Promise<boolean> {
     try {
-      const isThere = await this.#sessions.isThere(this.#id);
+      const isThere = await this.#watch.isThere();
       this.#hasFailed = false;
       return isThere;
     } catch (error) {
@@ -250,10 +234,11 @@ class WatchedSession {
   }
 
   #close(): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#listeners.clear();
     this.#unhint?.();
-    this.#forget();
+    this.#watch.onClose();
   }
 }
