@@ -61,7 +61,7 @@ export {
   type StateType,
   stateType,
 } from "./src/binding/dependency.ts";
-export { anySecurity } from "./src/binding/any_security.ts";
+export { anySecurity } from "./src/binding/guard.ts";
 export type { SecurityRequirement, SecurityScheme } from "./src/binding/security.ts";
 export type { RouteInfo, ToolAnnotations, ToolOptions } from "./src/http/route_info.ts";
 export type { IdempotencyOptions } from "./src/idempotency/options.ts";

@@ -32,8 +32,13 @@ import {
   type RegisterMount,
   registerMountable,
 } from "../routing/mount.ts";
-import type { ExtraKeys, MethodsOption, RegisterDeclared, RegisterRoute } from "../routing/route_options.ts";
-import type { RegisterWebSocket } from "../routing/websocket_options.ts";
+import type {
+  ExtraKeys,
+  MethodsOption,
+  RegisterDeclared,
+  RegisterRoute,
+  RegisterWebSocket,
+} from "../routing/route_options.ts";
 import type { Mistake } from "../schema/schema.ts";
 import { checkRunOptions, type RunOptions, startWithDenoServe } from "../server/serve.ts";
 import { Serving } from "./serving.ts";

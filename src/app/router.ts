@@ -16,8 +16,8 @@ import type {
   PrefixText,
   RegisterDeclared,
   RegisterRoute,
+  RegisterWebSocket,
 } from "../routing/route_options.ts";
-import type { RegisterWebSocket } from "../routing/websocket_options.ts";
 
 /**
  * The options of an include.

@@ -1,7 +1,6 @@
 /** Bearer tokens (RFC 6750) that the application verifies. */
-import { subjectText } from "../binding/caller.ts";
+import { makeGuard, subjectText } from "../binding/guard.ts";
 import type { Dependency, RequiredState } from "../binding/dependency.ts";
-import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { HttpRequest } from "../http/request.ts";

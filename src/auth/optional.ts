@@ -1,7 +1,6 @@
 /** Guards that accept requests without credentials. */
-import { callerThrough } from "../binding/caller.ts";
+import { callerThrough, InnerGuard, makeGuard, sharedDeps } from "../binding/guard.ts";
 import { type Dependency, isDependency, type PreparedDependency } from "../binding/dependency.ts";
-import { InnerGuard, makeGuard, sharedDeps } from "../binding/guard.ts";
 import { quote } from "../base/options.ts";
 
 /**

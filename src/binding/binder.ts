@@ -2,7 +2,7 @@
 import type { Issue } from "../base/errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { PreparedDependency } from "./dependency.ts";
-import { declaredOn, type DependencyLevel, guardsAmong, type Indices, roundsOf, withDependencies } from "./guards.ts";
+import { declaredOn, type DependencyLevel, guardsAmong, type Indices, roundsOf, withDependencies } from "./levels.ts";
 import { type Body, type HandlerInputs, wholePath } from "./inputs.ts";
 import type { JsonBody } from "./json_body.ts";
 import { needsOf, Stage, type Values } from "./resolver.ts";

@@ -1,20 +1,24 @@
-/**
- * Guards that the framework makes itself, in place of `dependency()`, and guards inside of them.
- */
-import type { HttpRequest } from "../http/request.ts";
-import { callerThrough } from "./caller.ts";
-import type {
-  CallerOf,
-  DeclaredReply,
-  Dependency,
-  InnerGuards,
-  PreparedDependency,
-  SessionCookieOf,
-  Start,
+/** Guards that the framework makes itself, guards inside of them, and their callers. */
+import { HTTPError, isHTTPError } from "../base/errors.ts";
+import { quote } from "../base/options.ts";
+import { isThrownReply, type ThrownReply } from "../http/reply.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
+import type { Mistake } from "../schema/schema.ts";
+import {
+  type CallerOf,
+  type DeclaredReply,
+  type Dependency,
+  type DependencyValue,
+  type InnerGuards,
+  isDependency,
+  type NeededState,
+  type PreparedDependency,
+  type SessionCookieOf,
+  type Start,
 } from "./dependency.ts";
-import { isGuard } from "./guards.ts";
+import { isGuard } from "./levels.ts";
 import { resolveOne } from "./resolver.ts";
-import { combineWays, type SecurityWay } from "./security.ts";
+import { alternatives, combineWays, type SecurityRequirement, type SecurityWay } from "./security.ts";
 import { type Args, bindAnyText, NO_PATH, ownerOf, TextFields } from "./text_fields.ts";
 
 /** The parts of a guard. It reads the request itself, so it has no inputs. */
@@ -169,4 +173,241 @@ export class InnerGuard {
 /** The `deps` of a guard that has inner guards. */
 export function sharedDeps(shared: ReadonlyMap<PreparedDependency, string>): Record<string, PreparedDependency> {
   return Object.fromEntries(Array.from(shared, ([dependency, name]) => [name, dependency]));
+}
+
+/** An alternative of {@linkcode anySecurity}: security schemes, or a guard. */
+export type Alternative = SecurityRequirement | Dependency<unknown, never>;
+
+/**
+ * What {@linkcode anySecurity} makes of alternatives: of guards a guard, of schemes a requirement.
+ */
+export type AnySecurity<Ways extends readonly unknown[]> = [Ways[number]] extends [Dependency<unknown, never>]
+  ? Dependency<DependencyValue<Ways[number]>, NeededState<Ways[number]>>
+  : [Extract<Ways[number], Dependency<unknown, never>>] extends [never] ? SecurityRequirement
+  // After a mistake in a scheme, the compiler takes any alternatives, and has its own message.
+  : number extends Ways["length"] ? SecurityRequirement
+  : Mistake<"Combine guards or security schemes, not both">;
+
+/**
+ * Declares alternatives, of which a client needs one.
+ *
+ * Of guards it makes one guard. They are tried in order, and the value is that of the first that
+ * lets the caller in. If none does, the reply is 401 with the challenges of all, unless a guard
+ * refused for another reason than that: then it is the reply of that guard.
+ *
+ * Of security schemes it makes a value of the option `security`. The function of the dependency
+ * then reads the credentials.
+ *
+ * @param ways The alternatives: guards, or security schemes. An empty requirement makes
+ * authentication optional.
+ * @throws {TypeError} If guards and security schemes are mixed.
+ *
+ * @example A token or a key
+ * ```ts
+ * import { anySecurity, App } from "@webfw/core";
+ * import { apiKey, bearer } from "@webfw/core/auth";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const user = bearer(async (token) => token === "t-1" && { name: "Ada" });
+ * const partner = apiKey(async (key) => key === "k-1" && { name: "Lovelace & Co" }, { in: "header", name: "x-key" });
+ * const caller = anySecurity(user, partner);
+ *
+ * const app = new App();
+ * app.get("/name", { deps: { caller } }, async (_request, { caller }) => caller.name);
+ * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/name", { headers }));
+ * assertEquals(await (await ask({ authorization: "Bearer t-1" })).json(), "Ada");
+ * assertEquals(await (await ask({ "x-key": "k-1" })).json(), "Lovelace & Co");
+ * assertEquals((await ask({})).status, 401);
+ * assertEquals(app.openapi().paths["/name"]?.get?.security, [{ bearer: [] }, { apiKey: [] }]);
+ * ```
+ *
+ * @example Security schemes: a token or a session cookie; an optional token
+ * ```ts
+ * import { anySecurity, App, dependency, type SecurityScheme } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const bearer: SecurityScheme = { type: "http", scheme: "bearer" };
+ * const session: SecurityScheme = { type: "apiKey", in: "cookie", name: "sid" };
+ *
+ * const user = dependency({ security: anySecurity({ bearer }, { session }) }, async () => "Ada");
+ * const guest = dependency({ security: anySecurity({}, { bearer }) }, async () => undefined);
+ *
+ * const app = new App();
+ * app.get("/me", { deps: { user } }, async (_request, { user }) => user);
+ * app.get("/", { deps: { guest } }, async () => "Welcome");
+ * const { paths } = app.openapi();
+ * assertEquals(paths["/me"]?.get?.security, [{ bearer: [] }, { session: [] }]);
+ * assertEquals(paths["/"]?.get?.security, [{}, { bearer: [] }]);
+ * ```
+ *
+ * @category Dependencies
+ */
+// One signature: with two, the compiler would say only that no overload matches.
+export function anySecurity<Ways extends readonly [Alternative, ...Alternative[]]>(
+  ...ways: Ways
+): AnySecurity<Ways> {
+  const guards = ways.filter(isDependency);
+  const made = guards.length === 0
+    ? alternatives(ways as readonly SecurityRequirement[])
+    : anyGuard(guards, ways.length);
+  return made as AnySecurity<Ways>;
+}
+
+function anyGuard(guards: readonly PreparedDependency[], count: number): PreparedDependency {
+  const name = guards.map((guard) => guard.name).join(" or ");
+  if (guards.length < count) {
+    throw new TypeError(
+      `Cannot combine ${name}: anySecurity() takes guards or security schemes, and not both, declare a guard for each scheme`,
+    );
+  }
+  const shared = new Map<PreparedDependency, string>();
+  const inner = guards.map((guard) => new InnerGuard(guard, shared));
+  /** Where a request keeps the guard that admitted it. */
+  const winners = {};
+  const senders = guards.flatMap(({ isSent }) => isSent ?? []);
+  return makeGuard({
+    name,
+    security: inner.flatMap(({ security }) => security),
+    replies: inner.flatMap(({ replies }) => replies),
+    issuers: inner.flatMap(({ issuers }) => issuers),
+    starts: inner.flatMap(({ starts }) => starts),
+    inner: { guards, combine: (others) => anyGuard(others, count) },
+    deps: sharedDeps(shared),
+    isSent: senders.length < count ? undefined : (request) => senders.some((isSent) => isSent(request)),
+    callerOf: async (request) => {
+      const { guard, made } = contextOf(request).kept.get(winners) as Winner;
+      const caller = await guard.callerOf(request, made);
+      // Two guards may have one name, and subjects of their own.
+      return caller === undefined ? undefined : JSON.stringify([inner.indexOf(guard), guard.dependency.name, caller]);
+    },
+    resolve: async (request, args) => {
+      const made: Made = new Map();
+      const refusals: Refusal[] = [];
+      let redirection: ThrownReply | undefined;
+      for (const guard of inner) {
+        try {
+          const value = await guard.run(request, made, args);
+          contextOf(request).kept.set(winners, { guard, made } satisfies Winner);
+          return value;
+        } catch (thrown) {
+          // Only a refusal leads to the next guard; a fault must not be hidden.
+          if (isThrownReply(thrown)) redirection ??= thrown;
+          else if (!isHTTPError(thrown)) throw thrown;
+          else refusals.push({ error: thrown, isSent: guard.dependency.isSent?.(request) ?? false });
+        }
+      }
+      const refusal = refusals.length === 0 ? undefined : together(refusals);
+      const isUnknown = !refusals.some(({ isSent }) => isSent) && (refusal?.status ?? 401) === 401;
+      throw redirection && isUnknown ? redirection : refusal;
+    },
+  });
+}
+
+/** The guard that admitted a request, and what the guards of this request have made. */
+interface Winner {
+  readonly guard: InnerGuard;
+  readonly made: Made;
+}
+
+/** The refusal of one guard. */
+interface Refusal {
+  readonly error: HTTPError;
+  /** Whether the request has credentials for it. */
+  readonly isSent: boolean;
+}
+
+/** The refusals that say least: 401 that nobody is known, 422 that credentials are malformed. */
+const WEAKEST = [401, 422, 403];
+
+/** The reply when no guard lets the caller in. */
+function together(refusals: readonly Refusal[]): HTTPError {
+  const rank = ({ error }: Refusal) => WEAKEST.indexOf(error.status) + 1 || WEAKEST.length + 1;
+  const strongest = refusals.reduce((best, refusal) => rank(refusal) > rank(best) ? refusal : best);
+  if (strongest.error.status !== 401) return strongest.error;
+  const headers = new Headers();
+  for (const { error } of refusals) {
+    const challenge = new Headers(error.headers).get("www-authenticate");
+    if (challenge !== null) headers.append("www-authenticate", challenge);
+  }
+  const sent = refusals.find(({ isSent }) => isSent);
+  // Who has sent no credentials is told each way in.
+  const details = new Set(sent ? [sent.error.detail] : refusals.map(({ error }) => error.detail));
+  return new HTTPError(401, [...details].join(". Or: "), { headers });
+}
+
+/**
+ * Names the caller that a guard has admitted: as the guard says, or else by the credentials of its
+ * security schemes, or else by the headers and cookies that it declares. Undefined if the client
+ * has sent none of them.
+ *
+ * @throws {TypeError} If no part of the request identifies its caller.
+ */
+export function callerThrough(
+  guard: PreparedDependency,
+  request: HttpRequest,
+  value: unknown,
+): string | undefined | Promise<string | undefined> {
+  if (guard.callerOf) return guard.callerOf(request, value);
+  const schemes = guard.security.flatMap((way) => [...way.values()]);
+  if (schemes.some(({ scheme }) => scheme.type === "mutualTLS")) throw unknownCaller(guard.name);
+  const found = [...credentialsThrough(guard, request)];
+  // A proxy may have verified the caller, and sends the name in another header than the scheme's.
+  if (found.length === 0) found.push(...declaredInputs(guard, request));
+  return found.length === 0 ? undefined : JSON.stringify(found);
+}
+
+/**
+ * The credentials that a request carries for the security schemes of a guard, by the names of the
+ * schemes. Certificates are no part of a request.
+ */
+export function credentialsThrough(
+  guard: PreparedDependency,
+  request: HttpRequest,
+): readonly (readonly [name: string, text: string])[] {
+  return guard.security.flatMap((way) => [...way]).flatMap(([name, { scheme }]) => {
+    const text = scheme.type === "mutualTLS" ? undefined : credentialsFor(scheme, request);
+    return text ? [[name, text] as const] : [];
+  });
+}
+
+function declaredInputs(
+  { options: { headers = {}, cookies = {} } }: PreparedDependency,
+  request: HttpRequest,
+): (readonly [name: string, text: string])[] {
+  const sent: (readonly [name: string, text: string | null | undefined])[] = [
+    ...Object.keys(headers).map((name) => [`header ${name}`, request.headers.get(name)] as const),
+    ...Object.keys(cookies).map((name) => [`cookie ${name}`, request.cookies[name]] as const),
+  ];
+  return sent.filter((input): input is readonly [string, string] => typeof input[1] === "string");
+}
+
+/**
+ * The text of a subject that a function of the program gave. 7 and "7" are two subjects.
+ *
+ * @param what The function, for messages.
+ * @param kinds What it may give, for messages.
+ * @throws {TypeError} If it is neither a string nor a number: all such callers would be one.
+ */
+export function subjectText(subject: unknown, what: string, kinds = "a string or a number"): string {
+  if (typeof subject === "string" || Number.isFinite(subject)) return JSON.stringify(subject);
+  throw new TypeError(`Cannot name the caller: ${what} must give ${kinds}, got ${quote(subject)}`);
+}
+
+function unknownCaller(name: string): TypeError {
+  return new TypeError(
+    `Cannot tell apart the callers that "${name}" lets in: certificates are no part of a request, name the caller in "idempotent.by"`,
+  );
+}
+
+type Scheme = PreparedDependency["security"][number] extends ReadonlyMap<string, infer Required>
+  ? Required extends { readonly scheme: infer Given } ? Given : never
+  : never;
+
+function credentialsFor(
+  scheme: Exclude<Scheme, { readonly type: "mutualTLS" }>,
+  request: HttpRequest,
+): string | null | undefined {
+  if (scheme.type !== "apiKey") return request.raw.headers.get("authorization");
+  if (scheme.in === "header") return request.raw.headers.get(scheme.name);
+  return scheme.in === "cookie" ? request.cookies[scheme.name] : request.query.get(scheme.name);
 }

@@ -5,7 +5,7 @@ import { giveSameType } from "../schema/same_type.ts";
 import type { Schema, Schemas } from "../schema/schema.ts";
 import { checkTextOptions, type PreparedDependency, type TextOptions } from "./dependency.ts";
 import { FormBody } from "./form_body.ts";
-import { dependenciesOf, type DependencyLevel } from "./guards.ts";
+import { dependenciesOf, type DependencyLevel } from "./levels.ts";
 import { JsonBody } from "./json_body.ts";
 import { isStream, streamOpener } from "./stream_body.ts";
 import { type InputOwner, ownerOf, type PathNames, reserveName, TextFields } from "./text_fields.ts";

@@ -1,7 +1,7 @@
 /** The identity of a request: its caller, and the fingerprint of its input. */
-import { callerThrough } from "../binding/caller.ts";
+import { callerThrough } from "../binding/guard.ts";
 import type { PreparedDependency } from "../binding/dependency.ts";
-import type { Indices } from "../binding/guards.ts";
+import type { Indices } from "../binding/levels.ts";
 import type { Values } from "../binding/resolver.ts";
 import { HTTPError } from "../base/errors.ts";
 import { mediaTypeOf } from "../http/json.ts";

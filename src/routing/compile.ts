@@ -1,7 +1,7 @@
 /** Compiles a declared route with its full chain of scopes: once, when its application serves. */
 import { type Binder, compileBinder, type GuardStep } from "../binding/binder.ts";
 import type { PreparedDependency } from "../binding/dependency.ts";
-import type { Indices } from "../binding/guards.ts";
+import type { Indices } from "../binding/levels.ts";
 import type { HandlerInputs } from "../binding/inputs.ts";
 import type { Values } from "../binding/resolver.ts";
 import type { HttpRequest } from "../http/request.ts";

@@ -1,6 +1,6 @@
 /** Finds the route of a request, and runs it. */
 import { isHTTPError } from "../base/errors.ts";
-import { isForOneCaller } from "../binding/guards.ts";
+import { isForOneCaller } from "../binding/levels.ts";
 import { BackgroundTasks } from "../http/after_response.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";

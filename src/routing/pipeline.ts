@@ -5,7 +5,7 @@
 import { load } from "../base/async_context.ts";
 import { RouteError, ValidationError } from "../base/errors.ts";
 import { type Binder, compileBinder } from "../binding/binder.ts";
-import { subjectText } from "../binding/caller.ts";
+import { subjectText } from "../binding/guard.ts";
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { NO_INPUTS } from "../binding/inputs.ts";
 import type { Values } from "../binding/resolver.ts";

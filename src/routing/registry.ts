@@ -1,6 +1,6 @@
 /** The declarations of an application or a router: its routes and middlewares. */
 import type { PreparedDependency, SessionCookieOf } from "../binding/dependency.ts";
-import { declaredOn } from "../binding/guards.ts";
+import { declaredOn } from "../binding/levels.ts";
 import { SessionCookies } from "../binding/session_cookies.ts";
 import { atCaller, RouteError } from "../base/errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
@@ -12,10 +12,9 @@ import { checkMiddleware } from "./middleware.ts";
 import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
 import { parsePath, parsePrefix, type PathTemplate } from "./path.ts";
 import { assignOperationIds, Route, ROUTE_OPTIONS } from "./route.ts";
-import type { MethodsOption, RegisterDeclared, RegisterRoute } from "./route_options.ts";
+import type { MethodsOption, RegisterDeclared, RegisterRoute, RegisterWebSocket } from "./route_options.ts";
 import { Scope, type ScopeDeclaration } from "./scope.ts";
 import { RouteList } from "./table.ts";
-import type { RegisterWebSocket } from "./websocket_options.ts";
 import { WEBSOCKET_OPTIONS, WebSocketRoute } from "./websocket_route.ts";
 
 const METHOD = /^[A-Z][A-Z-]*$/;

@@ -1,5 +1,5 @@
 /** Routes: their checks, their compiled records, and the names of their operations. */
-import { dependenciesOf } from "../binding/guards.ts";
+import { dependenciesOf } from "../binding/levels.ts";
 import { checkInputs, declareInputs, type HandlerInputs } from "../binding/inputs.ts";
 import { isStream } from "../binding/stream_body.ts";
 import {

@@ -1,6 +1,6 @@
 /** Scopes: what applications, routers and includes declare for all of their routes. */
 import { type DependencyLike, toDependencies } from "../binding/dependency.ts";
-import type { DependencyLevel } from "../binding/guards.ts";
+import type { DependencyLevel } from "../binding/levels.ts";
 import {
   checkDocumentedReply,
   type DocumentedReply,

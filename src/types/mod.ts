@@ -34,6 +34,7 @@ export type {
   FreePrefix,
   IsKnown,
   KeysOf,
+  KindOf,
   Letter,
   NameStart,
   PathNames,
@@ -41,13 +42,16 @@ export type {
   PrefixText,
   RegisterDeclared,
   RegisterRoute,
+  RegisterWebSocket,
+  RouteInputs,
   RouteOptions,
+  RouteRef,
   SuspiciousPath,
+  WebSocketOptions,
+  WebSocketRef,
 } from "../routing/route_options.ts";
 export type { MountableApp, MountedHandler, MountInfo, MountOptions, RegisterMount } from "../routing/mount.ts";
 export type { FilesOptions, RegisterFiles } from "../routing/files.ts";
-export type { RegisterWebSocket, WebSocketOptions } from "../routing/websocket_options.ts";
-export type { KindOf, RouteInputs, RouteRef, WebSocketRef } from "../routing/route_ref.ts";
 export type { GroupOptions, InferredDependencies, ScopeDependencies, ScopeOptions } from "../routing/scope.ts";
 export type {
   IdempotentOption,
@@ -64,7 +68,7 @@ export type { LogValue } from "../log/log_text.ts";
 export type { SettingsOptions, SettingsSchema } from "../schema/settings.ts";
 
 // Guards
-export type { Alternative, AnySecurity } from "../binding/any_security.ts";
+export type { Alternative, AnySecurity } from "../binding/guard.ts";
 
 // Schemas
 export type {

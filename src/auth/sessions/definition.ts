@@ -1,6 +1,6 @@
 /** The declaration of a session, its secrets, and the session of each request. */
 import { load } from "../../base/async_context.ts";
-import { subjectText } from "../../binding/caller.ts";
+import { subjectText } from "../../binding/guard.ts";
 import type { StartConditions } from "../../binding/dependency.ts";
 import { CannotStartError } from "../../base/errors.ts";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";

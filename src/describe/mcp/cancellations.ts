@@ -1,5 +1,5 @@
 /** The calls of agents that are under way, and their cancellation by another request. */
-import { credentialsThrough } from "../../binding/caller.ts";
+import { credentialsThrough } from "../../binding/guard.ts";
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { Route } from "../../routing/route.ts";

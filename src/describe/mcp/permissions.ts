@@ -4,7 +4,7 @@
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { InnerGuard, type Made } from "../../binding/guard.ts";
-import { guardsOf } from "../../binding/guards.ts";
+import { guardsOf } from "../../binding/levels.ts";
 import { type HTTPError, isHTTPError } from "../../base/errors.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { RateLimiter } from "../../rate_limit/limiter.ts";

@@ -3,7 +3,7 @@
  * form.
  */
 import { type PreparedDependency, type TextOptions, toDependencies } from "../../binding/dependency.ts";
-import { dependenciesOf, type DependencyLevel } from "../../binding/guards.ts";
+import { dependenciesOf, type DependencyLevel } from "../../binding/levels.ts";
 import type { InputOptions } from "../../binding/inputs.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import type { InputSource } from "../../base/errors.ts";

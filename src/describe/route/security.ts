@@ -1,6 +1,6 @@
 /** What the guards of a route ask for, for agents and for the metadata of its authorization. */
 import type { PreparedDependency } from "../../binding/dependency.ts";
-import { dependenciesOf } from "../../binding/guards.ts";
+import { dependenciesOf } from "../../binding/levels.ts";
 import type { OAuth2SecurityScheme, OpenIdConnectSecurityScheme } from "../../binding/security.ts";
 import type { RouteRecord } from "../../routing/route.ts";
 
