@@ -1,14 +1,14 @@
-/** Calls a route: one request, or several where it is idempotent. */
-import { load } from "./load.ts";
-import type { Values } from "./address.ts";
-import { resultOf } from "./result.ts";
-import type { Sender } from "./sender.ts";
+/** Calls a route: sends one request, or several if the call is idempotent, and reads the reply. */
+import type { Values } from "./arguments.ts";
+import type { CallSignal } from "./call_signal.ts";
+import { isJson } from "./problem.ts";
+import { load, type Sender } from "./sender.ts";
 import type { IdempotentOptions } from "./types.ts";
 
 /**
  * Calls a route.
  *
- * @returns What the reply holds.
+ * @returns The content of the reply.
  * @throws {ProblemError} If the reply is no success.
  * @throws {TypeError} If an option is unknown, an argument cannot be sent, or the connection fails.
  */
@@ -21,20 +21,42 @@ export async function callRoute(
 ): Promise<unknown> {
   const call = sender.begin(options, `call ${method} ${path}`, ["idempotent"]);
   const attempt = async (key?: string) => {
-    const asked = { method, path, values, options, fixed: { "idempotency-key": key } };
-    return await resultOf(await sender.send(asked, call), call);
+    const parts = { method, path, values, options, fixed: { "idempotency-key": key } };
+    return await resultOf(await sender.send(parts, call), call);
   };
-  let goesOn = false;
+  let hasStream = false;
   try {
     const result = await call.until(
       options.idempotent
-        ? load(() => import("./repetition.ts")).then(({ repeat }) => repeat(attempt, call, values.body))
+        ? load(() => import("./retry.ts")).then(({ repeat }) => repeat(attempt, call, values.body))
         : attempt(),
     );
-    goesOn = call.isStreaming;
+    hasStream = call.isStreaming;
     return result;
   } finally {
     call.settle();
-    if (!goesOn) call.release();
+    if (!hasStream) call.release();
   }
+}
+
+/**
+ * Reads a successful reply by its content type, as the client has no list of routes. A stream keeps
+ * the call.
+ */
+async function resultOf(response: Response, call: CallSignal): Promise<unknown> {
+  const { status, headers } = response;
+  const type = headers.get("content-type") ?? "";
+  if (status === 204 || status === 205 || isJson(type)) {
+    const text = await response.text();
+    return text ? JSON.parse(text) : undefined;
+  }
+  const [stream, events] = /^application\/(?:jsonl|x-ndjson)\b|^(text\/event-stream)\b/i.exec(type) ?? [];
+  if (stream) {
+    call.isStreaming = true;
+    return (await load(() => import("./streams.ts"))).valuesOf(response, call, !!events);
+  }
+  // Text has a charset. `text/csv` without one may be the bytes of a file.
+  if (/;\s*charset=/i.test(type)) return await response.text();
+  const blob = await response.blob();
+  return type || blob.size ? blob : undefined;
 }

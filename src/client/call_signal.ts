@@ -1,43 +1,38 @@
-/** The signal of one call. */
+/** The abort signal of one call. */
 
-/** The longest delay of a timer of the platform. */
+/** The longest delay of a platform's timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The calls that a signal ends. Node.js warns of more than ten listeners, so it has but one. */
+/** The calls that a signal aborts. Node.js warns of more than ten listeners, so it gets only one. */
 const callsOf = new WeakMap<AbortSignal, Set<CallSignal>>();
 
-function endCalls({ target }: Event): void {
+function abortCalls({ target }: Event): void {
   for (const call of callsOf.get(target as AbortSignal)!) call.abort((target as AbortSignal).reason);
 }
 
 /**
- * Is aborted by any of several signals, or after a time. The signals do not keep it: those of a
- * client live longer than its calls.
+ * Aborts when one of several signals does, or after a timeout. `AbortSignal.any` would keep a call in
+ * memory as long as its sources, and those of a client outlive its calls.
  */
 export class CallSignal {
   readonly #controller = new AbortController();
   readonly #sources: readonly AbortSignal[];
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether it has a signal or a time limit. Requests are quicker without. */
+  /** Whether there is a signal or a timeout. Requests without either are faster. */
   readonly isEndable: boolean;
-  /** Whether a request was sent. A mistake in the arguments is found before. */
+  /** Whether a request was sent: mistakes in the arguments are thrown before. */
   isSent = false;
-  /** Whether a stream or a socket goes on after the call, and ends it. */
+  /** Whether a stream or a socket outlives the call, and ends it. */
   isStreaming = false;
 
-  /**
-   * Begins a call.
-   *
-   * @param sources The signals.
-   * @param timeout How long it may take until its result is there, in milliseconds.
-   */
+  /** @param timeout The time until there is a result, in milliseconds. */
   constructor(sources: readonly (AbortSignal | undefined)[], timeout: number | undefined) {
     this.#sources = sources.filter((source) => source !== undefined);
     for (const source of this.#sources) {
       if (source.aborted) this.abort(source.reason);
       const calls = callsOf.get(source) ?? new Set();
       callsOf.set(source, calls.add(this));
-      source.addEventListener("abort", endCalls);
+      source.addEventListener("abort", abortCalls);
     }
     if (timeout) {
       const expire = () => this.abort(new DOMException(`No result within ${timeout} ms`, "TimeoutError"));
@@ -46,14 +41,14 @@ export class CallSignal {
     this.isEndable = !!timeout || this.#sources.length > 0;
   }
 
-  /** The signal. */
+  /** The signal for `fetch`. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
   /**
-   * Waits for a promise, until the call is ended: it rejects with the signal's reason. Not every
-   * `fetch` that a client is given obeys the signal of its request.
+   * Waits for a promise, and rejects with the signal's reason when the call is aborted: a `fetch`
+   * given to a client may ignore the signal of its request.
    */
   until<Value>(promise: Promise<Value>): Promise<Value> {
     if (!this.isEndable && !this.isStreaming) return promise;
@@ -66,30 +61,30 @@ export class CallSignal {
     });
   }
 
-  /** Waits for some milliseconds, or rejects with the signal's reason when the call is ended. */
+  /** Waits, and rejects with the signal's reason when the call is aborted. */
   pause(ms: number): Promise<void> {
     let timer: ReturnType<typeof setTimeout>;
     const wait = new Promise<void>((resolve) => timer = setTimeout(resolve, ms));
     return this.until(wait).finally(() => clearTimeout(timer));
   }
 
-  /** Ends what waits for the signal. */
+  /** Aborts the call. */
   abort(reason?: unknown): void {
     this.#controller.abort(reason);
   }
 
-  /** Ends the time limit. The result is there. */
+  /** Clears the timeout: the result is there. */
   settle(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Ends the call: leaves the signals. */
+  /** Ends the call: clears the timeout, and stops listening to the signals. */
   release(): void {
     this.settle();
     for (const source of this.#sources) {
       const calls = callsOf.get(source)!;
       calls.delete(this);
-      if (calls.size === 0) source.removeEventListener("abort", endCalls);
+      if (calls.size === 0) source.removeEventListener("abort", abortCalls);
     }
   }
 }

@@ -1,19 +1,30 @@
-/** Makes clients. */
-import { load } from "./load.ts";
-import type { Values } from "./address.ts";
+/** Makes clients, and types their calls by the routes of a module. */
+import { checkCall, load, Sender } from "./sender.ts";
+import type { Values } from "./arguments.ts";
 import { callRoute } from "./call.ts";
-import { checkCall } from "./option_check.ts";
-import { Sender } from "./sender.ts";
-import type { OpenSocket } from "./socket.ts";
-import type { CallOptions, ClientOptions } from "./types.ts";
-import type { Client } from "./verbs.ts";
+import type { OpenSocket } from "./websocket.ts";
+import type { CallOptions, ClientEvent, ClientOptions, ClientSocket, EventOptions } from "./types.ts";
+import type {
+  ArgumentsOf,
+  EventOptionsOf,
+  EventsOf,
+  KnownPath,
+  LonePath,
+  LoneSocketPath,
+  OptionsOf,
+  ReplyOf,
+  Routes,
+  RouteTable,
+  SocketOf,
+  SocketOptionsOf,
+} from "./route_types.ts";
 
-/** What a client is made of. */
+/** The parts of a client. */
 export interface ClientParts {
   /** The address before the paths. */
   readonly base: string | URL;
   readonly options: ClientOptions;
-  /** By default the platform's own WebSocket. Tests of applications need no connection. */
+  /** By default the platform's WebSocket. A test client opens sockets without a connection. */
   readonly openSocket?: OpenSocket | undefined;
 }
 
@@ -23,22 +34,20 @@ type UntypedClient = Record<string, (path: string, values?: Values, options?: Ca
 /**
  * Makes a client of the routes that a module exports.
  *
- * Only the types of the module are imported: nothing of the server is loaded, and there is no list
- * of routes at run time. So the type of a reply decides what a call gives: JSON is parsed, a text
- * with a `charset` is a string, lines of JSON are an async iterable, and all else is a `Blob`. A
- * call of a reply without content gives undefined.
+ * Only the types of the module are imported, so there is no list of routes at run time. The content
+ * type of a reply decides the result: parsed JSON, a string for text with a `charset`, an async
+ * iterable for lines of JSON or events, a `Blob` for other bytes, and undefined without content.
  *
- * Arguments are written as the server reads them: dates as ISO 8601, an undefined one not at all. A
- * path parameter that is empty, or has a segment `.` or `..`, is refused, because the request would
- * come to another path.
+ * Dates are sent in ISO 8601, and `undefined` is not sent. A path parameter that is empty or has a
+ * segment `.` or `..` throws, since the request would get another path.
  *
- * @param base The address before the paths, such as `https://shop.example/v1`. In a page it may be
- * a path of its own origin, such as `/v1`, or empty.
+ * @param base The address before the paths, such as `https://shop.example/v1`. In a page it may be a
+ * path of its own origin, such as `/v1`, or empty.
  * @param options The options of all calls.
  * @throws {TypeError} If the base is no address, or an option is unknown.
  * @throws {RangeError} If the timeout is not a positive number.
  *
- * @example A route that is called by its path
+ * @example A call by the path of a route
  * ```ts
  * import { App } from "@webfw/core";
  * import { client } from "@webfw/core/client";
@@ -57,38 +66,13 @@ type UntypedClient = Record<string, (path: string, values?: Values, options?: Ca
  * assertEquals(book, { id: 1, added: "1970-01-01T00:00:00.000Z" });
  * ```
  *
- * @example A form with a file, and credentials of each request
- * ```ts
- * import { App, Form, UploadFile } from "@webfw/core";
- * import { bearer } from "@webfw/core/auth";
- * import { client } from "@webfw/core/client";
- * import { assertEquals } from "@std/assert";
- * import * as v from "valibot";
- *
- * const app = new App();
- * const user = bearer(async (token) => token === "s3cret" ? { name: "Ada" } : null);
- * const Picture = v.object({ title: v.string(), picture: UploadFile });
- * const addPicture = app.post("/pictures", { deps: { user }, form: Form(Picture) }, async (_request, { form, user }) => {
- *   return `${form.title} by ${user.name}, ${form.picture.size} bytes`;
- * });
- *
- * const token = "s3cret";
- * const shop = client<{ addPicture: typeof addPicture }>("http://localhost", {
- *   fetch: app.fetch,
- *   headers: () => ({ authorization: `Bearer ${token}` }),
- *   timeout: 30_000,
- * });
- * const picture = new File(["…"], "cat.png", { type: "image/png" });
- * assertEquals(await shop.post("/pictures", { form: { title: "Cat", picture } }), "Cat by Ada, 3 bytes");
- * ```
- *
  * @category Client
  */
 export function client<Api>(base: string | URL, options: ClientOptions = {}): Client<Api> {
   return makeClient<Api>({ base, options });
 }
 
-/** Makes a client of its parts, as {@linkcode client} does. */
+/** Makes a client from its parts. */
 export function makeClient<Api>({ base, options, openSocket }: ClientParts): Client<Api> {
   checkCall(options, ["fetch"], "make a client");
   const sender = new Sender(base, options);
@@ -110,4 +94,180 @@ export function makeClient<Api>({ base, options, openSocket }: ClientParts): Cli
     made[verb] = (...given) => callRoute(sender, verb.toUpperCase(), ...given);
   }
   return made as unknown as Client<Api>;
+}
+
+// The path is any string for inference, and a conditional type refuses a wrong one. With `Path
+// extends Paths` the compiler would compute the arguments of all routes at the first call. `Paths`
+// is a parameter, because `keyof` of a mapped type with `as` is computed wherever it is written.
+//
+// Calls with and without arguments are two signatures: the compiler reports the mistakes of the only
+// one that has the right number of arguments.
+
+/** @ignore Calls the routes of one method. */
+export interface Call<Method extends string, Paths extends string, Table extends RouteTable> {
+  /**
+   * Calls a route that requires no arguments.
+   *
+   * @param path The path as the server declares it, such as `/books`.
+   * @returns The JSON form of the result; `undefined` if the reply has no content.
+   * @throws {ProblemError} If the reply is no success.
+   */
+  <Path extends string>(
+    path: Path extends Paths ? LonePath<Path, Table[Path]> : KnownPath<Paths, Method>,
+  ): Promise<Path extends Paths ? ReplyOf<Table[Path]> : unknown>;
+  /**
+   * Calls a route.
+   *
+   * @param path The path as the server declares it, such as `/books/{id}`.
+   * @param args The arguments of the route by name.
+   * @param options The options of the call.
+   * @returns The JSON form of the result; `undefined` if the reply has no content.
+   * @throws {ProblemError} If the reply is no success.
+   */
+  <Path extends string>(
+    path: Path extends Paths ? Path : KnownPath<Paths, Method>,
+    args: Path extends Paths ? ArgumentsOf<Path, Table[Path]> : unknown,
+    options?: Path extends Paths ? OptionsOf<Table[Path]> : CallOptions,
+  ): Promise<Path extends Paths ? ReplyOf<Table[Path]> : unknown>;
+}
+
+/** @ignore Listens to routes that send events. */
+export interface Listen<Paths extends string, Table extends RouteTable> {
+  /**
+   * Listens to a route that requires no arguments.
+   *
+   * @param path The path as the server declares it, such as `/events`.
+   * @throws {ProblemError} If the reply has a status from 400 to 499.
+   */
+  <Path extends string>(
+    path: Path extends Paths ? LonePath<Path, Table[Path]> : KnownPath<Paths, "EVENTS">,
+  ): AsyncIterableIterator<ClientEvent<Path extends Paths ? EventsOf<Table[Path]> : unknown>>;
+  /**
+   * Listens to a route.
+   *
+   * @param path The path as the server declares it, such as `/books/{id}/events`.
+   * @param args The arguments of the route by name.
+   * @param options The options of the stream.
+   * @throws {ProblemError} If the reply has a status from 400 to 499.
+   * @throws {TypeError} If the reply is no stream of events.
+   * @throws {SyntaxError} If data is not JSON.
+   * @throws {RangeError} If an event is longer than 16 Mi characters.
+   */
+  <Path extends string>(
+    path: Path extends Paths ? Path : KnownPath<Paths, "EVENTS">,
+    args: Path extends Paths ? ArgumentsOf<Path, Table[Path]> : unknown,
+    options?: Path extends Paths ? EventOptionsOf<EventsOf<Table[Path]>> : EventOptions,
+  ): AsyncIterableIterator<ClientEvent<Path extends Paths ? EventsOf<Table[Path]> : unknown>>;
+}
+
+/** @ignore Connects to WebSocket routes. */
+export interface Connect<Paths extends string, Table extends RouteTable> {
+  /**
+   * Opens the WebSocket of a route that requires no arguments.
+   *
+   * @param path The path as the server declares it, such as `/chat`.
+   */
+  <Path extends string>(
+    path: Path extends Paths ? LoneSocketPath<Path, Table[Path]> : KnownPath<Paths, "WEBSOCKET">,
+  ): Promise<Path extends Paths ? SocketOf<Table[Path]> : ClientSocket<unknown, unknown>>;
+  /**
+   * Opens the WebSocket of a route.
+   *
+   * @param path The path as the server declares it, such as `/rooms/{room}`.
+   * @param args The arguments of the route by name.
+   * @param options The options of the socket.
+   * @throws {ProblemError} If the server refuses it.
+   * @throws {WebSocketClosedError} If it is refused for a reason that the server does not give.
+   * @throws {TypeError} If the connection fails.
+   */
+  <Path extends string>(
+    path: Path extends Paths ? Path : KnownPath<Paths, "WEBSOCKET">,
+    args: Path extends Paths ? ArgumentsOf<Path, Table[Path]> : unknown,
+    ...options: Path extends Paths ? SocketOptionsOf<Table[Path]> : [options?: CallOptions]
+  ): Promise<Path extends Paths ? SocketOf<Table[Path]> : ClientSocket<unknown, unknown>>;
+}
+
+/**
+ * A client of the routes that a module exports, as `client()` makes it. Each method takes the path of
+ * a route, its arguments by name, and the options of the call.
+ *
+ * @category Client
+ */
+export interface Client<Api> {
+  /** Calls a GET route. */
+  readonly get: Call<"GET", keyof Routes<Api, "GET"> & string, Routes<Api, "GET">>;
+  /** Calls a POST route. */
+  readonly post: Call<"POST", keyof Routes<Api, "POST"> & string, Routes<Api, "POST">>;
+  /** Calls a PUT route. */
+  readonly put: Call<"PUT", keyof Routes<Api, "PUT"> & string, Routes<Api, "PUT">>;
+  /** Calls a PATCH route. */
+  readonly patch: Call<"PATCH", keyof Routes<Api, "PATCH"> & string, Routes<Api, "PATCH">>;
+  /** Calls a DELETE route. */
+  readonly delete: Call<"DELETE", keyof Routes<Api, "DELETE"> & string, Routes<Api, "DELETE">>;
+  /**
+   * Listens to a route that sends events. The first read opens the connection. When it fails, breaks,
+   * ends, or is silent for `idleTimeout`, the client reconnects with `Last-Event-ID`.
+   *
+   * The pause before is the server's `retry` (100 ms to 5 minutes) or a second, doubled with each
+   * failure in a row up to 30 s, at random shortened by up to a half, and at least `Retry-After`. An
+   * event, or a connection of 30 s, ends the row of failures.
+   *
+   * A reply of 204 ends the stream, and so does an abort, without an error.
+   *
+   * @example Prices, until there is one above 3
+   * ```ts
+   * import { App, Events } from "@webfw/core";
+   * import { client } from "@webfw/core/client";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const app = new App();
+   * const Price = v.object({ item: v.string(), price: v.number() });
+   * const prices = app.get("/prices/{item}", { response: Events(Price) }, async function* (_request, { item }) {
+   *   for (let price = 3;; price++) yield { id: `${price}`, data: { item, price } };
+   * });
+   *
+   * const shop = client<{ prices: typeof prices }>("http://localhost", { fetch: app.fetch });
+   * const seen: number[] = [];
+   * for await (const event of shop.events("/prices/{item}", { item: "tea" })) {
+   *   if (event.gap) throw new Error("Prices are missing: load the list again");
+   *   seen.push(event.data.price);
+   *   if (event.data.price > 3) break;
+   * }
+   * assertEquals(seen, [3, 4]);
+   * ```
+   */
+  readonly events: Listen<keyof Routes<Api, "EVENTS"> & string, Routes<Api, "EVENTS">>;
+  /**
+   * Opens a WebSocket, within 30 seconds by default. Messages are JSON; a route without schemas
+   * requires the option `raw`. Browsers send cookies, but no headers. Node.js 20 needs
+   * `--experimental-websocket`.
+   *
+   * Platforms hide why a server refused the socket. To find out, the client sends a plain request, so
+   * guards run twice.
+   *
+   * @example A question and its answer
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { client } from "@webfw/core/client";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const app = new App();
+   * const schemas = { receive: v.object({ text: v.string() }), send: v.object({ room: v.string(), text: v.string() }) };
+   * const talk = app.websocket("/rooms/{room}", schemas, async (socket, { room }) => {
+   *   for await (const { text } of socket) await socket.send({ room, text: text.toUpperCase() });
+   * });
+   *
+   * await using server = Deno.serve({ port: 0, onListen() {} }, app.fetch);
+   * const shop = client<{ talk: typeof talk }>(`http://localhost:${server.addr.port}`);
+   * await using room = await shop.websocket("/rooms/{room}", { room: "a" });
+   * await room.send({ text: "Hello" });
+   * for await (const message of room) {
+   *   assertEquals(message, { room: "a", text: "HELLO" });
+   *   break;
+   * }
+   * ```
+   */
+  readonly websocket: Connect<keyof Routes<Api, "WEBSOCKET"> & string, Routes<Api, "WEBSOCKET">>;
 }

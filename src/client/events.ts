@@ -1,18 +1,10 @@
-/**
- * Streams of events that go on where they were when the connection breaks. Loaded with the first
- * one.
- */
-import type { Values } from "./address.ts";
-import { EventParser } from "./event_parser.ts";
-import { LONGEST_MS, pauseAfter, retryAfterOf } from "./pauses.ts";
+/** Server-sent events that resume when the connection breaks. Loaded with the first stream. */
+import type { Values } from "./arguments.ts";
+import { pauseAfter, retryAfterOf } from "./retry.ts";
 import type { ProblemError } from "./problem.ts";
 import type { Sender } from "./sender.ts";
-import { closable, textOf } from "./streamed_reply.ts";
-import { eventsOf } from "./streamed_values.ts";
+import { closable, EventParser, eventsOf } from "./streams.ts";
 import type { ClientEvent, TextEventOptions } from "./types.ts";
-
-/** Servers send a heartbeat every 15 s, unless they were told otherwise. */
-const IDLE_TIMEOUT_MS = 45_000;
 
 /**
  * Listens to a route that sends events. The first connection opens with the first read.
@@ -26,11 +18,12 @@ export function listen(
   values: Values = {},
   options: TextEventOptions = {},
 ): AsyncIterableIterator<ClientEvent<unknown>> {
-  const { idleTimeout = IDLE_TIMEOUT_MS } = options;
+  // Three heartbeats: servers send one every 15 s by default.
+  const { idleTimeout = 45_000 } = options;
   const others = ["idleTimeout", "raw"];
   const call = sender.begin(options, `listen to ${path}`, others);
   call.isStreaming = true;
-  // The time limit is that of each connection.
+  // The timeout applies to each connection, not to the stream.
   call.settle();
   const { signal } = call;
   const parser = new EventParser();
@@ -38,8 +31,8 @@ export function listen(
   let retryAfter: number | undefined;
 
   /**
-   * Opens a connection, within the timeout or else the longest silence. Undefined if that failed
-   * and may be tried again; what another attempt would not mend is thrown.
+   * Opens a connection. Undefined if that failed and another attempt may succeed; other errors are
+   * thrown.
    */
   const open = async (): Promise<Response | undefined> => {
     const attempt = sender.begin({ ...options, signal }, "", others, idleTimeout);
@@ -51,9 +44,9 @@ export function listen(
       if (attempt.signal.aborted) return undefined;
       const { status, headers } = error as Partial<ProblemError>;
       if (headers) retryAfter = retryAfterOf(headers);
-      // 408, 425 and 429 ask for another attempt (RFC 9110, RFC 8470, RFC 6585), other 4xx for
-      // none. A function for headers that has worked may fail as it asks for a token while the
-      // network is down. Before that it is a mistake. `fetch` fails by a TypeError.
+      // 408, 425 and 429 ask for another attempt (RFC 9110, RFC 8470, RFC 6585), other 4xx do not.
+      // `fetch` fails with a TypeError, and so does a function for headers that fetches a token
+      // without a network. Before the first connection, a TypeError there is a mistake.
       const mayWork = status
         ? status >= 500 || [408, 425, 429].includes(status)
         : error instanceof TypeError && (attempt.isSent || hasOpened);
@@ -70,17 +63,21 @@ export function listen(
         const response = await open();
         if (response) {
           if (response.status === 204) return;
-          checkType(response, path);
+          const type = response.headers.get("content-type") ?? "";
+          if (!/^text\/event-stream\b/i.test(type)) {
+            response.body?.cancel().catch(() => {});
+            throw new TypeError(`Cannot listen to ${path}: the reply is "${type}"`);
+          }
           hasOpened = true;
           parser.begin();
           const opened = performance.now();
-          for await (const event of eventsOf(textOf(response.body, call, idleTimeout), parser, options.raw)) {
+          for await (const event of eventsOf(response.body, call, parser, options.raw, idleTimeout)) {
             failures = 0;
             yield event;
             if (signal.aborted) return;
           }
-          // A connection that was open for so long was no failure, even if it brought nothing.
-          if (performance.now() - opened >= LONGEST_MS) failures = 0;
+          // A connection of 30 s is no failure, even without an event.
+          if (performance.now() - opened >= 30_000) failures = 0;
         }
         await call.pause(pauseAfter(failures, parser.retry, retryAfter)).catch(() => {});
       }
@@ -91,19 +88,7 @@ export function listen(
   return closable(read(), call);
 }
 
-/**
- * Checks that a reply is a stream of events.
- *
- * @throws {TypeError} If it is something else. Its body is not read.
- */
-function checkType({ headers, body }: Response, path: string): void {
-  const type = headers.get("content-type") ?? "";
-  if (/^text\/event-stream\b/i.test(type)) return;
-  body?.cancel().catch(() => {});
-  throw new TypeError(`Cannot listen to ${path}: the reply is "${type}"`);
-}
-
-/** Writes an id into a header, whose characters are bytes: UTF-8, as the standard says. */
+/** Encodes an id for a header field as the bytes of UTF-8, as HTML requires. */
 function toHeader(id: string | undefined): string | undefined {
   const toByte = (_: string, hex: string) => String.fromCharCode(parseInt(hex, 16));
   return id && encodeURIComponent(id).replace(/%(..)/g, toByte);

@@ -1,15 +1,12 @@
 /** Writes cookies and forms. Loaded with the first call that has some. */
-import type { toTexts } from "./text.ts";
+import type { toTexts } from "./arguments.ts";
 
-/** What a cookie's value consists of: RFC 6265, section 4.1.1. */
+/** RFC 6265, section 4.1.1: cookie-octet. */
 const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]*$/;
 
 /**
- * Adds cookies to the headers of a request. Browsers leave them out, and send their own.
+ * Adds cookies to the headers of a request. Browsers ignore them, and send their own.
  *
- * @param cookies The cookies by their names. One that is undefined is not sent.
- * @param headers The headers.
- * @param write Writes a value.
  * @throws {TypeError} If a value cannot be sent.
  */
 export function addCookies(
@@ -31,11 +28,9 @@ export function addCookies(
 }
 
 /**
- * Writes a form: one with files is multipart, and any other urlencoded.
+ * Writes a form: multipart if it has files, otherwise urlencoded.
  *
- * @param form The fields by their names.
- * @param write Writes a value as text.
- * @throws {TypeError} If a value or name cannot be in a form.
+ * @throws {TypeError} If a value or a name cannot be part of a form.
  */
 export function toForm(form: object, write: typeof toTexts): FormData | URLSearchParams {
   const fields: [name: string, value: string | Blob][] = [];
@@ -47,8 +42,8 @@ export function toForm(form: object, write: typeof toTexts): FormData | URLSearc
 }
 
 /**
- * Writes names in brackets, and lists by their indices: `address[street]`, `items[0][name]`. So a
- * list of one is a list to the server.
+ * Writes names in brackets, and arrays by index: `address[street]`, `items[0][name]`. So the server
+ * reads an array of one element as an array.
  */
 function flatten(value: unknown, name: string, fields: [string, string | Blob][], write: typeof toTexts): void {
   if (value instanceof Blob) return void fields.push([name, value]);

@@ -1,6 +1,6 @@
 /**
- * A typed client for the routes that a module of the server exports. No code is generated, and
- * nothing of the server is loaded. It runs in browsers, Node.js, Deno and Bun.
+ * A typed client of the routes that a module of the server exports, without generated code. It loads
+ * nothing of the server, and runs in browsers, Node.js, Deno and Bun.
  *
  * @example A server, and a client of it
  * ```ts
@@ -44,7 +44,7 @@
 export { client } from "./client.ts";
 export { type CallIssue, type CallProblem, ProblemError } from "./problem.ts";
 export type { WebSocketClosedError } from "./socket.ts";
-export type { Json, Plain } from "./json_form.ts";
+export type { Json, Plain } from "./types.ts";
 export type {
   CallOptions,
   ClientEvent,
@@ -64,8 +64,8 @@ export type {
   LoneSocketPath,
   SocketOf,
   SocketOptionsOf,
-} from "./stream_types.ts";
-export type { Call, Client, Connect, Listen } from "./verbs.ts";
+} from "./route_types.ts";
+export type { Call, Client, Connect, Listen } from "./client.ts";
 export type {
   Arguments,
   ArgumentsOf,

@@ -1,48 +1,48 @@
-/** The error for a reply that is no success. */
+/** The error of a reply that is no success. */
+
+/** An error reply is read up to this length, in characters. */
+const MAX_PROBLEM_LENGTH = 65_536;
 
 /**
- * What an error reply says, as RFC 9457 defines it.
+ * The body of an error reply: RFC 9457.
  *
  * @category Client
  */
 export interface CallProblem {
-  /** A URI for the type of problem. `about:blank` means no more than the status. */
+  /** A URI that identifies the type of problem. `about:blank`: the status says it all. */
   readonly type: string;
-  /** The type of problem in a few words. */
+  /** A short summary of the type of problem. */
   readonly title: string;
   /** The status of the reply. */
   readonly status: number;
-  /** What went wrong this time. */
+  /** An explanation of this occurrence. */
   readonly detail: string;
-  /** Members that the application added. */
+  /** Further members of the application. */
   readonly [extension: string]: unknown;
 }
 
 /**
- * One fault in the input of a call.
+ * One invalid or missing input of a call.
  *
  * @category Client
  */
 export interface CallIssue {
   /** The part of the request: `path`, `query`, `header`, `cookie`, `body` or `form`. */
   readonly in: string;
-  /** The path to the value: the name of an argument, or the keys from the root of the body. */
+  /** The name of the argument, or the keys from the root of the body to the value. */
   readonly path: readonly (string | number)[];
   /** Whether the value is `missing` or `invalid`. */
   readonly code: string;
-  /** What is wrong. */
+  /** The message of the server. */
   readonly message: string;
-  /** What the server expects, such as `string`. */
+  /** The expected type, such as `string`. */
   readonly expected?: string;
 }
 
-/** How much of an error reply is read, in characters. */
-const MAX_PROBLEM_LENGTH = 65_536;
-
 /**
- * A reply that is no success.
+ * The reply to a call is no success.
  *
- * @example A book that is not there
+ * @example A book that does not exist
  * ```ts
  * import { App, HTTPError } from "@webfw/core";
  * import { client, ProblemError } from "@webfw/core/client";
@@ -68,11 +68,11 @@ export class ProblemError extends Error {
   /** The status of the reply. */
   readonly status: number;
   /**
-   * The body of the reply as RFC 9457 defines it. Where the reply is not JSON, or is longer than 64
-   * Ki characters, it is made of the status.
+   * The body of the reply. If that is no JSON object, or is longer than 64 Ki characters, it is made
+   * from the status.
    */
   readonly problem: CallProblem;
-  /** What was wrong in the input; empty unless the server has said it. */
+  /** The invalid inputs; empty if the server sent none. */
   readonly issues: readonly CallIssue[];
   /** The headers of the reply, such as `retry-after`. */
   readonly headers: Headers;
@@ -81,13 +81,13 @@ export class ProblemError extends Error {
    * Makes the error of a reply.
    *
    * @param call The method and the path, for the message.
-   * @param response The reply. Its body is not read.
+   * @param response The reply, whose body is not read here.
    * @param content The body, if it is a JSON object.
    */
   constructor(call: string, { status, statusText, headers }: Response, content?: Readonly<Record<string, unknown>>) {
     const title = statusText || `Status ${status}`;
     const problem = { type: "about:blank", title, detail: title, ...content, status };
-    // The errors of other servers have other forms.
+    // Other servers may send `errors` of another shape.
     const issues = [content?.errors].flat().filter((each) => Array.isArray((each as CallIssue | null)?.path));
     const [first] = issues as CallIssue[];
     const where = first ? `, ${[first.in, ...first.path].join(".")}: "${first.message}"` : "";
@@ -99,14 +99,14 @@ export class ProblemError extends Error {
   }
 }
 
-/** Reads the reply that is no success. Content that cannot be in a message is left out. */
+/** Reads a reply that is no success. Content that cannot be part of a message is left out. */
 export async function problemOf(call: string, response: Response): Promise<ProblemError> {
   const content = readObject(response);
   return await content.then((object) => new ProblemError(call, response, object))
     .catch(() => new ProblemError(call, response));
 }
 
-/** The JSON object of a reply; undefined if it is none. */
+/** Reads a body as a JSON object; undefined if it is none. */
 async function readObject({ body, headers }: Response): Promise<Record<string, unknown> | undefined> {
   if (!body) return undefined;
   const reader = body.getReader();

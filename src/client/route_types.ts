@@ -1,58 +1,63 @@
-/**
- * What the types of exported routes say to a client: which routes there are, what a call takes,
- * and what it gives.
- */
-import type { Json } from "./json_form.ts";
-import type { CallOptions, ClientEvent, IdempotentOptions } from "./types.ts";
+/** Infers calls from the types of exported routes: their paths, arguments, options and results. */
+import type {
+  CallOptions,
+  ClientEvent,
+  ClientSocket,
+  EventOptions,
+  IdempotentOptions,
+  Json,
+  RawOptions,
+  TextEventOptions,
+} from "./types.ts";
 
-/** The routes of a module, by their paths. `Kind` is a method, `EVENTS` or `WEBSOCKET`. */
+/** @ignore The routes of a module by path. `Kind` is a method, `EVENTS` or `WEBSOCKET`. */
 export type Routes<Api, Kind extends string> = {
-  // A look-up by key costs the compiler half of what a conditional type over a route costs.
+  // A lookup by key costs the compiler half as much as a conditional type over a route.
   [Name in keyof Api as PathOf<Api[Name]["~key" & keyof Api[Name]], Kind>]: Api[Name];
 };
 
-/** Routes by their paths. */
+/** @ignore Routes by path. */
 export type RouteTable = Readonly<Record<string, unknown>>;
 
-/** The path in the key of a route; never if the route is of another kind. */
+/** @ignore The path in the key of a route; never if the route is of another kind. */
 export type PathOf<Key, Kind extends string> = Key extends `${Kind} ${infer Path}` ? Path : never;
 
-/** A member of the type of a route. */
+/** @ignore A member of the type of a route. */
 export type Get<Ref, Name> = Ref[Name & keyof Ref];
 
-/** The value that a schema takes, or that it gives. */
+/** @ignore The input or output of a schema. */
 export type Typed<Side extends "input" | "output", Schema> = Schema extends
   { readonly "~types"?: { readonly [_ in Side]: infer Value } | undefined } ? Value : unknown;
 
-/** The names of the parameters in a path. */
+/** @ignore The names of the parameters in a path. */
 export type NamesOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? (Name extends `${infer Base}...` ? Base : Name) | NamesOf<Rest>
   : never;
 
-/** The names of the schemas that also take nothing. */
+/** @ignore The names of the schemas that accept `undefined`. */
 export type FreeNames<Schemas> = {
   [Name in keyof Schemas]: undefined extends Typed<"input", Schemas[Name]> ? Name : never;
 }[keyof Schemas];
 
-/** The values that a client has to give for schemas by name. */
+/** @ignore The required values for schemas by name. */
 export type Needed<Schemas> = {
   [Name in Exclude<keyof Schemas, FreeNames<Schemas>>]: Typed<"input", Schemas[Name]>;
 };
 
-/** The values that a client may give for schemas by name. */
+/** @ignore The optional values for schemas by name. */
 export type Free<Schemas> = { [Name in FreeNames<Schemas>]?: Typed<"input", Schemas[Name]> };
 
-/** One object type in place of an intersection, so that messages and editors write it out. */
+/** @ignore One object type instead of an intersection: errors and editors print its members. */
 export type Flat<All> = All extends infer Each ? { [Name in keyof Each]: Each[Name] } : never;
 
-/** A body or form under its name; it can be left out if its schema takes undefined. */
+/** @ignore A body or a form under its name; optional if its schema accepts `undefined`. */
 export type Content<Key extends string, Value> = [Value] extends [never] ? unknown
   : undefined extends Value ? { [Name in Key]?: Value }
   : { [Name in Key]: Value };
 
 /**
- * The headers, which can be left out if the route needs none. Those of dependencies can, because
- * the client may send them with all requests.
+ * @ignore The headers; optional if the route requires none. Those of dependencies are optional,
+ * because the client may send them with all requests.
  */
 export type HeadersOf<Schemas, Inputs> = GroupOf<Schemas, PartOf<Inputs, "headers">> extends infer Group
   ? [Group] extends [never] ? unknown
@@ -60,14 +65,12 @@ export type HeadersOf<Schemas, Inputs> = GroupOf<Schemas, PartOf<Inputs, "header
   : { headers: Group }
   : never;
 
-/** The cookies. They can be left out, because a browser sends them by itself. */
+/** @ignore The cookies, which are optional: browsers send their own. */
 export type CookiesOf<Schemas, Inputs> = GroupOf<Schemas, PartOf<Inputs, "cookies">> extends infer Group
   ? [Group] extends [never] ? unknown : { cookies?: Group }
   : never;
 
-/**
- * The headers or the cookies of a route, and those of its dependencies; never if there are none.
- */
+/** @ignore The headers or cookies of a route and of its dependencies; never if there are none. */
 export type GroupOf<Schemas, Given> = [keyof Given] extends [never]
   ? [Schemas] extends [never] ? never : Fields<Schemas>
   : Flat<
@@ -77,47 +80,47 @@ export type GroupOf<Schemas, Given> = [keyof Given] extends [never]
     }
   >;
 
-/** The values for schemas by name. */
+/** @ignore The values for schemas by name. */
 export type Fields<Schemas> = Flat<Needed<Schemas> & Free<Schemas>>;
 
 /**
- * All arguments of a call, by the names in its path and the schemas of its route. What is needed
- * comes first, because messages leave out the end of a long type.
+ * @ignore All arguments of a call, by the names in its path and the schemas of its route. Required
+ * ones come first, because the compiler truncates long types in messages.
  */
 export type Arguments<Path extends string, Ref> = ArgumentsWith<Path, Ref, NeededInputs<Ref>>;
 
 /**
- * The inputs of the dependencies of a route and of its scope. Those of a scope are guards, of which
- * only path and query are arguments.
+ * @ignore The inputs of the dependencies of a route and of its scope. Those of a scope are guards,
+ * of which only path and query are arguments.
  */
 export type NeededInputs<Ref> =
   & SharedInputs<ValueOf<Get<Ref, "~deps">>>
   & Chosen<SharedInputs<ValueOf<Get<Ref, "~scope">>>, "params" | "query">;
 
-/** The inputs that the types of several dependencies carry, together. */
+/** @ignore The inputs of several dependencies, as an intersection. */
 export type SharedInputs<Given> = (
   Given extends { readonly "~inputs"?: infer Inputs | undefined } ? (inputs: Inputs) => void : never
 ) extends (inputs: infer Inputs) => void ? Inputs : unknown;
 
-/** The types of all members. */
+/** @ignore The types of all members. */
 export type ValueOf<All> = All[keyof All];
 
-/** The members under those of the names that there are. */
+/** @ignore The members with these names, as far as they exist. */
 export type Chosen<All, Names> = { [Name in keyof All & Names]: All[Name] };
 
-/** The schemas of some inputs under an option. */
+/** @ignore The schemas of inputs under an option. */
 export type PartOf<Inputs, Option> = Option extends keyof Inputs ? Inputs[Option] : Record<never, never>;
 
-/** The schemas of a route, and those of its dependencies under other names. */
+/** @ignore The schemas of a route, and those of its dependencies under other names. */
 export type Merged<Own, Given> = [keyof Given] extends [never] ? Own : Own & Omit<Given, keyof Own>;
 
-/** The arguments of a route whose dependencies have these inputs. */
+/** @ignore The arguments of a route whose dependencies have these inputs. */
 export type ArgumentsWith<
   Path extends string,
   Ref,
   Inputs,
   Names extends string = NamesOf<Path>,
-  // A dependency reads the path by a name under `query`, too.
+  // A dependency may declare a path parameter under `query`.
   Params = Merged<Get<Ref, "~params">, PartOf<Inputs, "params"> & Chosen<PartOf<Inputs, "query">, Names>>,
   Query = Merged<Get<Ref, "~query">, Omit<PartOf<Inputs, "query">, Names>>,
 > = Flat<
@@ -132,52 +135,52 @@ export type ArgumentsWith<
   & CookiesOf<Get<Ref, "~cookies">, Inputs>
 >;
 
-/** The arguments as a parameter: `undefined` stands for none. */
+/** @ignore The arguments as a parameter; `undefined` if all are optional. */
 export type ArgumentsOf<Path extends string, Ref> = Arguments<Path, Ref> extends infer Args
   ? [keyof Args] extends [never] ? NoArguments | undefined
   : Record<never, never> extends Args ? Args | undefined
   : Args
   : never;
 
-/** The arguments of a route without any. An empty type would take every name. */
+/** @ignore The arguments of a route without any. An empty type would accept every name. */
 export interface NoArguments {
-  /** No name. */
+  /** A mistake. */
   readonly [name: string]: CallMistake<"The route has no arguments">;
 }
 
-/** The options that a call of a route takes. */
+/** @ignore The options of a call. */
 export type OptionsOf<Ref> = [Get<Ref, "~window">] extends [never] ? CallOptions : IdempotentOptions;
 
-/** A path without arguments, or a mistake if its route needs some. */
+/** @ignore A path without arguments, or a mistake if its route requires some. */
 export type LonePath<Path extends string, Ref> = Arguments<Path, Ref> extends infer Args
   ? Record<never, never> extends Args ? Path
   : CallMistake<`The route needs the argument '${NeededNames<Args>}'`>
   : never;
 
-/** The names of the arguments that a route needs. */
+/** @ignore The names of the required arguments. */
 export type NeededNames<Args> =
   & { [Name in keyof Args]-?: Record<never, never> extends Pick<Args, Name> ? never : Name }[keyof Args]
   & string;
 
-/** What stands in the place of a wrong path: those that there are. */
+/** @ignore The type in place of a wrong path: the paths that exist. */
 export type KnownPath<Paths extends string, Kind extends string> = [Paths] extends [never] ? CallMistake<
     `No ${RouteOf<Kind>} is exported: write client<typeof api>, where the module api exports ${VerbOf<Kind>}`
   >
   : Paths;
 
-/** What messages call a route of a kind. */
+/** @ignore The name of a kind of route in messages. */
 export type RouteOf<Kind extends string> = Kind extends "EVENTS" ? "GET route with Events(…)" : `${Kind} route`;
 
-/** The call that declares a route of a kind. */
+/** @ignore The code that declares a route of a kind. */
 export type VerbOf<Kind extends string> = `const name = app.${Kind extends "EVENTS" ? "get" : Lowercase<Kind>}(…)`;
 
-/** The type of a mistake in a call: the compiler's message shows `Text`. No value has it. */
+/** @ignore The type of a mistake in a call: the compiler prints `Text`. No value has this type. */
 export type CallMistake<Text extends string> = Text & { readonly "~mistake": never };
 
 /**
- * What a call gives: what a declared reply carries as `~as`, events, or else the form of the model,
- * which is that of each line if the handler is an `async function*`. Without a declaration it is
- * unknown, or undefined if the handler returns nothing.
+ * @ignore The result of a call: `~as` of a declared reply, events, or the model, or an iterable of
+ * the model if the handler is an `async function*`. Without a declaration it is unknown, or
+ * undefined if the handler returns nothing.
  */
 export type ReplyOf<Ref> = Get<Ref, "~reply"> extends infer Reply
   ? unknown extends Reply ? EmptyReply<Get<Ref, "~result">>
@@ -187,11 +190,38 @@ export type ReplyOf<Ref> = Get<Ref, "~reply"> extends infer Reply
   : AsyncIterable<Json<Typed<"output", Reply>>>
   : never;
 
-/** The form in which a value of a model arrives: JSON, or the bytes of a file. */
+/** @ignore A value of a model as it arrives: JSON, or the bytes of a file. */
 export type ModelForm<Value> = Value extends Blob ? Blob : Json<Value>;
 
-/** What a call gives where no model is declared. */
+/** @ignore The result of a call without a declared model. */
 export type EmptyReply<Result> = [Result] extends [never] ? unknown : [Result] extends [void] ? undefined : unknown;
 
-/** The data of the events of a route. */
+/** @ignore The data of the events of a route. */
 export type EventsOf<Ref> = Json<Typed<"output", Get<Ref, "~reply">>>;
+
+/** @ignore The options of events. Only text can be raw. */
+export type EventOptionsOf<Data> = [Data] extends [string] ? TextEventOptions : EventOptions;
+
+/** @ignore Whether a direction of a WebSocket has no schema: its messages are strings or bytes. */
+export type IsRaw<Message> = unknown extends Message ? false : Uint8Array<ArrayBuffer> extends Message ? true : false;
+
+/** @ignore Whether a WebSocket route has no schema at all. */
+export type IsRawRoute<Ref> = true extends IsRaw<Get<Ref, "~receive">> & IsRaw<Get<Ref, "~send">> ? true : false;
+
+/** @ignore The options of a WebSocket. */
+export type SocketOptionsOf<Ref> = IsRawRoute<Ref> extends true ? [options: RawOptions] : [options?: CallOptions];
+
+/** @ignore A path without arguments and options, or a mistake if its route requires some. */
+export type LoneSocketPath<Path extends string, Ref> = IsRawRoute<Ref> extends true
+  ? CallMistake<"The route has no schemas, so it needs the option 'raw'">
+  : LonePath<Path, Ref>;
+
+/**
+ * @ignore An open WebSocket of a route. If only one direction has a schema, the other has no
+ * messages: a client cannot know whether they are JSON.
+ */
+export type SocketOf<Ref> = IsRawRoute<Ref> extends true ? ClientSocket<Get<Ref, "~receive">, Get<Ref, "~send">>
+  : ClientSocket<JsonMessage<Get<Ref, "~receive">>, Json<JsonMessage<Get<Ref, "~send">>>>;
+
+/** @ignore The messages of a direction, if it has a schema. */
+export type JsonMessage<Message> = IsRaw<Message> extends true ? never : Message;

@@ -1,59 +1,43 @@
 /** Makes and sends the requests of a client. */
-import { load } from "./load.ts";
-import { addressesBelow, type AddressOf, type Values } from "./address.ts";
+import { addressesBelow, type AddressOf, toJson, toTexts, type Values } from "./arguments.ts";
 import { CallSignal } from "./call_signal.ts";
-import type { CallOptions, ClientOptions, HeaderValues } from "./types.ts";
-import { checkCall } from "./option_check.ts";
 import { problemOf } from "./problem.ts";
-import { toJson, toTexts } from "./text.ts";
+import type { CallOptions, ClientOptions, HeaderValues } from "./types.ts";
 
 /** One request of a client. */
-export interface Asked {
+export interface RequestParts {
   readonly method: string;
   /** The path of the route, such as `/books/{id}`. */
   readonly path: string;
   readonly values: Values;
   readonly options: CallOptions;
-  /** Headers that nothing replaces. */
+  /** Headers that take precedence over all others. */
   readonly fixed?: HeaderValues | undefined;
 }
 
 /**
  * Makes and sends the requests of a client.
  *
- * Events, sockets, forms and lines get what they need as arguments: a module that is loaded later
- * and imports this one makes bundlers split it off, too.
+ * Modules that are loaded late get the sender as an argument and import only its type: if they
+ * imported this module, bundlers would split it off, too.
  */
 export class Sender {
-  /** Writes messages of WebSockets. */
+  /** For modules that are loaded late. */
   readonly toJson = toJson;
-  /**
-   * Makes the address of a request.
-   *
-   * @throws {TypeError} If an argument cannot stand in it.
-   */
   readonly addressOf: AddressOf;
   readonly #options: ClientOptions;
 
-  /**
-   * Makes a sender.
-   *
-   * @param base The address before the paths.
-   * @param options The options of the client.
-   * @throws {TypeError} If the base is no address.
-   */
+  /** @throws {TypeError} If the base is no address. */
   constructor(base: string | URL, options: ClientOptions) {
     this.addressOf = addressesBelow(base);
     this.#options = options;
   }
 
   /**
-   * Begins a call. It has to be released.
+   * Begins a call, which the caller has to release.
    *
-   * @param options The options of the call.
    * @param action What the call does, for messages.
-   * @param others The names of options that not all calls have.
-   * @param defaultTimeout The timeout where neither the call nor the client has one.
+   * @param others The names of further options.
    * @throws {TypeError} If an option is unknown.
    * @throws {RangeError} If a timeout is not a positive number.
    */
@@ -63,12 +47,8 @@ export class Sender {
     return new CallSignal([this.#options.signal, signal], timeout);
   }
 
-  /**
-   * The headers of a request.
-   *
-   * @throws {TypeError} If a value cannot be sent.
-   */
-  async headersOf({ values, options, fixed }: Asked): Promise<Headers> {
+  /** @throws {TypeError} If a value cannot be sent. */
+  async headersOf({ values, options, fixed }: RequestParts): Promise<Headers> {
     const headers = new Headers();
     const { headers: general } = this.#options;
     for (
@@ -84,26 +64,23 @@ export class Sender {
   }
 
   /**
-   * Sends a request. A stream in its body can be sent only once. Wait for it by `until` of the
-   * call: it goes on until its next step when the call is ended.
+   * Sends a request. Await it by `call.until`: it may continue after an abort.
    *
-   * @param asked The request.
-   * @param call The call.
-   * @param made Its headers, where they were made before.
+   * @param made The headers, if they were made before.
    * @throws {ProblemError} If the reply is no success.
    * @throws {TypeError} If an argument cannot be sent, or the connection fails.
    */
-  async send(asked: Asked, call: CallSignal, made?: Headers): Promise<Response> {
-    const { method, path, values } = asked;
+  async send(parts: RequestParts, call: CallSignal, made?: Headers): Promise<Response> {
+    const { method, path, values } = parts;
     call.isSent = false;
-    const headers = made ?? await this.headersOf(asked);
+    const headers = made ?? await this.headersOf(parts);
     const body = await contentOf(values, headers);
     const init: RequestInit & { readonly duplex: "half" } = {
       method,
       headers,
       signal: call.isEndable ? call.signal : null,
       body: body ?? null,
-      // A body that is a stream needs it.
+      // Platforms require it for a stream.
       duplex: "half",
     };
     const request = new Request(this.addressOf(path, values), init);
@@ -111,7 +88,7 @@ export class Sender {
     call.isSent = true;
     const response = await (this.#options.fetch ?? fetch)(request);
     if (call.signal.aborted) {
-      // Nobody reads a reply that comes after the end.
+      // The caller has gone.
       response.body?.cancel().catch(() => {});
       throw call.signal.reason;
     }
@@ -120,12 +97,10 @@ export class Sender {
   }
 }
 
-/**
- * The body of a request. Its type is written into the headers where the platform does not know it.
- */
+/** The body of a request. Adds its content type to the headers if the platform does not. */
 async function contentOf({ body, form }: Values, headers: Headers): Promise<BodyInit | undefined> {
   if (form !== undefined) {
-    // The platform knows the type, and for multipart the boundary in it.
+    // The platform adds the type, with the boundary of multipart.
     headers.delete("content-type");
     return (await load(() => import("./fields.ts"))).toForm(form, toTexts);
   }
@@ -134,3 +109,34 @@ async function contentOf({ body, form }: Values, headers: Headers): Promise<Body
   if (!headers.has("content-type")) headers.set("content-type", "application/json");
   return toJson(body);
 }
+
+/**
+ * Checks options. The message lists all names, since a search for the nearest one would take a fourth
+ * of the bundle.
+ *
+ * @param others The names of options besides those of all calls.
+ * @throws {TypeError} If one is unknown.
+ * @throws {RangeError} If a timeout is not a positive number.
+ */
+export function checkCall(options: object, others: readonly string[], action: string): void {
+  const known = ["signal", "timeout", "headers", ...others];
+  for (const [name, value] of Object.entries(options)) {
+    if (!known.includes(name)) {
+      throw new TypeError(`Cannot ${action}: the option "${name}" is unknown, there are ${known.join(", ")}`);
+    }
+    if (/timeout$/i.test(name) && value !== undefined && !(value > 0)) {
+      throw new RangeError(`Cannot ${action}: ${name} must be milliseconds above 0, got ${value}`);
+    }
+  }
+}
+
+type Load = <Module>(start: () => Promise<Module>) => Promise<Module>;
+
+/**
+ * Loads a module that few pages need. In a server, the framework does it outside of the async context
+ * of any request: see `src/base/async_context.ts`.
+ */
+export const load: Load = (start) => {
+  const { [Symbol.for("webfw.load")]: load } = globalThis as { readonly [key: symbol]: Load | undefined };
+  return load ? load(start) : start();
+};

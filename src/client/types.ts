@@ -1,4 +1,4 @@
-/** The options of clients and calls, events and sockets, as types. */
+/** The public types of the client: options, events, sockets, and the JSON form of a type. */
 import type { WebSocketClosedError } from "./socket.ts";
 
 /**
@@ -7,14 +7,15 @@ import type { WebSocketClosedError } from "./socket.ts";
  * @category Client
  */
 export interface CallOptions {
-  /** Ends the call, which rejects with the signal's reason. A stream or a socket ends too. */
+  /** Aborts the call, which rejects with the signal's reason. It also ends a stream or a socket. */
   signal?: AbortSignal;
   /**
-   * How long the call may take, in milliseconds: until its result is there, or until the stream has
-   * begun or the socket is open. It replaces the client's.
+   * The time until the result arrives, the stream begins or the socket is open, in milliseconds.
+   *
+   * @default That of the client.
    */
   timeout?: number;
-  /** Further headers of the request. They replace those of the client. */
+  /** Further headers of the request. They take precedence over those of the client. */
   headers?: HeaderValues;
 }
 
@@ -25,10 +26,10 @@ export interface CallOptions {
  */
 export interface IdempotentOptions extends CallOptions {
   /**
-   * Whether to send a fresh `Idempotency-Key`, and to try again up to three times: on a network
-   * failure, on 409 with `Retry-After`, and on 503. The waits between are those of `Retry-After`,
-   * or about a second, doubled each time. A server that asks for more than 30 seconds is not asked
-   * again, and a `ReadableStream` is sent only once.
+   * Whether to send a new `Idempotency-Key`, and to retry up to three times: on a network failure,
+   * on 409 with `Retry-After`, and on 503. The pause is `Retry-After`, or about a second, doubled
+   * each time. There is no retry if the server asks for more than 30 seconds, or the body is a
+   * `ReadableStream`.
    *
    * @default {false}
    */
@@ -42,9 +43,9 @@ export interface IdempotentOptions extends CallOptions {
  */
 export interface EventOptions extends CallOptions {
   /**
-   * The silence after which a connection counts as broken, in milliseconds. Servers send a
-   * heartbeat every 15 seconds. Where `heartbeat` of `SSE()` is longer, make this three times as
-   * long. `Infinity` allows any silence.
+   * The silence after which a connection counts as broken, in milliseconds; `Infinity` for never.
+   * Servers send a heartbeat every 15 seconds. If `heartbeat` of `SSE()` is longer, make this three
+   * times as long.
    *
    * @default {45_000}
    */
@@ -52,14 +53,13 @@ export interface EventOptions extends CallOptions {
 }
 
 /**
- * The options of a stream of events whose data are texts.
+ * The options of a stream of events whose data is text.
  *
  * @category Client
  */
 export interface TextEventOptions extends EventOptions {
   /**
-   * Whether the server sends texts as they are: `SSE()` with `encode: "text"`. Otherwise data is
-   * JSON.
+   * Whether data is plain text, as `SSE()` with `encode: "text"` sends it. Otherwise it is JSON.
    *
    * @default {false}
    */
@@ -72,15 +72,11 @@ export interface TextEventOptions extends EventOptions {
  * @category Client
  */
 export interface RawOptions extends CallOptions {
-  /** Messages are texts and bytes. Without it they are JSON, as those of routes with schemas. */
+  /** Messages are strings and bytes. Without it they are JSON, as those of routes with schemas. */
   raw: true;
 }
 
-/**
- * Headers by their names. One that is undefined is not sent.
- *
- * @category Client
- */
+/** @ignore Headers by name. `undefined` is not sent. */
 export type HeaderValues = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -90,33 +86,34 @@ export type HeaderValues = Readonly<Record<string, string | undefined>>;
  */
 export interface ClientOptions {
   /**
-   * Headers of all requests, or a function that is called for each request and gives them.
-   * Platforms do not send `authorization` and `cookie` to another origin that a reply redirects to,
-   * but they send the others, such as `x-api-key`. With such a key, give
+   * Headers of all requests, or a function that returns them for each request.
+   *
+   * On a redirect to another origin, platforms drop `authorization` and `cookie`, but send others
+   * such as `x-api-key`. For such a key, set
    * `fetch: (request) => fetch(request, { redirect: "error" })`.
    */
   headers?: HeaderValues | (() => HeaderValues | Promise<HeaderValues>);
   /**
-   * Sends the requests, except those for WebSockets. A page whose cookies belong to another origin
-   * gives `(request) => fetch(request, { credentials: "include" })`.
+   * Sends the requests, except those of WebSockets. For cookies of another origin, a page sets
+   * `(request) => fetch(request, { credentials: "include" })`.
    *
    * @default {globalThis.fetch}
    */
   fetch?: (request: Request) => Response | Promise<Response>;
-  /** Ends all calls, streams and sockets of the client. */
+  /** Aborts all calls, streams and sockets of the client. */
   signal?: AbortSignal;
-  /** How long each call may take, in milliseconds. Without it the platform decides. */
+  /** The timeout of each call, in milliseconds. By default that of the platform. */
   timeout?: number;
 }
 
 /**
- * An event, or the news that events have been missed.
+ * An event, or a gap: the notice that events are missing.
  *
  * @category Client
  */
 export type ClientEvent<Data> =
   | {
-    /** The id to come back with; undefined if the server sends none. */
+    /** The id to resume after; undefined if the server sends none. */
     readonly id: string | undefined;
     /** The type of the event; `message` if the server sends none. */
     readonly type: string;
@@ -126,36 +123,35 @@ export type ClientEvent<Data> =
     readonly gap?: undefined;
   }
   | {
-    /** What is known of the events that have been missed. */
+    /** The missing events. */
     readonly gap: {
-      /** Why they are missed: see the guide about topics. */
+      /** Why they are missing: see the guide about topics. */
       readonly reason: "retention" | "slow" | "epoch" | "ahead" | "schema";
-      /** The id after which events are missed. */
+      /** The id after which events are missing. */
       readonly from: string;
-      /** The id of the event to come next; null if there is none yet. */
+      /** The id of the next event; null if there is none yet. */
       readonly oldest: string | null;
-      /** The topic that misses them, where the stream has several. */
+      /** The topic of the missing events, if the stream has several. */
       readonly topic?: string;
     };
   };
 
 /**
- * An open WebSocket. `for await` reads what the server sends. The loop ends when either side closes
- * the socket with 1000 or without a code, or the `signal` is aborted. Any other end is thrown as a
- * {@linkcode WebSocketClosedError}, after what came before it. Leaving the loop does not close the
- * socket, and another loop goes on where it ended.
+ * An open WebSocket. `for await` reads the messages of the server. The loop ends when either side
+ * closes the socket with 1000 or without a code, or when the `signal` is aborted. After any other
+ * close it throws a {@linkcode WebSocketClosedError}. Leaving the loop does not close the socket.
  *
- * Read on: platforms receive messages whether they are read or not. When 16 MiB of them wait, the
- * socket is closed with 4008.
+ * Keep reading: platforms receive messages even if nothing reads them. At 16 MiB of unread messages
+ * the socket is closed with 4008.
  *
  * @category Client
  */
 export interface ClientSocket<Message, Received> extends AsyncIterable<Received>, AsyncDisposable {
-  /** How the socket was closed; null while it is open. */
+  /** The close code and reason; null while the socket is open. */
   readonly closed: WebSocketClosedError | null;
   /**
-   * Sends a message. Await it: it waits while more than 1 MiB is on its way, and what a program
-   * sends without waiting is kept in memory.
+   * Sends a message. Await it: it waits while more than 1 MiB is buffered. Without waiting, memory
+   * grows.
    *
    * @param message The message.
    * @throws {WebSocketClosedError} If the socket is closed.
@@ -163,12 +159,36 @@ export interface ClientSocket<Message, Received> extends AsyncIterable<Received>
    */
   send(message: Message): Promise<void>;
   /**
-   * Closes the socket, and waits until the server has closed it, too, for 3 seconds at most. What
-   * was sent still goes. Messages that were not read are dropped.
+   * Closes the socket, and waits until the server has closed it, too, for at most 3 seconds.
+   * Messages that were sent still arrive. Unread messages are dropped.
    *
    * @param code The close code: 1000, the default, or 3000 to 4999.
-   * @param reason The reason in words, at most 123 bytes.
-   * @throws {DOMException} If the code or the reason cannot be sent.
+   * @param reason The reason, at most 123 bytes.
+   * @throws {DOMException} If the code or the reason is invalid.
    */
   close(code?: number, reason?: string): Promise<void>;
 }
+
+/** @ignore A value that JSON keeps as it is, or leaves out. */
+export type Plain = string | number | boolean | null | undefined;
+
+/**
+ * The JSON form of a type: a `Date` becomes a string, and so does a `bigint`.
+ *
+ * @example The JSON form of a model
+ * ```ts
+ * import type { Json } from "@webfw/core/client";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const entry: Json<{ title: string; added: Date }> = { title: "Emma", added: "2026-01-01T00:00:00.000Z" };
+ * assertEquals(new Date(entry.added).getUTCFullYear(), 2026);
+ * ```
+ *
+ * @category Client
+ */
+export type Json<Value> = unknown extends Value ? unknown
+  : Value extends Plain ? Value
+  : Value extends bigint ? string
+  : Value extends void ? undefined
+  : Value extends { toJSON(...args: never[]): infer Form } ? Form
+  : { [Key in keyof Value]: Json<Value[Key]> };

@@ -1,21 +1,19 @@
 /** Opens WebSockets. Loaded with the first one. */
-import type { Values } from "./address.ts";
+import type { Values } from "./arguments.ts";
 import type { ProblemError } from "./problem.ts";
-import type { Asked, Sender } from "./sender.ts";
-import { type OpenSocket, Socket } from "./socket.ts";
+import type { RequestParts, Sender } from "./sender.ts";
+import { OPENING_MS, REASON_MS, Socket } from "./socket.ts";
+import { parseJson } from "./streams.ts";
 import type { CallOptions, RawOptions } from "./types.ts";
 
-/** How long an opening may take, unless the program says so, in milliseconds. */
-const OPENING_MS = 30_000;
-
-/** How long the reason of a refusal is asked for, in milliseconds. */
-const ASKING_MS = 5_000;
+/** Opens a WebSocket, as `new WebSocket()` does. */
+export type OpenSocket = (address: string, headers: Headers) => WebSocket;
 
 /**
  * Connects to a WebSocket route.
  *
  * @throws {ProblemError} If the server refuses it.
- * @throws {WebSocketClosedError} If it fails, and the server does not say why.
+ * @throws {WebSocketClosedError} If it fails for a reason that the server does not give.
  * @throws {TypeError} If there is no connection to the server, or headers cannot be sent.
  */
 export async function connect(
@@ -25,33 +23,31 @@ export async function connect(
   values: Values = {},
   options: CallOptions & Partial<RawOptions> = {},
 ): Promise<Socket> {
-  const asked: Asked = { method: "GET", path, values, options };
+  const parts: RequestParts = { method: "GET", path, values, options };
   const call = sender.begin(options, `open the WebSocket ${path}`, ["raw"], OPENING_MS);
   let headers: Headers | undefined;
   let socket: Socket | undefined;
   try {
-    headers = await call.until(sender.headersOf(asked));
+    headers = await call.until(sender.headersOf(parts));
     const address = sender.addressOf(path, values).replace("http", "ws");
     const platform = (openSocket ?? openPlatformSocket)(address, headers);
-    socket = new Socket(platform, call, options.raw ? undefined : sender.toJson);
-    // When it is closed, that ends the call.
+    socket = new Socket(platform, call, options.raw ? undefined : { write: sender.toJson, read: parseJson });
+    // A close aborts the call.
     await call.until(new Promise((resolve) => platform.addEventListener("open", resolve)));
     call.settle();
     return socket;
   } catch (error) {
     call.release();
-    if (socket && error === socket.closed) await askWhy(sender, asked, headers);
+    if (socket && error === socket.closed) await throwReason(sender, parts, headers);
     socket?.close();
     throw error;
   }
 }
 
-/**
- * Opens a WebSocket of the platform. Browsers send no headers with it: they are removed there.
- */
+/** Browsers cannot send headers with a WebSocket: they are deleted there. */
 function openPlatformSocket(address: string, headers: Headers): WebSocket {
   try {
-    // Browsers take an object for the name of a protocol, which cannot have brackets.
+    // Browsers convert the object to the name of a subprotocol, and throw as it has brackets.
     return new WebSocket(address, { headers: Object.fromEntries(headers) } as unknown as string);
   } catch {
     for (const name of [...headers.keys()]) headers.delete(name);
@@ -60,16 +56,16 @@ function openPlatformSocket(address: string, headers: Headers): WebSocket {
 }
 
 /**
- * Asks why an opening was refused: platforms do not tell. A server refuses a plain request to a
- * WebSocket route for the same reasons, and then with 426.
+ * Platforms hide why an opening was refused. A server refuses a plain GET of a WebSocket route for
+ * the same reasons, and otherwise with 426.
  *
  * @throws {ProblemError} If it is refused for another reason.
  * @throws {TypeError} If there is no connection.
  */
-async function askWhy(sender: Sender, asked: Asked, headers: Headers | undefined): Promise<void> {
-  const call = sender.begin({ ...asked.options, timeout: ASKING_MS }, "", ["raw"]);
+async function throwReason(sender: Sender, parts: RequestParts, headers: Headers | undefined): Promise<void> {
+  const call = sender.begin({ ...parts.options, timeout: REASON_MS }, "", ["raw"]);
   try {
-    await (await call.until(sender.send(asked, call, headers))).body?.cancel();
+    await (await call.until(sender.send(parts, call, headers))).body?.cancel();
   } catch (error) {
     if (!call.signal.aborted && (error as Partial<ProblemError>).status !== 426) throw error;
   } finally {

@@ -1,8 +1,6 @@
 /** Streams of events that a test client reads. */
 import { CallSignal } from "../client/call_signal.ts";
-import { EventParser } from "../client/event_parser.ts";
-import { closable, textOf } from "../client/streamed_reply.ts";
-import { eventsOf } from "../client/streamed_values.ts";
+import { valuesOf } from "../client/streams.ts";
 import type { ClientEvent } from "../client/types.ts";
 import type { ProblemDetails } from "../base/errors.ts";
 import { describe, mediaType, TestReply } from "./reply.ts";
@@ -179,7 +177,6 @@ export class TestEvents<Data = unknown> implements AsyncIterableIterator<TestEve
     if (reply.status !== 204 && (!reply.ok || mediaType(reply) !== "text/event-stream")) {
       throw new Error(`Cannot read the events: got ${describe(reply, await reply.clone().text())}`);
     }
-    const events = eventsOf(textOf(reply.body, this.#call), new EventParser(), raw);
-    return closable(events, this.#call, reply.body);
+    return valuesOf(reply, this.#call, true, raw) as AsyncIterableIterator<ClientEvent<unknown>>;
   }
 }

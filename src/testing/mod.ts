@@ -20,8 +20,7 @@
  */
 import { load } from "../base/async_context.ts";
 import type { AnyDependency } from "../binding/dependency.ts";
-import { makeClient } from "../client/client.ts";
-import type { Client } from "../client/verbs.ts";
+import { type Client, makeClient } from "../client/client.ts";
 import { type OptionNames, quote, readOptions } from "../base/options.ts";
 import { type Overridable, override } from "../app/override.ts";
 import { connectionFrom, type TestConnection } from "./connection.ts";

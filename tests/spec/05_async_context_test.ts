@@ -7,7 +7,7 @@ import { session, type SessionStore } from "@webfw/core/auth";
 import { timeout } from "@webfw/core/middleware";
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as v from "valibot";
-import { load } from "../../src/client/load.ts";
+import { load } from "../../src/client/sender.ts";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { RawConnection } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";

@@ -114,7 +114,7 @@ Deno.test("Text that is not JSON is an error that names raw", async () => {
   // As a program without types would.
   const shop = client<Api>(serving.origin);
   await using socket = await shop.websocket("/open" as "/guarded");
-  assertEquals(await readAll(socket), ["Cannot read the data: it is not JSON, give { raw: true } for texts"]);
+  assertEquals(await readAll(socket), ["Cannot read the data: it is not JSON, give { raw: true } for text"]);
 });
 
 Deno.test("A close with 1000 ends the loop, any other code is thrown with its reason, after what came before", async () => {

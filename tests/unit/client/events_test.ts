@@ -189,7 +189,7 @@ Deno.test("Data that is not JSON is an error that names raw, and raw leaves all 
   const text = "data: 12\n\ndata: plain\n\n";
   const events = listen(new EventServer(new EventConnection(text)));
   assertEquals((await events.next()).value, { id: undefined, type: "message", data: 12 });
-  await assertRejects(() => events.next(), SyntaxError, "give { raw: true } for texts");
+  await assertRejects(() => events.next(), SyntaxError, "give { raw: true } for text");
   const server = new EventServer(ended(text), NO_CONTENT());
   const seen = peek(readAll(listen(server, { raw: true })));
   await time.advance(1_000);

@@ -1,9 +1,9 @@
 // What a WebSocket keeps and waits for, with a platform and a clock that the tests play.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { CallSignal } from "../../../src/client/call_signal.ts";
-import { Socket } from "../../../src/client/socket.ts";
-import { toJson } from "../../../src/client/text.ts";
+import { Sender } from "../../../src/client/sender.ts";
+import type { Socket } from "../../../src/client/socket.ts";
+import { connect } from "../../../src/client/websocket.ts";
 import { FakeTime } from "../support/fake_time.ts";
 
 /** How much the platform may keep before senders wait, in bytes. */
@@ -25,16 +25,19 @@ class PlayedSocket extends EventTarget {
   }
 }
 
-function open(): [platform: PlayedSocket, socket: Socket] {
+async function open(): Promise<[platform: PlayedSocket, socket: Socket]> {
   const platform = new PlayedSocket();
-  const socket = new Socket(platform as unknown as WebSocket, new CallSignal([], undefined), toJson);
-  platform.dispatchEvent(new Event("open"));
+  const openSocket = () => {
+    queueMicrotask(() => platform.dispatchEvent(new Event("open")));
+    return platform as unknown as WebSocket;
+  };
+  const socket = await connect(new Sender("http://localhost", {}), openSocket, "/talk");
   return [platform, socket];
 }
 
 Deno.test("`send(message)` waits while more than 1 MiB is queued, and goes on when it has gone", async () => {
   using time = new FakeTime();
-  const [platform, socket] = open();
+  const [platform, socket] = await open();
   platform.bufferedAmount = HIGH_WATER;
   await socket.send(1);
   platform.bufferedAmount = HIGH_WATER + 1;
@@ -51,7 +54,7 @@ Deno.test("`send(message)` waits while more than 1 MiB is queued, and goes on wh
 
 Deno.test("`send(message)` that waits is refused when the socket is closed, and leaves no timer", async () => {
   using time = new FakeTime();
-  const [platform, socket] = open();
+  const [platform, socket] = await open();
   platform.bufferedAmount = HIGH_WATER + 1;
   const sent = assertRejects(() => socket.send(1), Error, 'The WebSocket is closed: 1011 "full"');
   await time.settle();
@@ -62,7 +65,7 @@ Deno.test("`send(message)` that waits is refused when the socket is closed, and 
 
 Deno.test("`send(message)` waits while the platform is closing, which drops messages, until its event comes", async () => {
   using time = new FakeTime();
-  const [platform, socket] = open();
+  const [platform, socket] = await open();
   platform.readyState = WebSocket.CLOSING;
   let count = 0;
   const sending = (async () => {
@@ -75,7 +78,7 @@ Deno.test("`send(message)` waits while the platform is closing, which drops mess
 });
 
 Deno.test("a program that does not read has 16 MiB kept for it, then the socket is closed with 4008", async () => {
-  const [platform, socket] = open();
+  const [platform, socket] = await open();
   const data = JSON.stringify("x".repeat(4_000_000));
   for (let count = 0; count < 5; count++) platform.dispatchEvent(new MessageEvent("message", { data }));
   const closed = 'The WebSocket is closed: 4008 "Messages come faster than they are read"';

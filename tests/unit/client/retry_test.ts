@@ -1,7 +1,7 @@
 // How long a stream waits before it tries again.
 
 import { assert, assertEquals } from "@std/assert";
-import { pauseAfter, retryAfterOf } from "../../../src/client/pauses.ts";
+import { pauseAfter, retryAfterOf } from "../../../src/client/retry.ts";
 
 /** The pauses of failures in a row, for the largest or the smallest part of chance. */
 function pausesOf(count: number, chance: number, retry?: number, retryAfter?: number): number[] {

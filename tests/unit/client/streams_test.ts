@@ -1,7 +1,7 @@
 // HTML Living Standard, section 9.2.6: how a stream of events is parsed.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { EventParser, type ParsedEvent } from "../../../src/client/event_parser.ts";
+import { EventParser, type ParsedEvent } from "../../../src/client/streams.ts";
 
 /** An event with the id to come back with. */
 type Seen = readonly [type: string, data: string, id: string | undefined];

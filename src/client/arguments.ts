@@ -1,0 +1,76 @@
+/** Writes the arguments of a call: into the URL, as strings, and as JSON. */
+
+/** The arguments of a call: those of the path and the query flat, and the other parts by name. */
+export interface Values {
+  readonly headers?: Readonly<Record<string, unknown>> | undefined;
+  readonly cookies?: Readonly<Record<string, unknown>> | undefined;
+  readonly body?: unknown;
+  readonly form?: Readonly<Record<string, unknown>> | undefined;
+  readonly [name: string]: unknown;
+}
+
+/** Makes the URL of a call from the path of a route, such as `/books/{id}`, and its arguments. */
+export type AddressOf = (path: string, values: Values) => string;
+
+/**
+ * Makes URLs below a base. Arguments that the path does not name become the query.
+ *
+ * @param base An HTTP URL, or in a page a path.
+ * @throws {TypeError} If it is neither, or has a password or a query. The function throws it if a
+ * value cannot be part of the path.
+ */
+export function addressesBelow(base: string | URL): AddressOf {
+  const [, origin = globalThis.location?.origin, prefix = ""] =
+    /^(https?:\/\/[^/?#@]+)?(\/[^?#]*)?$/.exec(String(base)) ?? ["", ""];
+  // The message does not print the base: it may contain a password.
+  if (!origin) {
+    throw new TypeError('Cannot make a client: the base must be like "https://shop.example/v1", and have no password');
+  }
+  return (path, values) => {
+    const others = { headers: undefined, cookies: undefined, body: undefined, form: undefined };
+    // Without a prototype it inherits no names.
+    const left: Record<string, unknown> = { __proto__: null, ...values, ...others };
+    const filled = path.replace(/\{([^{}]+?)(\.\.\.)?\}/g, (_parameter, name: string, isRest?: string) => {
+      const text = toTexts(left[name], name).join();
+      delete left[name];
+      // Platforms resolve dot segments, even encoded ones, so the request would get another path.
+      if (/^$|(^|\/)\.\.?(\/|$)/.test(text)) {
+        throw new TypeError(`Cannot call ${path}: "${name}" is "${text}", which would change the path`);
+      }
+      const encoded = encodeURIComponent(text);
+      return isRest ? encoded.replaceAll("%2F", "/") : encoded;
+    });
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(left)) {
+      for (const text of toTexts(value, name)) query.append(name, text);
+    }
+    return origin + prefix.replace(/\/$/, "") + filled + `?${query}`.replace(/^\?$/, "");
+  };
+}
+
+/**
+ * Writes a value, or each element of an array, as the server reads it: a `Date` in ISO 8601, other
+ * values like `String()`. `undefined` is left out.
+ *
+ * @throws {TypeError} If an object has no string form of its own.
+ */
+export function toTexts(value: unknown, name: string): string[] {
+  return [value].flat().filter((each) => each !== undefined).map((each) => {
+    const text = each instanceof Date ? each.toISOString() : String(each);
+    if (typeof each === "object" && text.startsWith("[object ")) {
+      throw new TypeError(`Cannot send "${name}": an object has no text form`);
+    }
+    return text;
+  });
+}
+
+/**
+ * Writes a value as JSON. A bigint becomes a string.
+ *
+ * @throws {TypeError} If it has no JSON form.
+ */
+export function toJson(value: unknown): string {
+  const text = JSON.stringify(value, (_key, part) => typeof part === "bigint" ? `${part}` : part);
+  if (text === undefined) throw new TypeError(`Cannot send a value of the type ${typeof value} as JSON`);
+  return text;
+}

@@ -1,0 +1,216 @@
+/** Reads replies that are streams: server-sent events, and lines of JSON. Loaded with the first one. */
+import type { CallSignal } from "./call_signal.ts";
+import type { ClientEvent } from "./types.ts";
+
+/** The longest delay of a platform's timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+/** The most characters of one event or line. */
+const MAX_ITEM = 16 * 1024 * 1024;
+
+/** The name of the event by which a server reports missing messages. */
+const GAP_EVENT = "webfw.gap";
+
+/** Why a stream ends when the program leaves its loop. */
+const LEFT: unique symbol = Symbol();
+
+/** HTML ignores an id with a NUL, and a header field can hold no control character. */
+// deno-lint-ignore no-control-regex
+const UNFIT_ID = /[\x00-\x1f\x7f]/;
+
+type Gap = NonNullable<ClientEvent<unknown>["gap"]>;
+
+/** An event as the server sent it. */
+export interface ParsedEvent {
+  /** The name; `message` if the server sent none. */
+  type: string;
+  /** The lines of data, joined by line feeds. */
+  data: string;
+}
+
+/**
+ * Parses server-sent events: HTML Living Standard, section 9.2.6. One parser reads the connections
+ * of a stream one after another.
+ *
+ * The parsers of npm drop the id of a block without data. Servers send such a block at the start of
+ * a stream and with heartbeats, so that a client without any event can resume.
+ */
+export class EventParser {
+  /** The id of the last complete block; undefined before the first id. */
+  id: string | undefined;
+  /** The reconnection time that the server asks for, in milliseconds. */
+  retry: number | undefined;
+  #blockId: string | undefined;
+  #block: Partial<ParsedEvent> = {};
+  /** The length of the data in the incomplete block. */
+  #size = 0;
+  /** The start of an incomplete line. */
+  #line = "";
+  #endsInCR = false;
+
+  /** Starts the next connection: drops the incomplete block of the last one. */
+  begin(): void {
+    this.#blockId = this.id;
+    this.#line = "";
+    this.#block = {};
+    this.#size = 0;
+    this.#endsInCR = false;
+  }
+
+  /**
+   * Parses the next part of the stream, and yields the events that end in it.
+   *
+   * @throws {RangeError} If an event is longer than 16 Mi characters.
+   */
+  *parse(text: string): Generator<ParsedEvent, void, void> {
+    let start = this.#endsInCR && text.startsWith("\n") ? 1 : 0;
+    if (text !== "") this.#endsInCR = text.endsWith("\r");
+    for (const { index, 0: lineEnd } of text.matchAll(/\r\n?|\n/g)) {
+      if (index < start) continue;
+      const line = this.#line + text.slice(start, index);
+      this.#line = "";
+      start = index + lineEnd.length;
+      if (line !== "") this.#readLine(line);
+      else {
+        const { data, type } = this.#block;
+        this.id = this.#blockId;
+        this.#block = {};
+        this.#size = 0;
+        if (data !== undefined) yield { type: type || "message", data };
+      }
+    }
+    this.#line += text.slice(start);
+    checkLength(this.#size + this.#line.length);
+  }
+
+  #readLine(line: string): void {
+    const [, field, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line)!;
+    const block = this.#block;
+    if (field === "data") {
+      // Of the whole line: an empty one takes memory, too.
+      this.#size += line.length;
+      block.data = block.data === undefined ? value : `${block.data}\n${value}`;
+    } else if (field === "event") block.type = value;
+    else if (field === "id" && !UNFIT_ID.test(value)) this.#blockId = value;
+    else if (field === "retry" && /^\d+$/.test(value)) this.retry = +value;
+  }
+}
+
+/**
+ * The events or lines of a reply whose request is not repeated: a broken connection is an error.
+ * `return` cancels the body, even while a value is pending.
+ */
+export function valuesOf(
+  { body }: Response,
+  call: CallSignal,
+  hasEvents: boolean,
+  isRaw?: boolean,
+): AsyncIterableIterator<unknown> {
+  return closable(hasEvents ? eventsOf(body, call, new EventParser(), isRaw) : linesOf(body, call), call, body);
+}
+
+/**
+ * The events of a body.
+ *
+ * @param isRaw Whether the data of events stays a string, and is not parsed as JSON.
+ * @param idleTimeout See {@linkcode textOf}.
+ * @throws {SyntaxError} If data is not JSON.
+ */
+export async function* eventsOf(
+  body: Response["body"],
+  call: CallSignal,
+  parser: EventParser,
+  isRaw?: boolean,
+  idleTimeout?: number,
+): AsyncGenerator<ClientEvent<unknown>, void> {
+  for await (const text of textOf(body, call, idleTimeout)) {
+    for (const { type, data } of parser.parse(text)) {
+      if (type === GAP_EVENT) yield { gap: parseJson(data) as Gap };
+      else yield { id: parser.id || undefined, type, data: isRaw ? data : parseJson(data) };
+    }
+  }
+}
+
+async function* linesOf(body: Response["body"], call: CallSignal): AsyncGenerator<unknown, void> {
+  const { signal } = call;
+  let rest = "";
+  for await (const text of textOf(body, call)) {
+    const [first = "", ...others] = text.split("\n");
+    rest += first;
+    for (const next of others) {
+      if (rest.trim() !== "") yield JSON.parse(rest);
+      rest = next;
+    }
+    checkLength(rest.length);
+  }
+  // An aborted stream must not look complete.
+  if (signal.aborted && signal.reason !== LEFT) throw signal.reason;
+  if (!signal.aborted && rest.trim() !== "") yield JSON.parse(rest);
+}
+
+/**
+ * Decodes a body. It reads a chunk only when the next string is asked for, so a slow program slows
+ * the server down.
+ *
+ * @param idleTimeout The silence after which the text ends, in milliseconds. With it, a broken
+ * connection ends the text, too. Without it, that is an error, and the call ends with the text.
+ */
+async function* textOf(body: Response["body"], call: CallSignal, idleTimeout?: number): AsyncGenerator<string> {
+  // Read here, so that `abort` ends `until`.
+  const { signal } = call;
+  const reader = (body ?? new Blob().stream()).getReader();
+  const decoder = new TextDecoder();
+  const cancel = () => reader.cancel().catch(() => {});
+  try {
+    for (;;) {
+      // Cancelling resolves a pending read with the end.
+      const timer = idleTimeout && setTimeout(cancel, Math.min(idleTimeout, MAX_TIMER_MS));
+      const { done, value } = await call.until(reader.read()).finally(() => clearTimeout(timer));
+      if (done) return;
+      yield decoder.decode(value, { stream: true });
+    }
+  } catch (error) {
+    if (!idleTimeout && !signal.aborted) throw error;
+  } finally {
+    await cancel();
+    if (!idleTimeout) call.release();
+  }
+}
+
+/**
+ * An iterator whose `return` also ends a pending `next`: that of a generator would wait for it.
+ *
+ * @param body The body to cancel, if there is one.
+ */
+export function closable<Value>(
+  values: AsyncGenerator<Value, void>,
+  call: CallSignal,
+  body?: Response["body"],
+): AsyncIterableIterator<Value> {
+  return {
+    next: () => values.next(),
+    return() {
+      call.abort(LEFT);
+      // A generator that was never read has not started, and runs no `finally`.
+      call.release();
+      body?.cancel().catch(() => {});
+      return values.return();
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+/** @throws {SyntaxError} If it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new SyntaxError("Cannot read the data: it is not JSON, give { raw: true } for text");
+  }
+}
+
+/** Bounds the memory for one event or line. */
+function checkLength(length: number): void {
+  if (length > MAX_ITEM) throw new RangeError(`Cannot read the stream: an item is longer than ${MAX_ITEM} characters`);
+}
