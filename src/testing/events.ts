@@ -1,4 +1,4 @@
-/** Streams of events that a test client reads. */
+/** Server-sent events in a test client. */
 import { CallSignal } from "../client/call_signal.ts";
 import { valuesOf } from "../client/streams.ts";
 import type { ClientEvent } from "../client/types.ts";
@@ -6,7 +6,7 @@ import type { ProblemDetails } from "../base/errors.ts";
 import { describe, mediaType, TestReply } from "./reply.ts";
 import type { TestRequestInit } from "./request.ts";
 
-/** The options of a test client's stream of events, besides its path. */
+/** @ignore The options of a stream of events. */
 export interface TestEventsInit extends TestRequestInit {
   /**
    * The method.
@@ -15,17 +15,17 @@ export interface TestEventsInit extends TestRequestInit {
    */
   method?: string;
   /**
-   * Whether the data of events stays text. It is for `SSE()` with `encode: "text"`.
+   * Whether data is plain text: for `SSE()` with `encode: "text"`.
    *
    * @default {false}
    */
   raw?: boolean;
 }
 
-/** An event of a stream, or the news that messages of a topic are missing. */
+/** An event, or a gap: the notice that messages of a topic are missing. */
 export type TestEvent<Data> =
   & {
-    /** The id to come back with; undefined if the server sends none. */
+    /** The id to resume after; undefined if the server sends none. */
     readonly id?: string | undefined;
     /** The type of the event; `message` if the server sends none. */
     readonly type?: string;
@@ -38,14 +38,13 @@ export type TestEvent<Data> =
   } | {
     /** Absent. */
     readonly data?: undefined;
-    /** What is known of the missing messages. */
+    /** The missing messages. */
     readonly gap: NonNullable<ClientEvent<Data>["gap"]>;
   });
 
 /**
- * The events of a stream, as a test client gets them. Leaving a loop ends the stream.
- *
- * The type of the data is not checked: `client.api` knows it.
+ * The events of a stream. Leaving a loop ends the stream. The type of the data is not checked:
+ * `client.api` knows it.
  *
  * @example All events, until the stream ends
  * ```ts
@@ -77,7 +76,7 @@ export class TestEvents<Data = unknown> implements AsyncIterableIterator<TestEve
   };
 
   /**
-   * Wraps a pending reply; the test client does it.
+   * Wraps a pending reply; the test client calls it.
    *
    * @ignore
    */
@@ -88,12 +87,12 @@ export class TestEvents<Data = unknown> implements AsyncIterableIterator<TestEve
     this.#values.catch(this.#end);
   }
 
-  /** Settles when the stream has ended, on either side. */
+  /** Settles when either side has ended the stream. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** Waits for the head of the reply, after which the handler has returned. */
+  /** Waits for the status and headers of the reply: the handler has returned. */
   async opened(): Promise<void> {
     await this.#values;
   }
@@ -132,9 +131,9 @@ export class TestEvents<Data = unknown> implements AsyncIterableIterator<TestEve
   }
 
   /**
-   * Reads an error reply in place of events.
+   * Reads an error reply instead of events.
    *
-   * @param status The expected status. By default, any status but 2xx.
+   * @param status The expected status. By default, any but 2xx.
    * @throws {Error} If the reply is not `application/problem+json`, or has another status.
    */
   async problem(status?: number): Promise<ProblemDetails> {
@@ -150,7 +149,7 @@ export class TestEvents<Data = unknown> implements AsyncIterableIterator<TestEve
     return { done: true, value: undefined };
   }
 
-  /** Ends the stream, as a client that leaves. */
+  /** Ends the stream: the client disconnects. */
   async close(): Promise<void> {
     this.#call.abort();
     const values = await this.#values.catch(() => undefined);
@@ -170,7 +169,7 @@ export class TestEvents<Data = unknown> implements AsyncIterableIterator<TestEve
 
   async #open(raw: boolean): Promise<AsyncIterableIterator<ClientEvent<unknown>>> {
     const reply = await this.#call.until(this.#reply).catch((error) => {
-      // Nobody reads a reply that comes after the end.
+      // The caller has gone.
       this.#reply.then(({ body }) => body?.cancel()).catch(() => {});
       throw error;
     });

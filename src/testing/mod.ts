@@ -19,75 +19,75 @@
  * @module
  */
 import { load } from "../base/async_context.ts";
-import type { AnyDependency } from "../binding/dependency.ts";
+import type { AnyDependency, Dependency, DependencyValue, None } from "../binding/dependency.ts";
 import { type Client, makeClient } from "../client/client.ts";
 import { type OptionNames, quote, readOptions } from "../base/options.ts";
 import { type Overridable, override } from "../app/override.ts";
-import { connectionFrom, type TestConnection } from "./connection.ts";
+import {
+  addCookies,
+  connectionFrom,
+  type RequestDefaults,
+  requestOf,
+  type TestConnection,
+  type TestRequestInit,
+} from "./request.ts";
 import { CookieJar } from "./cookie_jar.ts";
 import { TestEvents, type TestEventsInit } from "./events.ts";
-import { TestHandshake } from "./handshake.ts";
-import { openSocket } from "./opening.ts";
-import type { Overrides } from "./override.ts";
-import { mediaType, TestReply } from "./reply.ts";
-import { addCookies, type RequestDefaults, requestOf, type TestRequestInit } from "./request.ts";
+import { mediaType, TestHandshake, TestReply } from "./reply.ts";
+import { openSocket } from "./socket_pair.ts";
 import type { TestSocket, TestSocketInit } from "./websocket.ts";
+import type { HttpRequest } from "../http/request.ts";
 
-export type { TestConnection } from "./connection.ts";
-export type { Overrides, Replacement } from "./override.ts";
+export type { TestConnection } from "./request.ts";
 export { type TestEvent, TestEvents, type TestEventsInit } from "./events.ts";
-export { TestHandshake } from "./handshake.ts";
-export { type InvalidInput, TestReply } from "./reply.ts";
+export { type InvalidInput, TestHandshake, TestReply } from "./reply.ts";
 export type { QueryPart, TestRequestInit } from "./request.ts";
 export type { TestSocket, TestSocketInit } from "./websocket.ts";
 
-/** How an `App` runs a cron. */
 const WEBFW_CRON: unique symbol = Symbol.for("webfw.cron");
 
-/** How an `App` serves with other dependencies. */
 const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
 
-/** An application, or anything else that answers requests. */
+/** @ignore An application, or any object with a `fetch`. */
 export interface Testable {
-  /** Answers a request. The connection is given if the client has an address. */
+  /** Answers a request. There is a connection if the client has an address. */
   readonly fetch: (request: Request, info?: TestConnection) => Response | Promise<Response>;
-  /** Starts it before the first request. */
+  /** Runs before the first request. */
   start?(): Promise<void>;
-  /** Stops it. */
+  /** Runs when the client is closed. */
   stop?(): Promise<void>;
 }
 
 /** The options of a test client. */
 export interface TestClientOptions<Given extends readonly AnyDependency[] = readonly AnyDependency[]> {
   /**
-   * The origin of the requests, to which paths are appended. A URL below it may also be given in
-   * place of a path, such as that of a `location`; a URL of another place is an error.
+   * The URL to which paths are appended. A request also accepts a URL below it, such as that of a
+   * `location` header; any other URL is an error.
    *
    * @default {"http://localhost"}
    */
   base?: string;
   /**
-   * The IP address that requests come from: that of `request.remoteAddress`, unless a trusted proxy
-   * names another one. Without it, the client has no address, so limits by the address do not
-   * count.
+   * The client's IP address, which becomes `request.remoteAddress` unless a trusted proxy sends
+   * another one. Without it, rate limits by the address do not count.
    */
   address?: string;
-  /** Headers of all requests. Those of a request replace them. */
+  /** Headers of all requests. Those of a request take precedence. */
   headers?: HeadersInit;
   /**
-   * Whether the client keeps the cookies of replies and sends them, as a browser does. `Secure`
-   * cookies go to `https:` and to `localhost`. The `cookies` of a request come before them, and a
-   * header `cookie` is sent as it is.
+   * Whether the client stores the cookies of replies and sends them, as a browser does. `Secure`
+   * cookies are sent to `https:` and to `localhost`. The `cookies` of a request take precedence, and
+   * a header `cookie` is sent unchanged.
    *
    * @default {false}
    */
   cookies?: boolean;
   /**
-   * Dependencies that do not run: pairs of a dependency and what makes its value in its place, an
-   * async function or another dependency. What only a replaced dependency needs does not run
-   * either, and its inputs are not validated. Guards stay guards, and the document stays as it is.
+   * Pairs of a dependency and its replacement: an async function or another dependency. The
+   * dependencies that only the replaced one needs do not run either, and their inputs are not
+   * validated. A replaced guard is still a guard, and the document does not change.
    *
-   * A replacement that has what it replaces among its own `deps` gets the original.
+   * A replacement may list the original in its own `deps`.
    */
   override?: Overrides<Given>;
 }
@@ -101,14 +101,12 @@ const OPTIONS: OptionNames<TestClientOptions> = {
 };
 
 /**
- * Sends requests to an application. Its lifespans start with the first request and end with the
+ * Sends requests to an application. The lifespans start with the first request and end with the
  * client: use `await using`, or call `close()`.
  *
- * The client waits for the whole body of a reply: read endless streams by `events`, or end the
- * request by its `signal`.
- *
- * Clients of one application can replace different dependencies at the same time. A client that
- * replaces some counts the requests of rate limits by itself.
+ * A reply has its whole body: read endless streams by `events`, or abort the request by its
+ * `signal`. Several clients of one application can replace different dependencies at the same time;
+ * each of those counts rate limits separately.
  *
  * @example A route without its database
  * ```ts
@@ -159,12 +157,10 @@ const OPTIONS: OptionNames<TestClientOptions> = {
 export class TestClient<Api = unknown, const Given extends readonly AnyDependency[] = readonly AnyDependency[]>
   implements AsyncDisposable {
   readonly #app: Testable;
-  /** The application with the replaced dependencies. */
   readonly #served: Pick<Testable, "fetch" | "start">;
   readonly #defaults: RequestDefaults;
   readonly #jar: CookieJar | undefined;
   readonly #connection: TestConnection | undefined;
-  /** What the client has opened. */
   readonly #open = new Set<Pick<TestSocket | TestEvents, "close">>();
   #api: { readonly client: unknown; readonly end: AbortController } | undefined;
 
@@ -172,8 +168,8 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
    * Makes a client.
    *
    * @param app The application.
-   * @param options Headers, cookies and dependencies; or the origin of the requests alone.
-   * @throws {TypeError} If an option is unknown or wrong.
+   * @param options The options, or only the `base`.
+   * @throws {TypeError} If an option is unknown or invalid.
    */
   constructor(app: Testable, options: TestClientOptions<Given> | string = {}) {
     const given = typeof options === "string" ? { base: options } : options;
@@ -200,9 +196,9 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   }
 
   /**
-   * The typed client of `@webfw/core/client` for the routes that a module exports, without a
-   * connection. Name the module: `new TestClient<typeof api>(app)`. It sends the headers and
-   * cookies of this client, and ends with it.
+   * A typed client of `@webfw/core/client`, without a connection, for the routes of a module:
+   * `new TestClient<typeof api>(app)`. It sends the headers and cookies of this client, and closes
+   * with it.
    *
    * @example Calls of typed routes
    * ```ts
@@ -271,11 +267,11 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   }
 
   /**
-   * Listens to a stream of events. The request is sent at once, and only once: a client that comes
-   * back sends `last-event-id` in `headers`.
+   * Listens to server-sent events. The request is sent at once, and only once: to resume, send
+   * `last-event-id` in `headers`.
    *
    * @param path The path, with or without a query.
-   * @param init The query, headers and method.
+   * @param init The options of a request, `method`, and `raw` for `SSE()` with `encode: "text"`.
    * @throws {TypeError} If an option is unknown.
    *
    * @example The messages of a topic
@@ -316,9 +312,9 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
    * Opens a WebSocket, without a connection. A message takes a turn of the event loop.
    *
    * @param path The path, with or without a query.
-   * @param init The query and headers, and the schemas of the client's view: `receive` is what
-   * comes from the server.
-   * @throws {TypeError} If an option is unknown or wrong.
+   * @param init The options of a request, `protocols`, and the schemas as the client sees them:
+   * `receive` is what the server sends. Without schemas, messages are strings and bytes.
+   * @throws {TypeError} If an option is unknown or invalid.
    *
    * @example A conversation
    * ```ts
@@ -371,7 +367,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
       options: { headers: Object.fromEntries(new Headers(headers)), fetch: send, signal: end.signal },
       openSocket(address, headers) {
         const opening = openSocket(new Request(address.replace(/^ws/, "http"), { headers }), send);
-        // The socket tells its client that it has failed, and no more.
+        // The socket reports the failure to the client.
         opening.response.catch(() => {});
         return opening.socket;
       },
@@ -400,11 +396,11 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   }
 
   /**
-   * Runs a cron now, whatever its times are, and waits for its end. The time that is due is now. It
-   * fails as the handler does.
+   * Runs a cron now, regardless of its schedule, and waits for its handler. It rejects as the handler
+   * does.
    *
    * @param name The name of the cron.
-   * @throws {TypeError} If there is no cron of this name, or what is tested is no `App`.
+   * @throws {TypeError} If there is no cron of this name, or the client does not test an `App`.
    *
    * @example A cron that removes drafts
    * ```ts
@@ -423,12 +419,12 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
    */
   async runCron(name: string): Promise<void> {
     const run = (this.#app as { readonly [WEBFW_CRON]?: (name: string) => Promise<void> })[WEBFW_CRON];
-    if (!run) throw new TypeError("Cannot run a cron: what is tested must be an App, and not only have fetch");
+    if (!run) throw new TypeError("Cannot run a cron: the client must test an App, and not an object with fetch");
     await this.#served.start?.();
     await run(name);
   }
 
-  /** Closes what is open, and stops the application, which ends its lifespans. */
+  /** Closes all streams and sockets, and stops the application, which ends its lifespans. */
   async close(): Promise<void> {
     this.#api?.end.abort(new DOMException("The test client is closed", "AbortError"));
     this.#api = undefined;
@@ -436,7 +432,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
     await this.#app.stop?.();
   }
 
-  /** Closes what is open, and stops the application, which ends its lifespans. */
+  /** Closes all streams and sockets, and stops the application, which ends its lifespans. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -444,11 +440,11 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   async #fetch(request: Request): Promise<Response> {
     await this.#served.start?.();
     const response = await this.#served.fetch(request, this.#connection);
-    this.#jar?.keep(new URL(request.url), response);
+    this.#jar?.store(new URL(request.url), response);
     return response;
   }
 
-  /** Reads the whole body, so that the application's tasks after the reply are done, too. */
+  /** Reads the whole body, which also waits for the tasks after the reply. */
   async #send(request: Request): Promise<Response> {
     const response = await this.#fetch(request);
     if (response.body === null || response.status === 101) return response;
@@ -457,14 +453,28 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   }
 }
 
-/** A reply whose body has been read. */
 async function whole(response: Response): Promise<Response> {
   return response.body === null ? response : new Response(await response.bytes(), response);
 }
 
-/** @throws {TypeError} If it is no `App`, or the pairs are none. */
+/** @throws {TypeError} If it is no `App`, or the pairs are invalid. */
 function overridden(app: Testable, pairs: unknown): Pick<Testable, "fetch" | "start"> {
   const partsOf = (app as { readonly [WEBFW_OVERRIDE]?: () => Overridable })[WEBFW_OVERRIDE];
   if (partsOf) return override(pairs, partsOf());
-  throw new TypeError("Cannot override dependencies: what is tested must be an App, and not only have fetch");
+  throw new TypeError("Cannot override dependencies: the client must test an App, and not an object with fetch");
 }
+
+/** @ignore A dependency or an async function that replaces a dependency. */
+export type Replacement<Value> =
+  | Dependency<Value, never>
+  | ((request: HttpRequest, args: None) => Promise<Value> | AsyncGenerator<Value, void, void>);
+
+/** @ignore Pairs of a dependency and its replacement. */
+export type Overrides<Given extends readonly AnyDependency[]> = readonly [
+  ...{
+    [Index in keyof Given]: readonly [
+      dependency: Given[Index],
+      replacement: Replacement<DependencyValue<Given[Index]>>,
+    ];
+  },
+];

@@ -1,16 +1,17 @@
-/** The replies that a test client reads. */
+/** The replies to a test client. */
 import type { Issue, ProblemDetails } from "../base/errors.ts";
+import type { TestSocket } from "./websocket.ts";
 
-/** The body of a 422 reply. */
+/** @ignore The body of a 422 reply. */
 export interface InvalidInput extends ProblemDetails {
-  /** The faults. */
+  /** The issues. */
   errors: Issue[];
 }
 
 /**
- * A pending reply. Await it for the `Response`, or read it by a method that also checks it.
+ * A pending reply. Await it for the `Response`, or read and check it by a method.
  *
- * @example A result, a fault of the input, and a header
+ * @example A result, an issue of the input, and a header
  * ```ts
  * import { App } from "@webfw/core";
  * import { TestClient } from "@webfw/core/testing";
@@ -32,7 +33,11 @@ export interface InvalidInput extends ProblemDetails {
 export class TestReply implements PromiseLike<Response> {
   readonly #response: Promise<Response>;
 
-  /** Wraps a pending response. */
+  /**
+   * Wraps a pending response; the test client calls it.
+   *
+   * @ignore
+   */
   constructor(response: Promise<Response>) {
     this.#response = response;
   }
@@ -80,7 +85,7 @@ export class TestReply implements PromiseLike<Response> {
   }
 
   /**
-   * Reads a 422 reply, with its list of faults.
+   * Reads a 422 reply, with its issues.
    *
    * @param status The expected status.
    * @throws {Error} If the reply is not `application/problem+json`, or has another status.
@@ -89,7 +94,7 @@ export class TestReply implements PromiseLike<Response> {
   /**
    * Reads an error reply.
    *
-   * @param status The expected status. By default, any status but 2xx.
+   * @param status The expected status. By default, any but 2xx.
    * @throws {Error} If the reply is not `application/problem+json`, or has another status.
    */
   async problem(status?: number): Promise<ProblemDetails>;
@@ -106,12 +111,57 @@ export class TestReply implements PromiseLike<Response> {
   }
 }
 
-/** The media type of a reply without its parameters. */
+/** The media type without parameters. */
 export function mediaType(response: Response): string {
   return response.headers.get("content-type")?.split(";")[0]?.trim() ?? "none";
 }
 
-/** A reply in a message. */
 export function describe(response: Response, body: string): string {
   return `${response.status} ${mediaType(response)}: ${body.slice(0, 500)}`;
+}
+
+/**
+ * A WebSocket that is connecting. Await it for the {@linkcode TestSocket}, or read the refusal by
+ * `problem`.
+ */
+export class TestHandshake<Receive = string | Uint8Array<ArrayBuffer>, Send = string | Uint8Array>
+  implements PromiseLike<TestSocket<Receive, Send>> {
+  readonly #reply: Promise<TestSocket<Receive, Send> | Response>;
+
+  /**
+   * Wraps the result of the handshake; the test client calls it.
+   *
+   * @ignore
+   */
+  constructor(reply: Promise<TestSocket<Receive, Send> | Response>) {
+    this.#reply = reply;
+  }
+
+  /** Waits until the socket is open. It rejects if the server refuses. */
+  then<Fulfilled = TestSocket<Receive, Send>, Rejected = never>(
+    onFulfilled?: ((socket: TestSocket<Receive, Send>) => Fulfilled | PromiseLike<Fulfilled>) | null,
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    return this.#opened().then(onFulfilled, onRejected);
+  }
+
+  /**
+   * Reads the refusal of the server.
+   *
+   * @param status The expected status. By default, any but 2xx.
+   * @throws {Error} If the socket opens, or the reply is not `application/problem+json`, or has
+   * another status.
+   */
+  async problem(status?: number): Promise<ProblemDetails> {
+    const reply = await this.#reply;
+    if (reply instanceof Response) return await new TestReply(Promise.resolve(reply)).problem(status);
+    await reply.close();
+    throw new Error(`Cannot read the reply as a problem: wanted ${status ?? "an error"}, and the WebSocket opened`);
+  }
+
+  async #opened(): Promise<TestSocket<Receive, Send>> {
+    const reply = await this.#reply;
+    if (!(reply instanceof Response)) return reply;
+    throw new Error(`Cannot open the WebSocket: got ${describe(reply, await reply.clone().text())}`);
+  }
 }

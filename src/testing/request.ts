@@ -1,17 +1,18 @@
-/** The requests that a test client sends. */
-import { type OptionNames, readOptions } from "../base/options.ts";
+/** The requests of a test client, and the address that they come from. */
+import { type OptionNames, quote, readOptions } from "../base/options.ts";
+import { readAddress } from "../http/address.ts";
 
 /** The options of a test request, besides its method and path. */
 export interface TestRequestInit extends Omit<RequestInit, "method" | "body"> {
-  /** The query. A list repeats its name for each element; undefined sends nothing. */
+  /** The query. An array repeats its name for each element; `undefined` is not sent. */
   query?: Readonly<
     Record<string, QueryPart | readonly QueryPart[] | undefined>
   >;
-  /** A body that is sent as JSON, as `application/json` unless `headers` say otherwise. */
+  /** A JSON body. The content type is `application/json` unless `headers` have another. */
   json?: unknown;
-  /** A body that is sent unchanged. */
+  /** A body of the platform. */
   body?: BodyInit;
-  /** Cookies to send. */
+  /** Cookies by name. */
   cookies?: Readonly<Record<string, string>>;
 }
 
@@ -34,23 +35,18 @@ const REQUEST_OPTIONS: OptionNames<TestRequestInit> = {
   priority: true,
 };
 
-/** A value that can be written into a query. */
+/** @ignore A value of a query. */
 export type QueryPart = string | number | boolean | bigint | null;
 
-/** What all requests of a client have in common. */
+/** The defaults of all requests of a client. */
 export interface RequestDefaults {
-  /** The origin, to which paths are appended. */
   readonly base: string;
   readonly headers: HeadersInit;
-  /** The kept cookies for a URL, by name. */
+  /** The stored cookies for a URL, by name. */
   readonly cookiesFor: (url: URL) => Readonly<Record<string, string>>;
 }
 
-/**
- * Makes a request. What it says itself comes before the defaults.
- *
- * @throws {TypeError} If an option is unknown.
- */
+/** @throws {TypeError} If an option is unknown. */
 export function requestOf(method: string, path: string, init: TestRequestInit, defaults: RequestDefaults): Request {
   const given = readOptions(init, REQUEST_OPTIONS, `send ${method} ${path}`);
   const { query = {}, json, body, cookies, ...rest } = given;
@@ -69,13 +65,9 @@ export function requestOf(method: string, path: string, init: TestRequestInit, d
   return new Request(url, { ...rest, method, headers, ...(sent === undefined ? {} : { body: sent }) });
 }
 
-/**
- * The URL of a path below the base. An absolute URL below the base is taken as it is.
- *
- * @throws {TypeError} If it is the URL of another place, or neither a path nor a URL.
- */
+/** @throws {TypeError} If it is neither a path nor a URL below the base. */
 function urlOf(path: string, base: string, action: string): URL {
-  // A path may begin with two slashes, as that of a route "/x" below the prefix "/".
+  // A path may begin with two slashes: that of the route "/x" below the prefix "/".
   if (path === "" || /^[/?#]/.test(path)) return new URL(base + path);
   if (URL.canParse(path)) {
     const url = new URL(path.replace(/^ws(?=s?:)/i, "http"));
@@ -87,7 +79,7 @@ function urlOf(path: string, base: string, action: string): URL {
   throw new TypeError(`Cannot ${action}: it is not below ${base}, give a path that starts with "/" or a URL below it`);
 }
 
-/** Adds cookies to those of a request, which come before them. */
+/** Adds cookies to a request. Those that it already has take precedence. */
 export function addCookies(headers: Headers, cookies: Readonly<Record<string, string>>): void {
   const own = headers.get("cookie")?.split(/; */) ?? [];
   const names = new Set(own.map((pair) => pair.split("=", 1)[0]));
@@ -100,4 +92,23 @@ export function addCookies(headers: Headers, cookies: Readonly<Record<string, st
 function setCookies(headers: Headers, cookies: Readonly<Record<string, string>>): void {
   const pairs = Object.entries(cookies).map(([name, value]) => `${name}=${value}`);
   if (pairs.length > 0) headers.set("cookie", pairs.join("; "));
+}
+
+/** @ignore The connection of a client, as `Deno.serve` describes it. */
+export interface TestConnection {
+  /** The address of the client. */
+  readonly remoteAddr: Deno.NetAddr;
+}
+
+const PORT = 50_000;
+
+/** @throws {TypeError} If it is no IP address. */
+export function connectionFrom(address: unknown): TestConnection {
+  const hostname = typeof address === "string" ? readAddress(address) : undefined;
+  if (hostname === undefined) {
+    throw new TypeError(
+      `Cannot make a test client: "address" must be an IP address such as "203.0.113.7", got ${quote(address)}`,
+    );
+  }
+  return { remoteAddr: { transport: "tcp", hostname, port: PORT } };
 }

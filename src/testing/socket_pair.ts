@@ -1,19 +1,19 @@
-/** Two WebSockets that are connected in memory. */
+/** A pair of WebSockets that are connected in memory. */
 import { setImmediate } from "node:timers";
+import { giveLocalSocket, takeLocalSocket } from "../http/websocket/local_socket.ts";
 
 type Data = string | ArrayBuffer;
 
-/** What one end sends to the other. */
 type Frame = { readonly data: Data } | { readonly code: number; readonly reason: string };
 
-/** The code of a close without one (RFC 6455, section 7.4.1). */
+/** A close without a code: RFC 6455, section 7.4.1. */
 const NO_CODE = 1005;
 
 const encoder = new TextEncoder();
 
 /**
- * One end of a WebSocket. What it sends arrives in a later turn of the event loop, so that a
- * program that sends without end does not stop all others.
+ * One end of a WebSocket. A message arrives in a later turn of the event loop, so that a program that
+ * sends in a loop does not starve all others.
  */
 export class LocalSocket extends EventTarget implements WebSocket {
   readonly CONNECTING = WebSocket.CONNECTING;
@@ -40,7 +40,7 @@ export class LocalSocket extends EventTarget implements WebSocket {
     this.#isClient = isClient;
   }
 
-  /** Makes a pair that is about to open. */
+  /** A pair that is connecting. */
   static pair(url: string): [client: LocalSocket, server: LocalSocket] {
     const client = new LocalSocket(url, true);
     const server = new LocalSocket(url, false);
@@ -49,12 +49,11 @@ export class LocalSocket extends EventTarget implements WebSocket {
     return [client, server];
   }
 
-  /** The types of browsers know these states only: a package of npm may refer to those types. */
+  /** A package of npm may load the types of browsers, which allow only these values. */
   get readyState(): 0 | 1 | 2 | 3 {
     return this.#readyState as 0 | 1 | 2 | 3;
   }
 
-  /** The bytes that have not arrived. */
   get bufferedAmount(): number {
     return this.#bufferedAmount;
   }
@@ -69,7 +68,7 @@ export class LocalSocket extends EventTarget implements WebSocket {
     for (const end of [this.#peer!, this]) end.#fire(new Event("open"));
   }
 
-  /** Ends both without a closing handshake, as when a connection fails. */
+  /** Closes both ends without a closing handshake, like a failed connection. */
   break(): void {
     for (const end of [this, this.#peer!]) {
       end.#take();
@@ -81,14 +80,14 @@ export class LocalSocket extends EventTarget implements WebSocket {
     if (this.#readyState === WebSocket.CONNECTING) {
       throw new DOMException("The WebSocket is not open yet", "InvalidStateError");
     }
-    if (data instanceof Blob) throw new TypeError("Cannot send a Blob: give its text or its bytes");
+    if (data instanceof Blob) throw new TypeError("Cannot send a Blob: send its text or its bytes");
     if (this.#readyState !== WebSocket.OPEN) return;
     const copy = typeof data === "string" ? data : bytesOf(data);
     this.#bufferedAmount += typeof copy === "string" ? encoder.encode(copy).length : copy.byteLength;
     this.#post({ data: copy });
   }
 
-  /** Only a server may close with the codes of the protocol, as on the platform. */
+  /** As on the platform, only a server may close with the codes of the protocol. */
   close(code?: number, reason = ""): void {
     if (this.#isClient && code !== undefined && code !== 1000 && !(code >= 3000 && code <= 4999)) {
       throw new DOMException(`The close code must be 1000, or 3000 to 4999: got ${code}`, "InvalidAccessError");
@@ -121,13 +120,13 @@ export class LocalSocket extends EventTarget implements WebSocket {
   }
 
   #receive(data: Data): void {
-    // After a close, the platform still receives.
+    // The platform still receives after `close()`.
     if (this.#readyState === WebSocket.CLOSED) return;
     const isBlob = typeof data !== "string" && this.binaryType === "blob";
     this.#fire(new MessageEvent("message", { data: isBlob ? new Blob([data]) : data }));
   }
 
-  /** The other end has got the close, and answers it after what it has sent before. */
+  /** The other end answers a close after the messages that it sent before. */
   #finish(code: number, reason: string): void {
     for (const frame of this.#peer!.#take()) if ("data" in frame) this.#receive(frame.data);
     const init = { wasClean: true, code, reason };
@@ -148,10 +147,41 @@ export class LocalSocket extends EventTarget implements WebSocket {
   }
 }
 
-/** A copy: the sender may go on to use its own. */
+/** A copy, as the sender may change its buffer. */
 function bytesOf(data: ArrayBufferLike | ArrayBufferView): ArrayBuffer {
   const view = ArrayBuffer.isView(data)
     ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
     : new Uint8Array(data);
   return new Uint8Array(view).buffer;
+}
+
+export interface Opening {
+  readonly socket: LocalSocket;
+  /** Settles when the socket is open or refused. */
+  readonly response: Promise<Response>;
+}
+
+/** Sends the handshake of a WebSocket: adds its headers to the request. */
+export function openSocket(request: Request, send: (request: Request) => Promise<Response>): Opening {
+  const { headers } = request;
+  headers.set("connection", "upgrade");
+  headers.set("upgrade", "websocket");
+  headers.set("sec-websocket-version", "13");
+  headers.set("sec-websocket-key", crypto.getRandomValues(new Uint8Array(16)).toBase64());
+  const [socket, server] = LocalSocket.pair(request.url.replace(/^http/, "ws"));
+  giveLocalSocket(request, server);
+  const open = async () => {
+    try {
+      const response = await send(request);
+      if (response.status !== 101) socket.break();
+      else if (takeLocalSocket(request)) {
+        throw new TypeError("Cannot open the WebSocket: only an App of @webfw/core accepts one without a connection");
+      } else socket.open(response.headers.get("sec-websocket-protocol") ?? "");
+      return response;
+    } catch (error) {
+      socket.break();
+      throw error;
+    }
+  };
+  return { socket, response: open() };
 }

@@ -1,4 +1,4 @@
-/** WebSockets of a test client. */
+/** WebSockets of a test client. Loaded with the first one. */
 import {
   compileDecoding,
   type DecodeMessage,
@@ -16,30 +16,29 @@ import type { TestRequestInit } from "./request.ts";
 import type { LocalSocket } from "./socket_pair.ts";
 
 /**
- * The options of a test client's WebSocket, besides its path. The schemas are the client's view.
+ * @ignore The options of a WebSocket. The schemas are those of the client's view.
  */
 export interface TestSocketInit<Receive = unknown, Send = never> extends Omit<TestRequestInit, "json" | "body"> {
   /**
-   * The schema of what comes from the server as JSON. Without one, text comes as a string and bytes
-   * as a `Uint8Array`.
+   * The schema of JSON from the server. Without one, messages are strings and `Uint8Array`s.
    */
   receive?: GivenSchema<unknown, Receive> | Mistake<"Give one valibot schema, such as v.object({ … })">;
-  /** The schema of what the client sends as JSON. Without one, it sends text and bytes. */
+  /** The schema of JSON that the client sends. Without one, it sends strings and bytes. */
   send?: GivenSchema<Send, unknown> | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /** The subprotocols that the client offers. */
   protocols?: readonly string[];
 }
 
-/** The most that waits to be read, in bytes. */
+/** The limit for unread messages, in bytes. */
 const MAX_UNREAD = 16 * 1024 * 1024;
 
 /**
- * An open WebSocket of a test client. It gives what the server sends, and ends when the socket is
- * closed.
+ * An open WebSocket of a test client. `for await` reads the messages of the server until the socket
+ * is closed.
  */
 export class TestSocket<Receive = string | Uint8Array<ArrayBuffer>, Send = string | Uint8Array>
   implements AsyncIterable<Receive>, AsyncDisposable {
-  /** The subprotocol that the server has chosen; empty where there is none. */
+  /** The subprotocol that the server has chosen, or an empty string. */
   readonly protocol: string;
   /** Settles when the socket is closed, with the code and the reason. */
   readonly ended: Promise<WebSocketClosedError>;
@@ -49,7 +48,7 @@ export class TestSocket<Receive = string | Uint8Array<ArrayBuffer>, Send = strin
   #closed: WebSocketClosedError | null = null;
 
   /**
-   * Wraps the client's end of an open socket; the test client does it.
+   * Wraps the client's end of an open socket; the test client calls it.
    *
    * @ignore
    */
@@ -71,7 +70,7 @@ export class TestSocket<Receive = string | Uint8Array<ArrayBuffer>, Send = strin
     });
   }
 
-  /** How the socket was closed; null while it is open. */
+  /** The close code and reason; null while the socket is open. */
   get closed(): WebSocketClosedError | null {
     return this.#closed;
   }
@@ -92,7 +91,7 @@ export class TestSocket<Receive = string | Uint8Array<ArrayBuffer>, Send = strin
   /**
    * Waits for the next message.
    *
-   * @throws {WebSocketClosedError} If the socket was closed, and no message is left.
+   * @throws {WebSocketClosedError} If the socket is closed, and no message is left.
    * @throws {TypeError} If the message does not fit the schema.
    */
   async receive(): Promise<Receive> {
@@ -102,18 +101,18 @@ export class TestSocket<Receive = string | Uint8Array<ArrayBuffer>, Send = strin
   }
 
   /**
-   * Closes the socket, unless it is closed, and waits until the server has closed it, too.
+   * Closes the socket, and waits until the server has closed it, too.
    *
    * @param code The close code: 1000, the default, or 3000 to 4999.
-   * @param reason The reason in words, at most 123 bytes.
-   * @throws {DOMException} If the code or the reason cannot be sent.
+   * @param reason The reason, at most 123 bytes.
+   * @throws {DOMException} If the code or the reason is invalid.
    */
   async close(code = 1000, reason = ""): Promise<void> {
     this.#socket.close(code, reason);
     await this.ended;
   }
 
-  /** The messages as they come, until the socket is closed. Leaving the loop does not close it. */
+  /** The messages until the socket is closed. Leaving the loop does not close it. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Receive, void, void> {
     for (let data = await this.#unread.take(); data !== undefined; data = await this.#unread.take()) {
       yield await this.#codec.decode(data) as Receive;
@@ -126,17 +125,12 @@ export class TestSocket<Receive = string | Uint8Array<ArrayBuffer>, Send = strin
   }
 }
 
-/** How a socket reads and writes its messages. */
 interface Codec {
   readonly decode: DecodeMessage;
   readonly encode: EncodeMessage;
 }
 
-/**
- * Compiles the reading and writing of messages by the schemas of a client.
- *
- * @throws {TypeError} If one is no schema.
- */
+/** @throws {TypeError} If one is no schema. */
 export function codecOf(path: string, schemas: { readonly receive: unknown; readonly send: unknown }): Codec {
   for (const [option, schema] of Object.entries(schemas)) {
     if (schema === undefined || isSchema(schema)) continue;
@@ -157,7 +151,7 @@ function decoder(path: string, schema: unknown): DecodeMessage {
   };
 }
 
-/** Writes messages as they are given: the server transforms them. */
+/** Sends the input of the schema: the server transforms it. */
 function encoder(path: string, schema: unknown): EncodeMessage {
   if (!isSchema(schema)) {
     return (message) => {

@@ -284,7 +284,7 @@ Deno.test("Mistaken replacements are refused", async () => {
   assertThrows(
     override({ fetch: app.fetch }),
     TypeError,
-    "Cannot override dependencies: what is tested must be an App, and not only have fetch",
+    "Cannot override dependencies: the client must test an App, and not an object with fetch",
   );
   await using client = new TestClient(app, { override: [[async function getDb() {}, async () => {}]] });
   await assertRejects(
