@@ -1,8 +1,7 @@
-/** Completions for shells, made from the declarations of the commands. */
+/** Completions for shells, from the declarations of the commands. */
 
 import { type Command, CommandError, HELP, type Option, USAGE_EXIT_CODE } from "./command.ts";
 
-/** Makes the script for a shell. */
 type Completions = (commands: readonly Command[], options: readonly Option[]) => string;
 
 const SHELLS: ReadonlyMap<string, Completions> = new Map([
@@ -19,8 +18,8 @@ export function completionsCommand(commands: readonly Command[], options: readon
     operand: { name: "shell", words: [...SHELLS.keys()] },
     options: [],
     takesDenoFlags: false,
-    details: `A shell reads them when it starts: put the first line below into ~/.bashrc, or the second
-one into ~/.zshrc. For fish, run the third one once.`,
+    details: `A shell reads them when it starts: add the first line below to ~/.bashrc, or the second one
+to ~/.zshrc. For fish, run the third one once.`,
     examples: [
       "source <(webfw completions bash)",
       "source <(webfw completions zsh)",
@@ -40,7 +39,7 @@ one into ~/.zshrc. For fish, run the third one once.`,
   };
 }
 
-/** Where the script offers nothing, bash completes paths. */
+/** If the script offers nothing, bash completes paths. */
 function bashCompletions(commands: readonly Command[], options: readonly Option[]): string {
   const words = [...commands.map(({ name }) => name), ...longFlags(options)];
   return `_webfw() {
@@ -69,7 +68,7 @@ function longFlags(options: readonly Option[]): string[] {
   return options.map(({ name }) => `--${name}`);
 }
 
-/** zsh reads the script from a startup file, or as `_webfw` from a folder of functions. */
+/** zsh runs the script from a startup file, or loads it as the function `_webfw`. */
 function zshCompletions(commands: readonly Command[], options: readonly Option[]): string {
   const names = commands.map(({ name, summary }) => `    ${zshQuote(`${name}:${summary}`)}`);
   return `#compdef webfw wfw

@@ -1,9 +1,8 @@
-/** Starts the process of an application: the common part of the commands that work on one. */
-
-import { runChild } from "./child.ts";
-import { CommandError, type Invocation, type Operand, type Option } from "./command.ts";
-import { withPermissions } from "./parse.ts";
-import { KV_FLAG } from "./permission_flags.ts";
+/**
+ * Starts the process of an application, stops it, and does not outlive it: the common part of the
+ * commands.
+ */
+import { CommandError, type Invocation, KV_FLAG, type Operand, type Option, withPermissions } from "./command.ts";
 import { configFlags, findModule, parseTarget } from "./project.ts";
 import type { Load, Runner, RunnerOptions } from "./runner/runner.ts";
 
@@ -18,34 +17,28 @@ export const CONFIG: Option = {
 };
 
 export const TARGET_DETAILS =
-  `The module is a path, a URL, or a jsr: or npm: specifier; of a folder, it is the file main.ts,
-main.tsx or main.js. The attribute is the name that it exports the application by: "app",
-else "default", unless given. Anything with a "fetch" function is served; an App of webfw
-can do more.
+  `The module is a path, a URL, or a jsr: or npm: specifier. For a folder, it is the file main.ts,
+main.tsx or main.js in it. The attribute is the name of the export: "app", else "default",
+unless given. Any object with a "fetch" function is served; an App of webfw can do more.
 
-The program may do everything (-A), unless permission flags of "deno run" say what it may.
+The program has all permissions (-A), unless a permission flag of "deno run" is given.
 Other flags of "deno run" follow "--".`;
 
 /** The oldest Deno that is supported: major and minor version. */
 const OLDEST_DENO = [2, 9] as const;
 
-/** How an application is started. */
 export interface Launch<Options extends RunnerOptions> {
-  /** The class of the program. */
   readonly runner: new (load: Load, options: Options) => Runner<Options>;
-  /** The options of this runner alone. */
+  /** The options of this runner only. */
   readonly options: Omit<Options, keyof RunnerOptions>;
-  /** Whether the program restarts when one of its files changes. */
   readonly isWatched?: boolean;
-  /** Whether types are checked first. */
   readonly isChecked?: boolean;
-  /** More flags for `deno run`. */
   readonly flags?: readonly string[];
-  /** How long the program serves on after it was asked to stop, in milliseconds. */
+  /** How long the program keeps serving after a stop signal, in milliseconds. */
   readonly drainDelay?: number;
 }
 
-/** Runs a program on an application, waits for its end, and gives the exit code. */
+/** Runs a program on an application, and returns its exit code. */
 export async function runOnTarget<Options extends RunnerOptions>(
   invocation: Invocation,
   launch: Launch<Options>,
@@ -54,7 +47,7 @@ export async function runOnTarget<Options extends RunnerOptions>(
   return await runChild({ isWatcher: isWatched, drainDelay, args: await denoArguments(invocation, launch) });
 }
 
-/** The arguments of the `deno` that runs a program on an application. */
+/** The arguments of `deno` for a program on an application. */
 export async function denoArguments<Options extends RunnerOptions>(
   { operand, values, denoFlags }: Invocation,
   { runner, options, isWatched = false, isChecked = false, flags = [] }: Launch<Options>,
@@ -65,7 +58,7 @@ export async function denoArguments<Options extends RunnerOptions>(
   const namedConfig = values.get(CONFIG.name) ?? (Deno.env.get("WEBFW_CONFIG") || undefined);
   const config = await configFlags(target, namedConfig, directory);
   const { module, attribute, specifier } = target;
-  // Deno would print the URL of the program as what it checks.
+  // Deno would print the URL of the program.
   const hasCheckFlag = denoFlags.some((flag) => /^--check(=|$)/.test(flag));
   const isQuiet = (isChecked || hasCheckFlag) && !denoFlags.some((flag) => flag === "-q" || flag === "--quiet");
   if (isQuiet) console.error(`Check ${module}`);
@@ -83,22 +76,22 @@ export async function denoArguments<Options extends RunnerOptions>(
 }
 
 /**
- * The source of the program that `deno run` is given. It imports the user's module alone, so that
- * the project's deno.json resolves the framework, and its lock file gets no line of the command.
- * The classes of the program are sent as text: an import of them from a registry would be such a
- * line, and would need permissions.
+ * The source of the program for `deno run`. It imports only the user's module: the project's
+ * deno.json resolves the framework, and its lock file gets no line of the command. The classes of
+ * the program are sent as source: importing them from a registry would add such a line, and would
+ * need permissions.
  */
 export function runnerSource(runner: { readonly name: string }, specifier: string, options: object): string {
   const classes: unknown[] = [];
   for (let type: unknown = runner; type !== Function.prototype; type = Object.getPrototypeOf(type)) {
     classes.unshift(type);
   }
-  // Only an import of a literal is in the module graph: it needs no permission, and is watched.
+  // The module graph contains only imports of literals: they need no permission, and are watched.
   const load = `() => import(${JSON.stringify(specifier)})`;
   return [
-    // Without indentation, which is long in a URL. No text in the classes has several lines.
+    // Indentation would make the URL long. No string in the classes has several lines.
     ...classes.map((type) => String(type).replaceAll(/^ +/gm, "")),
-    // The framework keeps files next to the main module, which is the user's and not this text.
+    // The framework stores files next to the main module: the user's, not this program.
     `globalThis[Symbol.for("webfw.main")] = ${JSON.stringify(specifier)};`,
     `await new ${runner.name}(${load}, ${JSON.stringify(options)}).run();`,
   ].join("\n");
@@ -108,11 +101,7 @@ function toDataUrl(source: string): string {
   return `data:text/javascript,${encodeURIComponent(source)}`;
 }
 
-/**
- * Refuses a Deno that is too old. Deno Deploy has its own versions, and is not refused.
- *
- * @throws {CommandError} If it is too old.
- */
+/** @throws {CommandError} If Deno is too old. Deno Deploy has its own versions. */
 function requireDeno(): void {
   const [major = 0, minor = 0] = Deno.version.deno.split(".").map(Number);
   const [oldestMajor, oldestMinor] = OLDEST_DENO;
@@ -121,4 +110,109 @@ function requireDeno(): void {
   throw new CommandError(
     `Cannot run with Deno ${Deno.version.deno}: webfw needs Deno ${OLDEST_DENO.join(".")} or newer, upgrade Deno`,
   );
+}
+
+/** A process that takes longer to stop is killed. Requests get 10 s of it, lifespans the rest. */
+const GRACE_MS = 15_000;
+/** The same for a watcher. Deno gives the program in it 500 ms. */
+const WATCHER_GRACE_MS = 3_000;
+/** A signal to both processes may end the child before it arrives here: the time to wait for it. */
+const SIGNAL_SETTLE_MS = 50;
+
+export interface ChildOptions {
+  readonly args: readonly string[];
+  /** Whether the arguments start a watcher. */
+  readonly isWatcher: boolean;
+  /** How long the program keeps serving after a stop signal, in milliseconds. */
+  readonly drainDelay: number;
+}
+
+/**
+ * Runs Deno until it ends, and returns the exit code: 0 after SIGINT or SIGTERM.
+ *
+ * A watcher continues after a fatal failure of its program, and does not notice when a missing file
+ * appears. So the program may end the watcher by a signal: SIGKILL is final, SIGHUP requests another
+ * start. So does exit code 0: watchers of Deno 2.9.0 and 2.9.1 end with it when their program has
+ * stopped for a restart.
+ */
+export async function runChild({ args, isWatcher, drainDelay }: ChildOptions): Promise<number> {
+  let child: Deno.ChildProcess | undefined;
+  let killTimer: ReturnType<typeof setTimeout> | undefined;
+  let isStopping = false;
+  const stop = (signal: Deno.Signal | null) => {
+    isStopping = true;
+    if (signal !== null) kill(child, signal);
+    const grace = isWatcher ? WATCHER_GRACE_MS : GRACE_MS + drainDelay;
+    killTimer ??= setTimeout(() => kill(child, "SIGKILL"), grace);
+  };
+  // On Ctrl-C, a terminal signals all processes of the command, including the child.
+  const fromTerminal = [Deno.stdin, Deno.stdout, Deno.stderr].some((stream) => stream.isTerminal());
+  const onInterrupt = () => stop(fromTerminal ? null : "SIGINT");
+  // SIGTERM would stop the program in a watcher, but not the watcher.
+  const onTerminate = () => stop(isWatcher ? "SIGINT" : "SIGTERM");
+  Deno.addSignalListener("SIGINT", onInterrupt);
+  if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", onTerminate);
+  try {
+    while (true) {
+      child = spawn(args);
+      const status = await child.status;
+      if (isWatcher || status.signal !== null) {
+        await new Promise((resolve) => setTimeout(resolve, SIGNAL_SETTLE_MS));
+      }
+      if (isStopping) return exitCodeOfStop(status);
+      if (!isWatcher) return status.code;
+      if (status.signal !== "SIGHUP" && status.code !== 0) {
+        return status.signal === "SIGKILL" ? 1 : status.code;
+      }
+    }
+  } finally {
+    clearTimeout(killTimer);
+    Deno.removeSignalListener("SIGINT", onInterrupt);
+    if (Deno.build.os !== "windows") Deno.removeSignalListener("SIGTERM", onTerminate);
+  }
+}
+
+/** Runs Deno with more environment variables, and returns its exit code and stdout. */
+export async function runForOutput(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ code: number; output: Uint8Array }> {
+  const { code, stdout } = await new Deno.Command(denoPath(), {
+    args: [...args],
+    env,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).output();
+  return { code, output: stdout };
+}
+
+function spawn(args: readonly string[]): Deno.ChildProcess {
+  return new Deno.Command(denoPath(), {
+    args: [...args],
+    stdin: "inherit",
+    stdout: "inherit",
+    stderr: "inherit",
+  }).spawn();
+}
+
+/** The executable of `deno compile` cannot run other programs: then it is the Deno in PATH. */
+function denoPath(): string {
+  return Deno.build.standalone ? "deno" : Deno.execPath();
+}
+
+function kill(child: Deno.ChildProcess | undefined, signal: Deno.Signal): void {
+  try {
+    child?.kill(signal);
+  } catch (error) {
+    // The process has already ended.
+    if (!(error instanceof TypeError) && !(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+function exitCodeOfStop(status: Deno.CommandStatus): number {
+  // The signal ended the program, which has no listener for it.
+  if (status.code === 130 || status.code === 143) return 0;
+  if (status.signal === "SIGKILL") console.error("error: Killed the program: it did not stop in time");
+  return status.code;
 }

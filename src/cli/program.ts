@@ -1,16 +1,21 @@
-/** The program `webfw`: its commands and its own options. */
-
+/** The program `webfw`: its commands, its own options, and the help. */
 import config from "../../deno.json" with { type: "json" };
-import { type Command, CommandError, HELP, type Option, USAGE_EXIT_CODE } from "./command.ts";
-import { ASYNCAPI, OPENAPI } from "./commands/documents.ts";
+import {
+  type Command,
+  CommandError,
+  HELP,
+  type Option,
+  parseInvocation,
+  unknownCommand,
+  unknownOption,
+  USAGE_EXIT_CODE,
+} from "./command.ts";
+import { ASYNCAPI, OPENAPI, ROUTES } from "./commands/inspect.ts";
 import { ENV } from "./commands/env.ts";
 import { INIT } from "./commands/init.ts";
-import { ROUTES } from "./commands/routes.ts";
 import { RUN } from "./commands/run.ts";
 import { TOPICS } from "./commands/topics.ts";
 import { completionsCommand } from "./completions.ts";
-import { commandHelp, helpCommand, programHelp } from "./help.ts";
-import { parseInvocation, unknownCommand, unknownOption } from "./parse.ts";
 
 const VERSION: Option = {
   name: "version",
@@ -19,14 +24,12 @@ const VERSION: Option = {
 };
 const OPTIONS: readonly Option[] = [HELP, VERSION];
 const COMMANDS: Command[] = [INIT, RUN, OPENAPI, ASYNCAPI, ROUTES, TOPICS, ENV];
-// Both read the list when they run, when they are part of it.
+// Both read the list when they run: it includes them.
 COMMANDS.push(completionsCommand(COMMANDS, OPTIONS), helpCommand(COMMANDS, OPTIONS));
 
 /**
- * Runs a command line and gives the exit code. Failures that the user can correct go to stderr, in
- * one line each.
- *
- * @throws Any other failure, which is a fault of the program.
+ * Runs a command line, and returns the exit code. A failure that the user can correct is one line on
+ * stderr; a bug is thrown.
  */
 export async function runProgram(args: readonly string[]): Promise<number> {
   try {
@@ -57,4 +60,86 @@ async function dispatch([word, ...rest]: readonly string[]): Promise<number> {
   if (invocation !== null) return await command.run(invocation);
   console.log(commandHelp(command));
   return 0;
+}
+
+/** The variables of the program and the framework. */
+const ENVIRONMENT: readonly (readonly [name: string, description: string])[] = [
+  ["PORT", "Port to listen on, unless an option sets it (default: 8000)"],
+  ["WEBFW_HOST", "Address to listen on, unless an option sets it (default: 127.0.0.1)"],
+  ["WEBFW_CONFIG", "Configuration of the application, unless --config sets it"],
+  ["WEBFW_LOG", 'Log entries as "json", or "full" for all frames of errors (default: lines)'],
+  ["WEBFW_TOPICS", "Store of durable topics: the path of a file, or the URL of a denokv or of NATS"],
+  ["DENO_KV_ACCESS_TOKEN", "Access token of this denokv"],
+  ["TMPDIR", "Folder for large uploads during a request (default: that of the system)"],
+];
+
+export function programHelp(commands: readonly Command[], options: readonly Option[]): string {
+  return `Serve and inspect web applications
+
+Usage: webfw <command> [options]
+
+Commands:
+${table(commands.map(({ name, summary }) => [name, summary]))}
+
+Options:
+${optionTable(options)}
+
+Environment:
+${table(ENVIRONMENT)}
+
+"webfw help <command>" explains a command. "wfw" is the same program.`;
+}
+
+export function commandHelp(command: Command): string {
+  const { name, summary, operand, options, takesDenoFlags, details, examples } = command;
+  const words = operand.words?.join("|") ?? operand.name;
+  const operandText = operand.isOptional ? `[${words}]` : `<${words}>`;
+  return `${summary}
+
+Usage: webfw ${name} [options] ${operandText}${takesDenoFlags ? " [-- <deno flags>]" : ""}
+
+Options:
+${optionTable([...options, HELP])}
+
+${details}
+
+Examples:
+${examples.map((example) => `  ${example}`).join("\n")}`;
+}
+
+/** The command that prints the help of the program or of a command. */
+export function helpCommand(commands: readonly Command[], options: readonly Option[]): Command {
+  return {
+    name: "help",
+    summary: "Print the help of the program or of a command",
+    operand: {
+      name: "command",
+      get words() {
+        return commands.map(({ name }) => name);
+      },
+      isOptional: true,
+    },
+    options: [],
+    takesDenoFlags: false,
+    details: `"webfw <command> --help" prints the same.`,
+    examples: ["webfw help run"],
+    run({ operand }) {
+      const command = commands.find(({ name }) => name === operand);
+      if (operand !== "" && command === undefined) throw unknownCommand(operand, commands, options);
+      console.log(command ? commandHelp(command) : programHelp(commands, options));
+      return Promise.resolve(0);
+    },
+  };
+}
+
+function optionTable(options: readonly Option[]): string {
+  return table(options.map(({ name, letter, value, description }) => [
+    `${letter ? `-${letter}, ` : "    "}--${name}${value ? ` <${value}>` : ""}`,
+    description,
+  ]));
+}
+
+function table(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
 }

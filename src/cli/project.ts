@@ -1,31 +1,31 @@
-/** The module that a command names, its export, and the configuration of its project. */
+/** The target of a command: a module, its export, and the configuration of its project. */
 
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { dirname, join, resolve } from "node:path";
 import { CommandError, USAGE_EXIT_CODE } from "./command.ts";
 
-/** An application, as the command line names it. */
+/** The application of a command line. */
 interface Target {
   /** The module as the user wrote it. */
   readonly module: string;
-  /** The module as it is imported: a URL, or a `jsr:` or `npm:` specifier. */
+  /** The specifier for the import: a URL, or `jsr:` or `npm:`. */
   readonly specifier: string;
   /** The name of the export, or `null` for `app`, else `default`. */
   readonly attribute: string | null;
 }
 
-/** The module of a folder, in this order. */
+/** The modules that are tried in a folder, in this order. */
 const MAIN_NAMES = ["main.ts", "main.tsx", "main.js"] as const;
 const SCHEME = /^(file|https?|jsr|npm)$/;
 const URL_LIKE = /^(file|https?|jsr|npm):/;
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
 /**
- * Parses `<module>` or `<module>:<attribute>`. The last `:` separates them where an identifier
- * follows it and no scheme or drive letter comes before it: `https://localhost:8080/main.ts`,
+ * Parses `<module>` or `<module>:<attribute>`. The last `:` separates them if an identifier
+ * follows it and no scheme or drive letter precedes it: `https://localhost:8080/main.ts`,
  * `npm:site` and `C:\site\main.ts` are modules.
  *
- * @throws {CommandError} If the text names no module.
+ * @throws {CommandError} If there is no module.
  */
 export function parseTarget(text: string, directory: string): Target {
   const colon = text.lastIndexOf(":");
@@ -43,7 +43,7 @@ export function parseTarget(text: string, directory: string): Target {
   return { module, specifier, attribute: hasAttribute ? after : null };
 }
 
-/** The specifier that imports a module; `null` if there can be none. */
+/** The specifier for a module; `null` if there is none. */
 function toSpecifier(module: string, directory: string): string | null {
   if (module === "" || module.endsWith(":")) return null;
   if (module.startsWith("file:")) return isFileUrl(module) ? module : null;
@@ -65,11 +65,11 @@ function isDriveLetter(text: string): boolean {
 }
 
 /**
- * The flags that make `deno run` use the configuration of the target's project: the nearest
- * deno.json or deno.jsonc above a module on the disk, or above the working directory for any other
- * module. Without flags, Deno would always take that of the working directory.
+ * The flags for the configuration of the target's project: the nearest deno.json or deno.jsonc above
+ * a local module, or above the working directory for a remote one. Without flags, Deno would always
+ * use that of the working directory.
  *
- * @param named The path of a configuration that the user names.
+ * @param named The path of a configuration from the user.
  * @throws {CommandError} If there is no such file.
  */
 export async function configFlags(target: Target, named: string | undefined, directory: string): Promise<string[]> {
@@ -82,13 +82,13 @@ export async function configFlags(target: Target, named: string | undefined, dir
   const start = module === null ? directory : dirname(module);
   const config = await findAbove(start, ["deno.json", "deno.jsonc"]);
   if (config !== null) return ["--config", config];
-  // Without a deno.json, Deno looks for a package.json only next to a main module on the disk.
+  // Without a deno.json, Deno searches for a package.json only next to a local main module.
   const isNodeProject = await findAbove(start, ["package.json"]) !== null;
   return isNodeProject ? ["--no-config", "--node-modules-dir=manual"] : ["--no-config"];
 }
 
 /**
- * Checks that a module on the disk exists. Where the target is a folder, finds the module in it.
+ * Checks that a local module exists. If the target is a folder, finds the module in it.
  *
  * @throws {CommandError} If there is no such file.
  */
@@ -134,7 +134,7 @@ async function isFile(path: string): Promise<boolean> {
   return (await stat(path))?.isFile ?? false;
 }
 
-/** `null` for a path that does not exist or that the command may not see. */
+/** `null` for a path that does not exist or is not readable. */
 async function stat(path: string): Promise<Deno.FileInfo | null> {
   try {
     return await Deno.stat(path);

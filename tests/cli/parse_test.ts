@@ -1,8 +1,11 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import type { Command, Invocation } from "../../src/cli/command.ts";
-import { CommandError } from "../../src/cli/command.ts";
-import { withPermissions } from "../../src/cli/parse.ts";
-import { parseInvocation } from "../../src/cli/parse.ts";
+import {
+  type Command,
+  CommandError,
+  type Invocation,
+  parseInvocation,
+  withPermissions,
+} from "../../src/cli/command.ts";
 
 const COMMAND: Command = {
   name: "run",

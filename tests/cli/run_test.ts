@@ -288,7 +288,7 @@ Deno.test("Requests that do not end are cut off after a while, with exit code 1"
   assertEquals(new TextDecoder().decode((await reader.read()).value), "first");
   webfw.signal("SIGTERM");
   assertEquals(await webfw.end(), 1);
-  await webfw.stderr.next(/^error: Requests were cut off, since they did not end in time$/);
+  await webfw.stderr.next(/^error: Aborted requests that did not end in time$/);
   await reader.read().catch(() => "cut off");
 });
 

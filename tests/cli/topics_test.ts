@@ -115,7 +115,7 @@ Deno.test("webfw topics shows what is declared where there is no store yet, crea
           "declared,0,0 B,-",
           "orders,0,0 B,-",
           "",
-          "CONSUMER,POSITION,LAG,IN HAND",
+          "CONSUMER,POSITION,LAG,IN FLIGHT",
           "orders/mail,-,-,0",
           "",
           "CRON,SCHEDULE,ZONE,NEXT",
@@ -274,14 +274,14 @@ Deno.test("A topic that webfw topics cannot show is an error of one line", async
     [
       ["main.ts", "--tail", "chat"],
       1,
-      'Cannot follow "chat": it is not durable, and no other process can read what is in memory',
+      'Cannot follow "chat": it is not durable, and no other process can read its messages in memory',
     ],
     [["main.ts", "--from", "earliest"], 2, 'Option "--from" needs a topic: add "--tail <topic>"'],
-    [["main.ts", "--tail", "orders", "--from", "x"], 2, 'Cannot begin from "x": expected now or earliest'],
+    [["main.ts", "--tail", "orders", "--from", "x"], 2, 'Cannot start from "x": expected now or earliest'],
     [
       ["main.ts", "--tail", "orders", "--from", "now", "--after", "x"],
       2,
-      "Cannot begin at two places: leave out --from or --after",
+      "Cannot start at two positions: remove --from or --after",
     ],
   ];
   for (const [args, code, message] of cases) {
@@ -302,7 +302,7 @@ Deno.test("webfw topics --retry: a failure `whose message is no longer kept says
     cwd: project.path,
   });
   assertEquals([code, stderr.split("\n").at(-1)], [1, `error: Message ${id} is no longer kept`]);
-  assertMatch(stdout, /^2 messages are delivered again: /);
+  assertMatch(stdout, /^2 messages are redelivered: /);
 });
 
 /** A project with a consumer that has given up two messages, and their ids. */
@@ -327,7 +327,7 @@ Deno.test("webfw topics shows consumers, redelivers what one has given up, and f
   const run = (...args: string[]) => Webfw.finish(["topics", "main.ts:app", ...args], { cwd: project.path });
   const rows = async () => (await run()).stdout.split("\n").slice(4).map((line) => line.split(/ {2,}/));
   assertEquals(await rows(), [
-    ["CONSUMER", "POSITION", "LAG", "IN HAND", "FAILED", "LOST", "LAST ERROR"],
+    ["CONSUMER", "POSITION", "LAG", "IN FLIGHT", "FAILED", "LOST", "LAST ERROR"],
     ["orders/mail", ids[1], "-", "0", "2", "0", "no\\u001b[2J server"],
   ]);
 
@@ -339,7 +339,7 @@ Deno.test("webfw topics shows consumers, redelivers what one has given up, and f
   const retried = await run("--retry", "orders/mail");
   assertEquals([retried.code, retried.stdout], [
     0,
-    "2 messages are delivered again: nodes begin within a quarter of the lease of the consumer (8 s by default)",
+    "2 messages are redelivered: within a quarter of the consumer's lease (8 s by default)",
   ]);
   const [, [, , lag, , failed]] = await rows() as [unknown, string[]];
   assertMatch(lag!, /^\d+ s$/);
@@ -348,7 +348,7 @@ Deno.test("webfw topics shows consumers, redelivers what one has given up, and f
   const both = await run("--retry", "orders/mail", "--remove", "orders/mail");
   assertEquals([both.code, both.stderr], [
     2,
-    "error: Cannot do two things at once: give one of --tail, --retry and --remove",
+    "error: Cannot do two things at once: use only one of --tail, --retry and --remove",
   ]);
   const removed = await run("--remove", "orders/mail");
   assertEquals([removed.code, removed.stdout], [0, "The consumer orders/mail is removed"]);

@@ -1,10 +1,8 @@
-/** The command that prints what an application asks of its environment. */
-
-import { runForOutput } from "../child.ts";
-import type { Command, Invocation } from "../command.ts";
-import { CONFIG, denoArguments, TARGET, TARGET_DETAILS } from "../launch.ts";
-import { toFlags } from "../permission_flags.ts";
+/** The command that prints the settings or the permissions of an application. */
+import { CONFIG, denoArguments, runForOutput, TARGET, TARGET_DETAILS } from "../launch.ts";
+import { type Command, type Invocation, KV_FLAG } from "../command.ts";
 import { PermissionsRunner, type Setting, SettingsRunner, type Unaudited } from "../runner/env.ts";
+import { isAbsolute, relative, resolve } from "node:path";
 
 export const ENV: Command = {
   name: "env",
@@ -16,11 +14,11 @@ export const ENV: Command = {
   ],
   takesDenoFlags: true,
   details: `The settings are those that the module and its imports declare by settings(). The module
-is imported, with values that are made up for missing variables, and nothing is started.
+is imported, with placeholders for missing variables, but nothing is started.
 
---permissions runs the application until it listens, with its lifespans, consumers and crons,
-and with the permission to do everything. It prints the flags for what was asked for until
-then: requests may need more.
+--permissions starts the application with all permissions, with its lifespans, consumers and
+crons, and stops it when it listens. It prints the flags for the permissions that were used
+until then: requests may need more.
 
 ${TARGET_DETAILS}`,
   examples: [
@@ -57,20 +55,20 @@ async function printPermissions(invocation: Invocation): Promise<number> {
 }
 
 /**
- * Flags that refuse what no program asks for. Without them, Deno (2.9) looks at nothing where all
- * is allowed, and its audit says that each file that is read is also written.
+ * Flags that deny a path that no program uses. Without them, Deno (2.9) checks nothing if everything
+ * is allowed, and its audit reports each file that is read as written, too.
  */
 const AUDITED = ["read", "write"].map((name) =>
   `--deny-${name}=${Deno.build.os === "windows" ? "Z:" : ""}/.webfw/none`
 );
 
-/** The result of a runner; undefined if it has ended without one. */
+/** The result of a runner; undefined if it ended without one. */
 function read<Result>(output: Uint8Array): Result | undefined {
   const line = new TextDecoder().decode(output).trimEnd().split("\n").at(-1);
   return line ? JSON.parse(line) : undefined;
 }
 
-/** The lines of a file that `deno run --env-file` reads. Optional settings are comments. */
+/** A file for `deno run --env-file`. Optional settings are comments. */
 function toExample(settings: readonly Setting[]): string {
   const byName = new Map<string, Setting>();
   for (const setting of settings) {
@@ -88,11 +86,97 @@ function toLine(text: string): string {
   return text.replaceAll(/[\r\n]+/g, " ").trim();
 }
 
-/**
- * A value as `--env-file` reads it back. It knows no escapes of quotes, but three kinds of them.
- */
+/** Quotes a value for `--env-file`, which knows three kinds of quotes and no escapes. */
 function quoteValue(value: string): string {
   if (/^[\w.,:/@+-]*$/.test(value)) return value;
   const mark = ["'", "`"].find((mark) => !value.includes(mark)) ?? '"';
   return `${mark}${value}${mark}`;
+}
+
+/** A line of the audit that `DENO_AUDIT_PERMISSIONS` enables, in version 1 of its format. */
+interface Access {
+  readonly permission: string;
+  /** Null: all values. */
+  readonly value: string | null;
+}
+
+/** The order of Deno's help. */
+const ORDER = ["read", "write", "net", "env", "sys", "run", "ffi", "import"];
+
+/** Deno allows imports from these hosts by default. The flag replaces them. */
+const IMPORT_HOSTS: ReadonlySet<string> = new Set([
+  "deno.land:443",
+  "jsr.io:443",
+  "esm.sh:443",
+  "raw.esm.sh:443",
+  "cdn.jsdelivr.net:443",
+  "raw.githubusercontent.com:443",
+  "gist.githubusercontent.com:443",
+]);
+
+/**
+ * The flags for the permissions that a program used.
+ *
+ * @param audit The lines of the audit.
+ * @param unaudited The accesses that are not in it.
+ * @param directory Paths below it are printed relative to it.
+ */
+export function toFlags(audit: string, { urls, programs, opensKv, port }: Unaudited, directory: string): string[] {
+  const accesses: Access[] = [
+    ...audit.split("\n").filter((line) => line !== "").map((line): Access => JSON.parse(line)),
+    ...urls.filter((url) => /^https?:/.test(url)).map((value) => ({ permission: "net", value })),
+    ...programs.map((value) => ({ permission: "run", value })),
+  ];
+  const kinds = Map.groupBy(accesses, ({ permission }) => permission);
+  const ranked = [...kinds].sort(([one], [other]) => ORDER.indexOf(one) - ORDER.indexOf(other));
+  const flags = ranked.flatMap(([permission, found]) => {
+    if (found.some(({ value }) => value === null)) return [`--allow-${permission}`];
+    const texts = found.map(({ value }) => toValue(permission, value!, port, directory));
+    const values = withoutInner(permission, [...new Set(texts.filter((text) => text !== undefined))].sort());
+    if (permission === "import" && values.every((host) => IMPORT_HOSTS.has(host))) return [];
+    return values.length === 0 ? [] : [quote(`--allow-${permission}=${values.join(",")}`)];
+  });
+  return opensKv ? [KV_FLAG, ...flags] : flags;
+}
+
+/** The value of a flag; undefined for an access that the framework does not require. */
+function toValue(permission: string, value: string, port: string, directory: string): string | undefined {
+  switch (permission) {
+    case "read":
+    case "write":
+    case "ffi":
+      // The framework reads its own command line only if the program has all permissions.
+      return value.startsWith("/proc/self/") ? undefined : toPath(value, directory);
+    case "net":
+    case "import":
+      // The server listened on a free port.
+      return toHost(value).replace(/:0$/, `:${port}`);
+    default:
+      return value.replaceAll(",", ",,");
+  }
+}
+
+function toPath(path: string, directory: string): string {
+  const within = relative(directory, resolve(directory, path));
+  const isBelow = !within.startsWith("..") && !isAbsolute(within);
+  return (isBelow ? within || "." : resolve(directory, path)).replaceAll(",", ",,");
+}
+
+function toHost(address: string): string {
+  if (!address.includes("://")) return address;
+  const { hostname, port, protocol } = new URL(address);
+  return `${hostname}:${port || (/^(?:https|wss):$/.test(protocol) ? "443" : "80")}`;
+}
+
+/** Removes paths in folders that are listed, too. */
+function withoutInner(permission: string, values: readonly string[]): readonly string[] {
+  if (permission !== "read" && permission !== "write") return values;
+  return values.filter((path) =>
+    !values.some((folder) => folder !== path && (path.startsWith(`${folder}/`) || folder === "." && !isAbsolute(path)))
+  );
+}
+
+/** Quotes a flag for a shell. */
+function quote(flag: string): string {
+  return /^[\w@%+=:,./-]+$/.test(flag) ? flag : `'${flag.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,13 +6,13 @@ import { type Command, CommandError } from "../command.ts";
 
 export const INIT: Command = {
   name: "init",
-  summary: "Write a new service, with tests and what it takes to deploy it",
+  summary: "Write a new service, with tests and files for its deployment",
   operand: { name: "folder", isOptional: true },
   options: [],
   takesDenoFlags: false,
-  details: `The folder is made if it is not there; the default is the current one. It must be empty, but
-it may have a ".git". The service has a model, a guard, tools and an event stream. With it come
-a deno.json with tasks, a Dockerfile, a workflow for GitHub, and a README.md that says more.`,
+  details: `The folder is created if it does not exist; the default is the current one. It must be empty,
+except for ".git". The service has a model, a guard, tools and an event stream, a deno.json
+with tasks, a Dockerfile, a workflow for GitHub, and a README.md that explains them.`,
   examples: ["webfw init shop", "webfw init"],
   async run({ operand }) {
     const folder = resolve(operand);
@@ -21,14 +21,13 @@ a deno.json with tasks, a Dockerfile, a workflow for GitHub, and a README.md tha
     for (const [path, text] of files) await write(join(folder, path), text);
     console.log(`Wrote ${files.length} files${operand === "" ? "" : ` to ${operand}`}. Next:\n`);
     if (operand !== "") console.log(`  cd ${/^[\w./-]+$/.test(operand) ? operand : JSON.stringify(operand)}`);
-    // A Deno that npx has downloaded is not on the path of the user.
+    // A Deno that npx has downloaded is not in the PATH of the user.
     const deno = /[\\/]_npx[\\/]/.test(Deno.execPath()) ? "npx -y deno@2" : "deno";
     console.log(`  ${deno} task dev   # serves on http://127.0.0.1:8000\n  ${deno} task test`);
     return 0;
   },
 };
 
-/** Refuses a folder with files in it. */
 async function requireEmpty(folder: string, named: string): Promise<void> {
   const problem = `Cannot write a service to "${named}"`;
   try {
@@ -45,7 +44,7 @@ async function requireEmpty(folder: string, named: string): Promise<void> {
   }
 }
 
-/** The texts of the files, by their paths. */
+/** The contents of the files by path. */
 async function templateFor(folder: string): Promise<Record<string, string>> {
   const { default: files } = await import("../template.json", { with: { type: "json" } });
   const links = await clonedPackages(folder);
@@ -55,8 +54,8 @@ async function templateFor(folder: string): Promise<Record<string, string>> {
 }
 
 /**
- * Where the packages are, if this command runs from a clone of the repository: a service that is
- * made with it gets the framework from there, too, and what replaces `@std` if JSR is not reached.
+ * The paths of the packages, if this command runs from a clone of the repository: then the service
+ * uses the framework of the clone, and the replacements of `@std` if JSR cannot be reached.
  */
 async function clonedPackages(folder: string): Promise<string[]> {
   if (!import.meta.url.startsWith("file:")) return [];
@@ -65,18 +64,17 @@ async function clonedPackages(folder: string): Promise<string[]> {
   if (import.meta.resolve("@std/cli/parse-args").startsWith("file:")) {
     packages.push("dev/offline/assert", "dev/offline/cli", "dev/offline/http");
   }
-  const places = packages.map((path) => join(clone, path));
-  for (const place of places) {
-    if (!await exists(join(place, "deno.json"))) return [];
+  const folders = packages.map((path) => join(clone, path));
+  for (const path of folders) {
+    if (!await exists(join(path, "deno.json"))) return [];
   }
-  return places.map((place) => relative(folder, place).replaceAll("\\", "/"));
+  return folders.map((path) => relative(folder, path).replaceAll("\\", "/"));
 }
 
 async function exists(file: string): Promise<boolean> {
   return await Deno.stat(file).then(() => true, () => false);
 }
 
-/** Writes a file that is not there yet. */
 async function write(file: string, text: string): Promise<void> {
   try {
     await Deno.mkdir(dirname(file), { recursive: true });

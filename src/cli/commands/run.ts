@@ -5,7 +5,7 @@ import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
 import { ServeRunner } from "../runner/serve.ts";
 
 const MAX_WORKERS = 1024;
-/** Deno lets several listeners share a port only with this flag. */
+/** Deno requires this flag for listeners that share a port. */
 const SHARED_PORT_FLAG = "--unstable-net";
 
 export const RUN: Command = {
@@ -24,16 +24,16 @@ export const RUN: Command = {
     {
       name: "workers",
       value: "number",
-      description: "Threads that serve, each with an application of its own (default: 1)",
+      description: "Threads that serve, each with its own application (default: 1)",
     },
     { name: "compress", description: "Compress replies for clients that accept it" },
     {
       name: "drain-delay",
       value: "duration",
-      description: "Time to serve on after SIGTERM, such as 5s (default: 0s)",
+      description: "Time to keep serving after SIGTERM, such as 5s (default: 0s)",
     },
     { name: "check", description: "Check types first" },
-    { name: "quiet", letter: "q", description: "Print no line for each request" },
+    { name: "quiet", letter: "q", description: "Print no access log" },
     CONFIG,
   ],
   takesDenoFlags: true,
@@ -82,7 +82,6 @@ function parsePort(text: string): number {
   throw new CommandError(`Cannot use port "${text}": expected a whole number from 0 to 65535`, USAGE_EXIT_CODE);
 }
 
-/** The delay in milliseconds. */
 function parseDelay(text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
   if (number !== undefined) return Number(number) * (unit === "m" ? 60_000 : unit === "s" ? 1_000 : 1);

@@ -1,8 +1,8 @@
-/** Finds what an application asks of its environment. Sent as source: see runner.ts. */
+/** Finds the settings and the permissions of an application. Sent as source: see runner.ts. */
 
 import { Runner, type RunnerOptions } from "./runner.ts";
 
-/** A setting, as version 1 of the protocol between the command and the framework describes it. */
+/** A setting: version 1 of the protocol between the command and the framework. */
 export interface Setting {
   readonly name: string;
   readonly isRequired: boolean;
@@ -17,29 +17,29 @@ export class SettingsRunner extends Runner {
     this.stopWithParent();
     this.keepStdout();
     const declared: Setting[] = [];
-    // While this is set, settings() throws nothing, and makes up what is missing.
+    // While this is set, settings() does not throw, and returns placeholders for missing values.
     Reflect.set(globalThis, Symbol.for("webfw.settings"), declared);
     const { loaded, refusal } = await this.importModule();
     this.write(`${JSON.stringify(declared)}\n`);
-    // A module that would run its App now has been imported so far.
+    // A module that calls run() of its App has been imported up to there.
     if (loaded.status === "rejected" && refusal === undefined) await this.failToLoad(loaded.reason);
     Deno.exit(0);
   }
 }
 
-/** What Deno does not write into the audit of permissions. */
+/** Accesses that are missing in Deno's audit of permissions. */
 export interface Unaudited {
   /** The URLs of `fetch()`. */
   readonly urls: readonly string[];
   /** The programs that were started. */
   readonly programs: readonly string[];
-  /** Whether Deno KV was opened, which is behind a flag. */
+  /** Whether Deno KV was opened, which requires a flag. */
   readonly opensKv: boolean;
-  /** The port that the application would listen on. */
+  /** The port of the application. */
   readonly port: string;
 }
 
-/** Starts an App and stops it, and prints what was asked for, besides the audit of Deno. */
+/** Starts and stops an App, and prints the accesses that are missing in Deno's audit. */
 export class PermissionsRunner extends Runner<RunnerOptions> {
   async run(): Promise<void> {
     this.stopWithParent();
@@ -73,7 +73,7 @@ export class PermissionsRunner extends Runner<RunnerOptions> {
     const problem = `Cannot start "${this.options.module}"`;
     if (!this.isWebfwApp(app)) return await this.fail(`${problem}: it is no App`);
     const port = Deno.env.get("PORT") || "8000";
-    // The log reads it with its first entry, which a request may make.
+    // The log reads it with its first entry, which a request may write.
     Deno.env.get("WEBFW_LOG");
     const stop = new AbortController();
     try {

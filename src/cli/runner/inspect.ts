@@ -1,13 +1,12 @@
-/** Prints what an application declares, without serving it. Sent as source: see runner.ts. */
+/** Prints the declarations of an application, without serving it. Sent as source: see runner.ts. */
 
 import { Runner, type RunnerOptions, type WebfwApp } from "./runner.ts";
 
-/** Prints something of an App to stdout, and ends the process. */
+/** Prints to stdout, and ends the process. */
 export abstract class InspectRunner<Options extends RunnerOptions = RunnerOptions> extends Runner<Options> {
-  /** What is done with the module, for messages. */
+  /** The task in messages: "Cannot <task> …". */
   protected abstract readonly task: string;
 
-  /** Prints to stdout. */
   protected abstract print(app: WebfwApp): Promise<void>;
 
   async run(): Promise<void> {
@@ -19,14 +18,14 @@ export abstract class InspectRunner<Options extends RunnerOptions = RunnerOption
     try {
       await this.print(app);
     } catch (error) {
-      // A program that reads the output, such as "head", has ended.
+      // The reader of the output, such as "head", has ended.
       if (error instanceof Deno.errors.BrokenPipe) Deno.exit(0);
       await this.failWith(problem, error);
     }
     Deno.exit(0);
   }
 
-  /** Writes rows in columns. Cells of more than `widest` characters do not widen their column. */
+  /** Writes rows in columns. A cell of more than `widest` characters does not widen its column. */
   protected writeTable(rows: readonly (readonly string[])[], widest = Infinity): void {
     const widths = rows[0]!.map((_, column) =>
       Math.max(...rows.map((row) => row[column]!.length).filter((length) => length <= widest))

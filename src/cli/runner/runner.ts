@@ -1,10 +1,10 @@
 /**
- * The program that the command starts in the application's process: it loads the user's module and
- * reports failures. Only the source of its class is sent (see ../launch.ts), so a class of this
- * folder may use nothing outside itself but the platform and the class that it extends.
+ * The program in the application's process: it loads the user's module and reports failures. Only
+ * the source of its class is sent (see ../launch.ts), so a class of this folder may use nothing but
+ * the platform and the class that it extends.
  */
 
-/** What every command gives to its runner, as JSON. */
+/** The options of every runner, as JSON. */
 export interface RunnerOptions {
   /** The module as the user wrote it, for messages. */
   readonly module: string;
@@ -12,14 +12,11 @@ export interface RunnerOptions {
   readonly attribute: string | null;
   /** The process id of the command. */
   readonly parent: number;
-  /** Whether Deno's watcher runs the program. */
   readonly isWatched: boolean;
 }
 
-/** Imports the user's module. */
 export type Load = () => Promise<Readonly<Record<string, unknown>>>;
 
-/** The address that a server listens on. */
 export interface Address {
   readonly hostname: string;
   readonly port: number;
@@ -29,9 +26,8 @@ export interface Address {
 export interface WebfwApp {
   readonly routes: Iterable<{ readonly method: string; readonly path: string; readonly operationId?: string }>;
   readonly docsUrl?: unknown;
-  /** The OpenAPI document, as a JSON value. */
   openapi(): unknown;
-  /** What the store of durable topics holds, and how the crons go on. */
+  /** The state of durable topics and crons. */
   reportTopics(
     options: { readonly after?: string },
   ): Promise<{ readonly topics: readonly TopicReport[]; readonly crons: readonly CronReport[] }>;
@@ -50,7 +46,7 @@ export interface WebfwApp {
   }): Promise<void>;
 }
 
-/** What the store holds of one topic. Ages are in milliseconds. */
+/** The state of a topic. Ages are in milliseconds. */
 export interface TopicReport {
   readonly name: string;
   readonly messages: number;
@@ -59,17 +55,17 @@ export interface TopicReport {
   readonly newest: Date | undefined;
   readonly retention: { readonly age: number; readonly count: number; readonly bytes: number };
   readonly lag: { readonly messages: number; readonly gap: "retention" | "ahead" | undefined } | undefined;
-  /** Why not all of the topic could be read. */
+  /** Why a part of the topic could not be read. */
   readonly failure?: string | undefined;
-  /** Absent in versions of the framework without consumers. */
+  /** Missing in versions of the framework without consumers. */
   readonly consumers?: readonly ConsumerReport[];
 }
 
-/** How a consumer gets on. */
+/** The state of a consumer. */
 export interface ConsumerReport {
   readonly name: string;
   readonly position: string;
-  /** The age of the oldest message that is not done, in milliseconds. */
+  /** The age of the oldest unhandled message, in milliseconds. */
   readonly lag: number;
   readonly inFlight: number;
   readonly failures: number;
@@ -77,7 +73,7 @@ export interface ConsumerReport {
   readonly lastError: string | undefined;
 }
 
-/** How a cron goes on. */
+/** The state of a cron. */
 export interface CronReport {
   readonly name: string;
   readonly schedule: string;
@@ -91,7 +87,6 @@ export interface CronReport {
   readonly lastError: { readonly at: Date; readonly error: string } | undefined;
 }
 
-/** A durable topic. */
 export interface Topic {
   head(): Promise<string>;
   subscribe(options: { readonly from: "now" | "earliest" } | { readonly after: string }):
@@ -99,7 +94,6 @@ export interface Topic {
     & { cursor(): Promise<string | undefined> };
 }
 
-/** A message, or a gap where messages are missing. */
 export type TopicEntry = { readonly gap: object } | {
   readonly id: string;
   readonly time: Date;
@@ -112,10 +106,9 @@ export interface FetchApp {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
 }
 
-/** An application that a module can export. */
 export type RunnableApp = WebfwApp | FetchApp;
 
-/** Loads an application and does with it what one command asks for. */
+/** Loads an application, and runs one command on it. */
 export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   protected readonly options: Options;
   readonly #load: Load;
@@ -125,10 +118,10 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     this.options = options;
   }
 
-  /** Does the work, and ends the process. */
+  /** Runs the command, and ends the process. */
   abstract run(): Promise<void>;
 
-  /** Imports the module and gives the application that it exports. */
+  /** Imports the module, and returns its application. */
   protected async loadApp(): Promise<RunnableApp> {
     const { module: path, attribute } = this.options;
     const { loaded, refusal } = await this.importModule();
@@ -160,13 +153,13 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     );
   }
 
-  /** Imports the module. `refusal` is the error that App.run() threw meanwhile. */
+  /** Imports the module. `refusal` is the error of a call of App.run() during the import. */
   protected async importModule(): Promise<
     { loaded: PromiseSettledResult<Readonly<Record<string, unknown>>>; refusal: Error | undefined }
   > {
-    // While this is set, App.run() throws, and stores the error here: a module may not wait for it.
+    // While this is set, App.run() throws, and stores the error here: a module may not await it.
     const loading = Symbol.for("webfw.loading");
-    // Below the frames of the framework are those of the user, which are the ones that are shown.
+    // The frames of the user, which are printed, are below those of the framework.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 50;
     Reflect.set(globalThis, loading, true);
@@ -177,18 +170,18 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return { loaded, refusal: refusal instanceof Error ? refusal : undefined };
   }
 
-  /** Recognizes an application by its protocol: each version of the framework has another class. */
+  /** Checks the protocol, not the class: each version of the framework has another class. */
   protected isWebfwApp(app: RunnableApp): app is WebfwApp {
     return this.#protocolOf(app) === 1;
   }
 
   /**
-   * Stops the program when the command has ended: a killed command sends no signal. The end of the
-   * standard input is no sign either, because the input belongs to the application.
+   * Stops the program when the command has ended: a killed command sends no signal. Nor does the end
+   * of stdin show it, which belongs to the application.
    */
   protected stopWithParent(): void {
     const killAfterMs = 15_000;
-    // On Windows the process id stays the same, so nothing happens there.
+    // On Windows the id of the parent stays the same: no effect there.
     const watch = setInterval(() => {
       if (Deno.ppid === this.options.parent) return;
       clearInterval(watch);
@@ -198,22 +191,21 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     Deno.unrefTimer(watch);
   }
 
-  /** Sends what the module prints to stderr: stdout has the result alone. */
+  /** Redirects the module's output to stderr: stdout is for the result. */
   protected keepStdout(): void {
     for (const method of ["log", "info", "debug", "table", "dir"] as const) console[method] = console.error;
   }
 
-  /** Writes all of a text to stdout. */
   protected write(text: string): void {
     this.#writeTo(Deno.stdout, text);
   }
 
-  /** Writes a line to stderr. OpenTelemetry would take one of the console for an error. */
+  /** Writes a line to stderr. OpenTelemetry would record a line of the console as an error. */
   protected printLine(line: string): void {
     try {
       this.#writeTo(Deno.stderr, `${line}\n`);
     } catch {
-      // Its reader has gone: the program serves on.
+      // Its reader has ended: keep serving.
     }
   }
 
@@ -228,7 +220,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return await this.#exitOrWait();
   }
 
-  /** The same for a failure that no edit can correct: it ends the watcher, too. */
+  /** Like `fail`, if no edit can correct the failure: it also ends the watcher. */
   protected failForGood(message: string): never {
     console.error(`error: ${message}`);
     // Deno.exit() would leave the watcher waiting.
@@ -236,7 +228,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     Deno.exit(1);
   }
 
-  /** The same as `fail` for what the user's code threw, with the frames of its own files. */
+  /** Like `fail`, for an error of the user's code, with the frames of its own files. */
   protected async failWith(message: string, thrown: unknown): Promise<never> {
     const colors = !Deno.noColor && Deno.stderr.isTerminal();
     const lines = Deno.inspect(thrown, { colors }).split("\n");
@@ -249,7 +241,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return await this.fail(`${message}\n${(isFull || !/^\s+at /m.test(own.join("\n")) ? report : own).join("\n")}`);
   }
 
-  /** The lines of a described error without some of its frames. */
+  /** Removes frames from the lines of an error. */
   #withoutFrames(lines: readonly string[], isLeftOut: (line: string) => boolean): string[] {
     const kept: string[] = [];
     for (const line of lines) {
@@ -261,17 +253,17 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   }
 
   /**
-   * Resolves when the watcher knows the files that were read. It learns of them some turns of the
-   * event loop later, without a sign, and misses edits before that.
+   * Waits until the watcher knows the loaded files: a few turns of the event loop later, without an
+   * event. It misses earlier edits.
    */
   protected async watcherIsReady(): Promise<void> {
     if (this.options.isWatched) await new Promise((resolve) => setTimeout(resolve, 100));
   }
 
-  /** Reports an error that a module threw with its stack, another failure to load in one line. */
+  /** Reports an error thrown by a module with its stack, another failure to load in one line. */
   protected async failToLoad(error: unknown): Promise<never> {
     const { module } = this.options;
-    // The message of this error says everything, such as which settings are missing.
+    // The message of this error is complete, such as which settings are missing.
     if (error instanceof Error && error.name === "CannotStartError") return await this.fail(error.message);
     if (!(error instanceof Error) || this.#hasForeignFrame(error)) {
       return await this.failWith(`"${module}" threw while it was loaded`, error);
@@ -285,14 +277,13 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return await this.#exitOrWait(/^Module not found "(file:[^"]+)"/.exec(problem)?.[1]);
   }
 
-  /** Whether an error comes from code of the user: then its stack names another module. */
+  /** Whether the stack contains another module, so that the error comes from code of the user. */
   #hasForeignFrame({ message, stack = "" }: Error): boolean {
     const frames = stack.slice(stack.indexOf(message) + message.length).split("\n")
       .filter((line) => /^\s+at .*:\d+:\d+\)?$/.test(line));
     return frames.length === 0 || !frames.every((line) => this.#isOwnFrame(line));
   }
 
-  /** Whether a line of a stack belongs to this program. */
   #isOwnFrame(line: string): boolean {
     return /^\s+at .*data:text\/javascript,/.test(line);
   }
@@ -304,7 +295,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     console.error("Waiting for a change");
     return await new Promise(() => {
       setInterval(() => {
-        // The watcher looks only at files that were read: SIGHUP asks the command for a new start.
+        // The watcher knows only files that exist: SIGHUP requests a new start from the command.
         if (missing !== undefined && Deno.build.os !== "windows" && this.#isReadable(new URL(missing))) {
           Deno.kill(Deno.pid, "SIGHUP");
         }
@@ -312,7 +303,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     });
   }
 
-  /** Whether a file exists, as far as the program may see without a prompt. */
+  /** Whether a file exists, if that needs no permission prompt. */
   #isReadable(file: URL): boolean {
     if (Deno.permissions.querySync({ name: "read", path: file }).state !== "granted") return false;
     try {
@@ -327,7 +318,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return protocol === 1 || protocol === undefined && typeof Reflect.get(Object(value), "fetch") === "function";
   }
 
-  /** The protocol version of a webfw application; `undefined` for any other value. */
+  /** The protocol version of an App; `undefined` for any other value. */
   #protocolOf(value: unknown): unknown {
     return Reflect.get(Object(value), Symbol.for("webfw.app"));
   }

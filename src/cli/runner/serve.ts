@@ -2,48 +2,42 @@
 
 import { type Address, type FetchApp, type RunnableApp, Runner, type RunnerOptions } from "./runner.ts";
 
-/** What `webfw run` gives to its runner. */
+/** The options of `webfw run`. */
 interface ServeOptions extends RunnerOptions {
-  /** Null if the command line names none. */
+  /** Null: not in the command line. */
   readonly hostname: string | null;
-  /** 0 takes any free port. Null if the command line names none. */
+  /** 0: any free port. Null: not in the command line. */
   readonly port: number | null;
-  /** How many threads serve. */
   readonly workers: number;
-  /** Whether no line is printed for each request. */
   readonly isQuiet: boolean;
-  /** Whether replies are compressed. */
   readonly compress: boolean;
-  /** How long it serves on after it was asked to stop, in milliseconds. */
+  /** How long it keeps serving after a stop signal, in milliseconds. */
   readonly drainDelay: number;
 }
 
-/** What the main thread sends to a worker. */
+/** The message of the main thread to a worker. */
 interface WorkerStart {
-  /** Where the worker has to listen. */
   readonly address: Address;
-  /** The port over which it reaches the topics in memory of the main thread. */
+  /** Connects it to the topics in memory of the main thread. */
   readonly host: MessagePort;
 }
 
-/** What a worker sends to the main thread. A number is the exit code that ends the program. */
-type WorkerNews = "listening" | "ended" | number;
+/** The message of a worker to the main thread. A number ends the program with this exit code. */
+type WorkerMessage = "listening" | "ended" | number;
 
-/** What a worker has of its thread. */
 interface WorkerScope {
   onmessage: (event: MessageEvent<WorkerStart>) => void;
-  postMessage(news: WorkerNews): void;
+  postMessage(message: WorkerMessage): void;
 }
 
-/** Where and how one thread serves. */
 interface ListenOptions extends Address {
   readonly onListen: (address: Address) => void;
   readonly workers?: { readonly guests: readonly MessagePort[] } | { readonly host: MessagePort };
 }
 
 /**
- * Serves until SIGINT or SIGTERM. The same program runs in every thread. Each one receives the
- * signals and stops by itself.
+ * Serves until SIGINT or SIGTERM. Every thread runs the same program, receives the signals, and stops
+ * by itself.
  */
 export class ServeRunner extends Runner<ServeOptions> {
   run(): Promise<void> {
@@ -72,18 +66,18 @@ export class ServeRunner extends Runner<ServeOptions> {
       const guests = channels.map(({ port1 }) => port1);
       await this.#serve(app, { hostname, port, onListen, ...(guests.length > 0 && { workers: { guests } }) });
     } catch (error) {
-      // The message of this error says everything; its stack shows no code of the user.
+      // The message of this error is complete, and its stack has no code of the user.
       if (error instanceof Error && /^Cannot(?:Open|Start)Error$/.test(error.name)) await this.fail(error.message);
       if (error instanceof Error && error.message.startsWith("Cannot listen on ")) this.failForGood(error.message);
-      const obstacle = isListening ? null : this.#findObstacle(hostname, port);
-      if (obstacle !== null) this.failForGood(`Cannot listen on ${hostname}:${port}: ${obstacle}`);
+      const problem = isListening ? null : this.#portProblem(hostname, port);
+      if (problem !== null) this.failForGood(`Cannot listen on ${hostname}:${port}: ${problem}`);
       await this.failWith(`"${module}" failed`, error);
     }
     if (!await this.#haveEnded(workerEnds)) {
       console.error("error: Killed a worker: it did not stop in time");
       Deno.exit(1);
     }
-    // In a watcher, timers of the application would hold up an exit from within this function.
+    // In a watcher, timers of the application would delay an exit from this function.
     return await new Promise(() => setTimeout(() => Deno.exit(0)));
   }
 
@@ -92,10 +86,10 @@ export class ServeRunner extends Runner<ServeOptions> {
     number: number,
   ): { readonly listening: Promise<void>; readonly ended: Promise<void> } {
     const [listening, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    // Metrics are told apart by the name. Here, `import.meta.url` is the data: URL of this program.
-    // An uncaught error in a worker ends the whole process, with its stack on stderr.
+    // Metrics have the name. `import.meta.url` is the data: URL of this program.
+    // An uncaught error in a worker ends the process, with its stack on stderr.
     const worker = new Worker(import.meta.url, { type: "module", name: `webfw-${number}` });
-    worker.onmessage = ({ data }: MessageEvent<WorkerNews>) => {
+    worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => {
       if (typeof data === "number") Deno.exit(data);
       (data === "listening" ? listening : ended).resolve();
     };
@@ -111,18 +105,18 @@ export class ServeRunner extends Runner<ServeOptions> {
     const { exit } = Deno;
     const replaceExit = (value: typeof exit) => Object.defineProperty(Deno, "exit", { value, configurable: true });
     replaceExit((code) => {
-      // In a worker, it would end this thread alone.
+      // In a worker, it would end only this thread.
       scope.postMessage(code ?? Deno.exitCode);
       return exit(code);
     });
     const app = await this.loadApp();
-    // At a stop, each thread ends by itself.
+    // After a stop, each thread ends by itself.
     replaceExit(exit);
     await this.#serve(app, { ...address, onListen: () => scope.postMessage("listening"), workers: { host } });
     scope.postMessage("ended");
   }
 
-  /** Whether the workers end in time. They had the same grace period as this thread. */
+  /** Whether the workers end in time. They have had the same grace period as this thread. */
   #haveEnded(workerEnds: readonly Promise<void>[]): Promise<boolean> {
     const timeoutMs = 2_000;
     const late = new Promise<boolean>((resolve) => Deno.unrefTimer(setTimeout(() => resolve(false), timeoutMs)));
@@ -132,13 +126,13 @@ export class ServeRunner extends Runner<ServeOptions> {
   async #serve(app: RunnableApp, { workers, ...listen }: ListenOptions): Promise<void> {
     const options = { ...listen, ...(workers && { reusePort: true }) };
     const { isQuiet, compress, drainDelay } = this.options;
-    // An older version of the framework refuses options that it does not know.
+    // An older version of the framework refuses unknown options.
     const more = { ...(workers && { workers }), ...(compress && { compress }), ...(drainDelay > 0 && { drainDelay }) };
     if (this.isWebfwApp(app)) await app.run({ ...options, accessLog: !isQuiet, ...more });
     else await this.#serveFetch(app, { ...options, automaticCompression: compress });
   }
 
-  /** Serves another framework's application like `App.run`: access log, signals, grace period. */
+  /** Serves the application of another framework like `App.run`: log, signals, grace period. */
   async #serveFetch(app: FetchApp, options: Deno.ServeTcpOptions): Promise<void> {
     const gracePeriodMs = 10_000;
     const server = Deno.serve(options, async (request, info) => {
@@ -157,12 +151,12 @@ export class ServeRunner extends Runner<ServeOptions> {
       }
     });
     let deadline: ReturnType<typeof setTimeout> | undefined;
-    const cutOff = () => {
-      console.error("error: Requests were cut off, since they did not end in time");
+    const abort = () => {
+      console.error("error: Aborted requests that did not end in time");
       Deno.exit(1);
     };
     const stop = () => {
-      deadline ??= setTimeout(cutOff, gracePeriodMs);
+      deadline ??= setTimeout(abort, gracePeriodMs);
       server.shutdown();
     };
     const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
@@ -172,10 +166,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     clearTimeout(deadline);
   }
 
-  /**
-   * The address of the command line, else that of the environment, else the default, as in
-   * `App.run`.
-   */
+  /** The address of the command line, of the environment, or the default, as in `App.run`. */
   #chooseAddress(): Address {
     const { hostname, port } = this.options;
     return {
@@ -184,7 +175,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     };
   }
 
-  /** An environment variable that is not empty, if the program may read it without a prompt. */
+  /** A non-empty environment variable, if reading it needs no permission prompt. */
   #variable(name: string): string | undefined {
     if (Deno.permissions.querySync({ name: "env", variable: name }).state !== "granted") return undefined;
     return Deno.env.get(name) || undefined;
@@ -203,7 +194,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     const origin = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
     this.#print(`Listening on ${origin}`);
     const isDefaultHost = this.options.hostname === null && this.#variable("WEBFW_HOST") === undefined;
-    // A platform that sets PORT connects from outside, and would only report that nobody answers.
+    // A platform that sets PORT connects from outside, and would only report a refused connection.
     if (isDefaultHost && this.options.port === null && this.#variable("PORT") !== undefined) {
       this.#print("Only this machine can connect: set WEBFW_HOST=0.0.0.0 to be reached from others");
     }
@@ -212,14 +203,14 @@ export class ServeRunner extends Runner<ServeOptions> {
     }
   }
 
-  /** Prints a line, in the form of the log's entries. */
+  /** Prints a line in the format of the log. */
   #print(message: string): void {
     const isJson = this.#variable("WEBFW_LOG") === "json";
     this.printLine(isJson ? JSON.stringify({ time: new Date(), level: "info", message }) : message);
   }
 
-  /** Why the address cannot be listened on; `null` if it can, so that something else has failed. */
-  #findObstacle(hostname: string, port: number): string | null {
+  /** Why it cannot listen on the address; `null` if it can, so that something else failed. */
+  #portProblem(hostname: string, port: number): string | null {
     try {
       Deno.listen({ hostname, port }).close();
       return null;

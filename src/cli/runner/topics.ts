@@ -1,23 +1,22 @@
-/** Shows operators what the store of durable topics holds. Sent as source: see runner.ts. */
+/** Lists and follows durable topics, for operators. Sent as source: see runner.ts. */
 
 import { InspectRunner } from "./inspect.ts";
 import type { ConsumerReport, CronReport, RunnerOptions, Topic, TopicReport, WebfwApp } from "./runner.ts";
 
-/** What `webfw topics` gives to its runner. */
+/** The options of `webfw topics`. */
 export interface TopicsOptions extends RunnerOptions {
   /** The topic to follow, or `null` to list all topics. */
   readonly tail: string | null;
-  /** Where to begin to follow. */
   readonly from: "now" | "earliest";
-  /** The id of the message to begin after, or to count from. */
+  /** The id of the message to start after, or to count from. */
   readonly after: string | null;
-  /** The consumer whose failures are to be delivered again. */
+  /** The consumer whose failed messages are redelivered. */
   readonly retry: string | null;
-  /** The consumer to forget. */
+  /** The consumer to remove. */
   readonly remove: string | null;
 }
 
-/** Lists the topics, or prints the messages of one topic as they come. */
+/** Lists the topics, or prints new messages of one topic. */
 export class TopicsRunner extends InspectRunner<TopicsOptions> {
   protected override readonly task = "show the topics of";
 
@@ -29,13 +28,13 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
       else await (tail === null ? this.#list(app) : this.#follow(app, tail));
     } catch (error) {
       if (!(error instanceof Error) || error instanceof Deno.errors.BrokenPipe) throw error;
-      // The message may hold names that clients have chosen.
+      // The message may contain names from clients.
       await this.fail(this.#escape(error.message));
     }
   }
 
   override run(): Promise<void> {
-    // A mistyped path must not become a store without topics.
+    // A mistyped path must not create an empty store.
     Reflect.set(globalThis, Symbol.for("webfw.onlyLooks"), true);
     return super.run();
   }
@@ -58,7 +57,6 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     if (unread.length > 0) Deno.exit(1);
   }
 
-  /** Lists the crons, and below them their last errors. */
   #listCrons(crons: readonly CronReport[], widest: number): void {
     if (crons.length === 0) return;
     this.write("\n");
@@ -90,9 +88,9 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     if (typeof check === "function") await check(name);
     const topic = this.#openTopic(app, name);
     const subscription = topic.subscribe(after === null ? { from } : { after });
-    // From here on no message is missed, so that the line below may invite to publish.
+    // From here on no message is missed, so the user may publish after the line below.
     await subscription.cursor();
-    // The id of the position before the first message.
+    // This id is the position before the first message.
     const isEmpty = /-0+$/.test(await topic.head());
     if (isEmpty) console.error(`The topic ${this.#toJson(name)} is empty: waiting`);
     for await (const entry of subscription) {
@@ -108,15 +106,13 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     const rows = topics.flatMap(({ name, consumers = [] }) => consumers.map((one) => this.#consumerCells(name, one)));
     if (rows.length === 0) return;
     this.write("\n");
-    this.writeTable([["CONSUMER", "POSITION", "LAG", "IN HAND", "FAILED", "LOST", "LAST ERROR"], ...rows], widest);
+    this.writeTable([["CONSUMER", "POSITION", "LAG", "IN FLIGHT", "FAILED", "LOST", "LAST ERROR"], ...rows], widest);
   }
 
   async #retry(app: WebfwApp, path: string): Promise<void> {
     const { redelivered, gone } = await this.#change(app, "retry", path) as { redelivered: number; gone: string[] };
-    const begin = redelivered === 0
-      ? ""
-      : ": nodes begin within a quarter of the lease of the consumer (8 s by default)";
-    this.write(`${redelivered === 1 ? "1 message is" : `${redelivered} messages are`} delivered again${begin}\n`);
+    const delay = redelivered === 0 ? "" : ": within a quarter of the consumer's lease (8 s by default)";
+    this.write(`${redelivered === 1 ? "1 message is" : `${redelivered} messages are`} redelivered${delay}\n`);
     for (const id of gone) console.error(`error: Message ${this.#escape(id)} is no longer kept`);
     if (gone.length > 0) Deno.exit(1);
   }
@@ -138,7 +134,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     } catch (error) {
       if (!(error instanceof TypeError) || !error.message.includes("its durable is another one")) throw error;
       throw new TypeError(
-        `Cannot follow "${name}": it is not durable, and no other process can read what is in memory`,
+        `Cannot follow "${name}": it is not durable, and no other process can read its messages in memory`,
       );
     }
   }
@@ -157,7 +153,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     ];
     return [
       this.#quoteName(name),
-      // Counts of a part would pass for those of the whole topic.
+      // The counts of a part would look like those of the whole topic.
       ...(failure === undefined ? counts : counts.map(() => "-")),
       bounds.filter((bound) => bound !== "").join(", "),
     ];
@@ -178,18 +174,16 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
 
   #lagCell({ lag }: TopicReport): string {
     if (lag === undefined) return "-";
-    const gaps = { retention: ", and some that are gone", ahead: ", the topic was set back" };
+    const gaps = { retention: ", and deleted ones", ahead: ", the topic was restored from a backup" };
     return `${lag.messages}${lag.gap === undefined ? "" : gaps[lag.gap]}`;
   }
 
-  /** A time span in its largest unit. */
   #age(ms: number): string {
     const units = [[86_400_000, "d"], [3_600_000, "h"], [60_000, "min"]] as const;
     for (const [size, unit] of units) if (ms >= size) return `${Math.floor(ms / size)} ${unit}`;
     return `${Math.max(0, Math.floor(ms / 1_000))} s`;
   }
 
-  /** A number of bytes in its largest unit. */
   #size(bytes: number): string {
     const units = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]] as const;
     for (const [size, unit] of units) {
@@ -198,7 +192,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     return `${bytes} B`;
   }
 
-  /** The name of a topic, as JSON where it has unusual characters. */
+  /** The name of a topic, as JSON if it has unusual characters. */
   #quoteName(name: string): string {
     return /^[\w.:/-]+$/.test(name) ? name : this.#toJson(name);
   }
@@ -207,7 +201,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     return this.#escape(JSON.stringify(value));
   }
 
-  /** Escapes control characters of terminals and text: names and data come from clients. */
+  /** Escapes control characters: names and data come from clients. */
   #escape(text: string): string {
     // deno-lint-ignore no-control-regex
     const unsafe = /[\0-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;

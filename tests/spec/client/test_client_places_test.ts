@@ -116,7 +116,7 @@ Deno.test("A test client runs a cron at once, with the state of the application,
     'Cannot run the cron "reports": there is none of this name, declared are: "report", "broken", "returned"',
   );
   await using other = new TestClient({ fetch: async () => new Response() });
-  await assertRejects(() => other.runCron("report"), TypeError, "must be an App");
+  await assertRejects(() => other.runCron("report"), TypeError, "must test an App");
 });
 
 Deno.test("The signal of a cron that a test runs is aborted when the application stops", async () => {

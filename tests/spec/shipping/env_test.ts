@@ -1,7 +1,7 @@
 // webfw env: the settings and the permissions of an application.
 
 import { assert, assertEquals, assertFalse, assertMatch } from "@std/assert";
-import { toFlags } from "../../../src/cli/permission_flags.ts";
+import { toFlags } from "../../../src/cli/commands/env.ts";
 import { frameworkImports } from "../../cli/framework.ts";
 import { Project } from "../../cli/project.ts";
 import { type Finished, Webfw } from "../../cli/webfw.ts";

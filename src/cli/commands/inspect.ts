@@ -1,10 +1,8 @@
-/** The commands that write a document of an application. */
-
+/** The commands that print the routes or a document of an application. */
 import { resolve } from "node:path";
-import { runForOutput } from "../child.ts";
+import { CONFIG, denoArguments, type Launch, runForOutput, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
 import { type Command, CommandError, type Invocation, USAGE_EXIT_CODE } from "../command.ts";
-import { CONFIG, denoArguments, type Launch, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
-import { AsyncAPIRunner, OpenAPIRunner } from "../runner/inspect.ts";
+import { AsyncAPIRunner, OpenAPIRunner, RoutesRunner } from "../runner/inspect.ts";
 import type { RunnerOptions } from "../runner/runner.ts";
 
 export const OPENAPI: Command = documentCommand({
@@ -22,7 +20,6 @@ export const ASYNCAPI: Command = documentCommand({
 interface DocumentParts {
   readonly name: string;
   readonly summary: string;
-  /** Prints the document. */
   readonly runner: Launch<RunnerOptions>["runner"];
 }
 
@@ -76,10 +73,10 @@ async function compare(output: Uint8Array, file: string, cure: string, operand: 
   } catch (error) {
     throw new CommandError(`Cannot read "${file}": ${reasonOf(error)}`);
   }
-  // On Windows, git may have changed the line ends.
+  // On Windows, git may have changed the line endings.
   if (existing.replaceAll("\r\n", "\n") === new TextDecoder().decode(output)) return;
   throw new CommandError(
-    `The document of "${operand}" is not that in "${file}": run "${cure}"`,
+    `The file "${file}" differs from the document of "${operand}": run "${cure}"`,
   );
 }
 
@@ -87,3 +84,17 @@ function reasonOf(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "no such file or directory";
   return error instanceof Error ? error.message : String(error);
 }
+
+export const ROUTES: Command = {
+  name: "routes",
+  summary: "List the routes of an application, without serving it",
+  operand: TARGET,
+  options: [CONFIG],
+  takesDenoFlags: true,
+  details: TARGET_DETAILS,
+  examples: [
+    "webfw routes main.ts:app",
+    "webfw routes main.ts:app -- --env-file",
+  ],
+  run: (invocation) => runOnTarget(invocation, { runner: RoutesRunner, options: {} }),
+};
