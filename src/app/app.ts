@@ -8,7 +8,7 @@ import type { DeclareCron } from "../work/cron/options.ts";
 import type { TopicsReport } from "../work/cron/record.ts";
 import { checkErrorShape, type ErrorShape } from "../describe/openapi/replies.ts";
 import { ProtectedResource } from "../describe/mcp/protected_resource.ts";
-import { documentBelow } from "../describe/openapi/below_base_path.ts";
+import { documentBelow } from "../describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "../describe/openapi/document.ts";
 import { Documents } from "./documents.ts";
 import { RouteError } from "../base/errors.ts";

@@ -152,7 +152,7 @@ function authorizeDocs(
 function agentEndpoint(parts: McpApplication): BuiltIn["handler"] {
   let endpoint: BuiltIn["handler"] | undefined;
   return async (request) => {
-    const { mcpEndpoint } = await load(() => import("../describe/mcp/endpoint.ts"));
+    const { mcpEndpoint } = await load(() => import("../describe/mcp/server.ts"));
     return await (endpoint ??= mcpEndpoint(parts))(request);
   };
 }

@@ -11,7 +11,7 @@ import { Route } from "../routing/route.ts";
 import type { Scope } from "../routing/scope.ts";
 import type { Schema } from "../schema/schema.ts";
 import { WebSocketRoute } from "../routing/websocket_route.ts";
-import { checkJson, faultOf } from "./json_schema/model_check.ts";
+import { checkJson, faultOf } from "./json_schema/models.ts";
 import { checkTool, isTool, toolError } from "./mcp/tool_check.ts";
 
 /** The checks of an application and its routers. */

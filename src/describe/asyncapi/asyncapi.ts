@@ -3,22 +3,22 @@ import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import type { AnyRoute } from "../../routing/registry.ts";
 import { WebSocketRoute } from "../../routing/websocket_route.ts";
 import type { DeclaredTopic } from "../../topics/topics.ts";
-import type { OpenAPILicense } from "../openapi/document.ts";
+import type { OpenAPILicense, OpenAPIOperation, OpenAPIServer } from "../openapi/document.ts";
 import type { DocumentOptions } from "../openapi/document_options.ts";
 import { infoOf } from "../openapi/openapi.ts";
 import { SecuritySchemes } from "../openapi/security.ts";
 import type {
   AsyncAPIChannel,
   AsyncAPIDocument,
+  AsyncAPIFlow,
   AsyncAPIInfo,
   AsyncAPIOperation,
+  AsyncAPIReference,
   AsyncAPISecurityScheme,
+  AsyncAPIServer,
 } from "./document.ts";
-import { type ChannelParts, RouteChannels } from "./route_channels.ts";
-import { AsyncAPISchemas } from "./schemas.ts";
-import { securityOf, toAsyncAPIScheme } from "./security.ts";
-import { AsyncAPIServers, type Transport } from "./servers.ts";
-import { topicChannel } from "./topic_channels.ts";
+import { AsyncAPISchemas, type ChannelParts, RouteChannels, topicChannel } from "./channels.ts";
+import type { OAuth2SecurityScheme, SecurityScheme } from "../../binding/security.ts";
 
 /** What the document describes. */
 export interface AsyncAPIParts extends DocumentOptions {
@@ -135,4 +135,135 @@ function asyncapiInfo(parts: AsyncAPIParts): AsyncAPIInfo {
 
 function licenseOf({ identifier, ...license }: OpenAPILicense): NonNullable<AsyncAPIInfo["license"]> {
   return { ...license, ...(identifier !== undefined && { "x-identifier": identifier }) };
+}
+
+/** What a channel is reached by: a WebSocket, a request, or nothing but the application itself. */
+export type Transport = "websocket" | "http" | "topic";
+
+/** A URL of a server. The scheme has no variables. */
+const URL_PARTS = /^(?<scheme>https?):\/\/(?<host>[^/]+)(?<pathname>\/.*)?$/;
+
+/** The protocol of WebSockets by that of requests. */
+const SOCKETS: Readonly<Record<string, string>> = { http: "ws", https: "wss" };
+
+/**
+ * The servers of a document. A server that is a path alone has no host to name, and is left out,
+ * and so is one whose scheme is a variable.
+ */
+export class AsyncAPIServers {
+  readonly #servers = new Map<string, AsyncAPIServer>();
+  readonly #byTransport: Readonly<Record<Transport, string[]>> = { websocket: [], http: [], topic: [] };
+
+  /**
+   * @param servers The servers of the application.
+   * @param transports By what its channels are reached.
+   */
+  constructor(servers: readonly OpenAPIServer[], transports: ReadonlySet<Transport>) {
+    const located = servers.flatMap((server) => {
+      const parts = URL_PARTS.exec(server.url)?.groups;
+      return parts ? [{ server, parts }] : [];
+    });
+    for (const { server: { description, variables }, parts: { scheme, host, pathname } } of located) {
+      const place = {
+        ...(pathname !== undefined && { pathname }),
+        ...(description !== undefined && { description }),
+        ...(variables && { variables }),
+      };
+      for (const [transport, protocol] of [["websocket", SOCKETS[scheme!]!], ["http", scheme!]] as const) {
+        if (transports.has(transport)) this.#add(transport, { host: host!, protocol, ...place });
+      }
+    }
+    // Without a server of its own, a channel would be on all of the others.
+    if (this.#servers.size > 0 && transports.has("topic")) {
+      this.#add("topic", {
+        host: "application",
+        protocol: "webfw",
+        description: "The topics inside of the application. Clients get their messages from other channels.",
+      });
+    }
+  }
+
+  /** Where the channels of a transport are; undefined if the document has no servers. */
+  of(transport: Transport): AsyncAPIReference[] | undefined {
+    if (this.#servers.size === 0) return undefined;
+    return this.#byTransport[transport].map((name) => ({ $ref: `#/servers/${name}` }));
+  }
+
+  /** All servers, by name; undefined if there are none. */
+  definitions(): Record<string, AsyncAPIServer> | undefined {
+    return this.#servers.size === 0 ? undefined : Object.fromEntries(this.#servers);
+  }
+
+  #add(transport: Transport, server: AsyncAPIServer): void {
+    let name = server.protocol;
+    for (let number = 2; this.#servers.has(name); number++) name = `${server.protocol}${number}`;
+    this.#servers.set(name, server);
+    this.#byTransport[transport].push(name);
+  }
+}
+
+/** A scheme in the form of AsyncAPI. `base` is the URL that those of endpoints are relative to. */
+export function toAsyncAPIScheme(scheme: SecurityScheme, base: string | undefined): AsyncAPISecurityScheme {
+  const described = scheme.description === undefined ? {} : { description: scheme.description };
+  switch (scheme.type) {
+    case "apiKey":
+      return { type: "httpApiKey", in: scheme.in, name: scheme.name, ...described };
+    case "mutualTLS":
+      return { type: "X509", ...described };
+    case "http":
+      return scheme;
+    case "openIdConnect": {
+      const openIdConnectUrl = absolute(scheme.openIdConnectUrl, base);
+      return openIdConnectUrl ? { type: "openIdConnect", openIdConnectUrl, ...described } : bearer(scheme);
+    }
+    case "oauth2": {
+      const flows = flowsOf(scheme, base);
+      return flows ? { type: "oauth2", flows, ...described } : bearer(scheme);
+    }
+  }
+}
+
+/**
+ * The requirements of an operation. AsyncAPI has only alternatives of one scheme each, so others
+ * are written as OpenAPI has them, too.
+ *
+ * @param requirements The requirements as OpenAPI has them.
+ * @param schemeOf The scheme of a name.
+ */
+export function securityOf(
+  requirements: NonNullable<OpenAPIOperation["security"]>,
+  schemeOf: (name: string) => AsyncAPISecurityScheme,
+): Pick<AsyncAPIOperation, "security" | "x-security"> {
+  const isExact = requirements.every((requirement) => Object.keys(requirement).length === 1);
+  const isOptional = requirements.some((requirement) => Object.keys(requirement).length === 0);
+  const required = requirements.flatMap((requirement) => Object.entries(requirement));
+  const security = required.map(([name, scopes]) => {
+    const scheme = schemeOf(name);
+    const takesScopes = scheme.type === "oauth2" || scheme.type === "openIdConnect";
+    return takesScopes && scopes.length > 0
+      ? { ...scheme, scopes }
+      : { $ref: `#/components/securitySchemes/${name.replaceAll("~", "~0").replaceAll("/", "~1")}` };
+  });
+  return { ...(!isOptional && { security }), ...(!isExact && { "x-security": requirements }) };
+}
+
+function flowsOf({ flows }: OAuth2SecurityScheme, base: string | undefined): Record<string, AsyncAPIFlow> | undefined {
+  const converted = Object.entries(flows).map(([name, flow]) => {
+    const { scopes: availableScopes, ...urls } = flow as { scopes: Record<string, string> } & Record<string, string>;
+    const whole = Object.entries(urls).map(([key, url]) => [key, absolute(url, base)] as const);
+    const isComplete = whole.every(([, url]) => url !== undefined);
+    return [name, isComplete && { ...Object.fromEntries(whole), availableScopes }] as const;
+  });
+  return converted.every(([, flow]) => flow)
+    ? Object.fromEntries(converted) as Record<string, AsyncAPIFlow>
+    : undefined;
+}
+
+/** AsyncAPI has no relative URLs here. */
+function absolute(url: string, base: string | undefined): string | undefined {
+  return URL.parse(url, base)?.href;
+}
+
+function bearer({ description }: SecurityScheme): AsyncAPISecurityScheme {
+  return { type: "http", scheme: "bearer", ...(description !== undefined && { description }) };
 }

@@ -27,10 +27,9 @@ import {
   withoutNull,
   withoutNumberFormat,
 } from "./json_schema.ts";
-import { describeNonJson } from "./non_json.ts";
+import { BIGINT, describeNonJson, keepsValue } from "./values.ts";
 import { givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./optionality.ts";
 import { describePipe, type Pipe } from "./pipe.ts";
-import { BIGINT, keepsValue } from "./transformation.ts";
 
 /** Bounds how deep lazy schemas are followed: one can make a new schema each time, without end. */
 const MAX_LAZY = 64;

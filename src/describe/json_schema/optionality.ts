@@ -1,6 +1,6 @@
 /** Where a value may be left out: of the input, and of the output. */
 import { fallsBack, lazyTarget, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
-import { isSchemaStep, keepsValue, type Step } from "./transformation.ts";
+import { isSchemaStep, keepsValue, type Step } from "./values.ts";
 
 /** What a schema does with `undefined`. */
 interface Optionality {

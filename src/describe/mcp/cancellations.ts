@@ -3,7 +3,7 @@ import { credentialsThrough } from "../../binding/guard.ts";
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { Route } from "../../routing/route.ts";
-import { securityOf } from "../route/security.ts";
+import { securityOf } from "../route/inputs.ts";
 
 /** A call that its client can cancel. */
 export interface CancellableCall {

@@ -10,8 +10,8 @@ import type { HttpRequest } from "../../http/request.ts";
 import type { BuiltInRoute } from "../../routing/dispatch.ts";
 import { parsePath } from "../../routing/path.ts";
 import type { RouteRecord } from "../../routing/route.ts";
-import { isTokenScheme, securityOf, type TokenScheme } from "../route/security.ts";
-import type { OriginPolicy } from "./origin_policy.ts";
+import { isTokenScheme, securityOf, type TokenScheme } from "../route/inputs.ts";
+import type { OriginPolicy } from "./options.ts";
 import { isTool } from "./tool_check.ts";
 
 /** The application, as far as its metadata needs it. */

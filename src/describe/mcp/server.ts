@@ -10,7 +10,7 @@ import type {
   Transport,
 } from "@modelcontextprotocol/server";
 import type { ResolvedLimits } from "../../http/limits.ts";
-import { type HTTPError, isHTTPError } from "../../base/errors.ts";
+import { HTTPError, isHTTPError } from "../../base/errors.ts";
 import { toHTTPError } from "../../http/reply.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { describeError } from "../../log/log.ts";
@@ -34,6 +34,9 @@ import {
 } from "./tool_call.ts";
 import { isTool } from "./tool_check.ts";
 import { ReplyBudget } from "./tool_result.ts";
+import { load } from "../../base/async_context.ts";
+import { refuseContentEncoding } from "../../http/body_errors.ts";
+import { isJson } from "../../http/json.ts";
 
 /** The application, as agents see and call it. */
 export interface McpApplication extends CallTarget {
@@ -392,4 +395,34 @@ function accepted(): Response {
 
 function errorReply(code: number, message: string, data?: unknown): Response {
   return Response.json({ jsonrpc: "2.0", id: null, error: { code, message, data } }, { status: 400 });
+}
+
+/**
+ * Makes the handler of the endpoint: the Model Context Protocol over HTTP without sessions,
+ * revisions 2025-03-26 to 2026-07-28. Faults of the HTTP request are thrown as by any route; faults
+ * of the protocol's message are answered as the protocol says.
+ *
+ * @param parts The application. Its routes are read at the first request.
+ * @returns The handler. It throws an `HTTPError` with 405, 408, 413 or 415.
+ */
+export function mcpEndpoint(parts: McpApplication): (request: HttpRequest) => Promise<Response> {
+  let server: Promise<McpServer> | undefined;
+  return async (request) => {
+    if (request.method !== "POST") {
+      throw new HTTPError(405, "Agents send POST requests, and are sent no events", { headers: { allow: "POST" } });
+    }
+    if (!isJson(request.headers.get("content-type"))) {
+      throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
+        headers: { accept: "application/json" },
+      });
+    }
+    refuseContentEncoding(request.headers);
+    const text = await request.text();
+    // After a failure the next request tries again.
+    server ??= load(() => McpServer.load(parts)).catch((error) => {
+      server = undefined;
+      throw error;
+    });
+    return await (await server).answer(text, request);
+  };
 }

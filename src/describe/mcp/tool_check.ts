@@ -9,7 +9,7 @@ import type { ToolAnnotations, ToolOptions } from "../../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../../base/options.ts";
 import type { Route } from "../../routing/route.ts";
 import { isBinary } from "../../schema/schema.ts";
-import { holdsBinary } from "../json_schema/non_json.ts";
+import { holdsBinary } from "../json_schema/values.ts";
 import { type BodyInput, inputsOf, type ParameterInput } from "../route/inputs.ts";
 
 /** A parameter of the path or query, or the body or form. */

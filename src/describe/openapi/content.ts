@@ -3,7 +3,7 @@ import { type DeclaredReply, isDeclaredReply, STREAM_TYPES } from "../../http/re
 import { isBinary, nodeOf, type Schema } from "../../schema/schema.ts";
 import type { JsonSchema } from "../json_schema/json_schema.ts";
 import type { Models } from "../json_schema/models.ts";
-import { BYTES, mediaTypesOf } from "../json_schema/non_json.ts";
+import { BYTES, mediaTypesOf } from "../json_schema/values.ts";
 import type { OpenAPIMediaType } from "./document.ts";
 
 /** The body of a reply by media type. */

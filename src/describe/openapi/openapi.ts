@@ -14,11 +14,13 @@ import type {
   OpenAPITag,
 } from "./document.ts";
 import type { DocumentOptions } from "./document_options.ts";
-import { withLastHand } from "./last_hand.ts";
-import { keyParameter } from "./idempotency.ts";
-import { isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
+import { isDescribedElsewhere, keyParameter, Parameters, requestBodyOf } from "./parameters.ts";
 import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";
 import { isCredential, SecuritySchemes } from "./security.ts";
+import { stringify } from "../../http/json.ts";
+import { quote } from "../../base/options.ts";
+import type { SecurityScheme } from "../../binding/security.ts";
+import { belowBasePath } from "../../http/base_path.ts";
 
 interface DocumentParts extends DocumentOptions {
   readonly title: string;
@@ -201,4 +203,72 @@ function endsInRest({ template }: Pick<DescribedRoute, "template">): boolean {
 /** The shape of a path in OpenAPI, which does not know `{name...}`. */
 function shapeOf(template: PathTemplate): string {
   return endsInRest({ template }) ? template.shape.replace(/\{\.{3}\}$/, "{}") : template.shape;
+}
+
+/**
+ * Gives a copy of the document to the option, and takes what it returns.
+ *
+ * It gets and gives JSON alone: parts that operations share, also those of other applications,
+ * would otherwise change together.
+ *
+ * @throws {TypeError} If the result is no document.
+ * @throws {Error} If the function throws, with its error as the cause.
+ */
+export function withLastHand(document: OpenAPIDocument, lastHand: DocumentOptions["document"]): OpenAPIDocument {
+  if (lastHand === undefined) return document;
+  const copy: OpenAPIDocument = JSON.parse(stringify(document));
+  let result: unknown;
+  try {
+    result = lastHand(copy);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : quote(error);
+    throw new Error(`Cannot describe the App: its option "document" threw: ${reason}`, { cause: error });
+  }
+  checkResult(result);
+  try {
+    return JSON.parse(stringify(result));
+  } catch (error) {
+    throw new TypeError('Cannot describe the App: what its option "document" returned is not JSON', { cause: error });
+  }
+}
+
+function checkResult(result: unknown): asserts result is OpenAPIDocument {
+  const action = 'Cannot describe the App: its option "document" returned';
+  if (result === undefined) throw new TypeError(`${action} nothing, return the document, also after changing it`);
+  if (result instanceof Promise) throw new TypeError(`${action} a promise, write a sync function`);
+  const { openapi, info, paths, components } = Object(result);
+  const isDocument = typeof openapi === "string" && [info, paths, components].every(isObject);
+  if (isDocument) return;
+  throw new TypeError(`${action} no document: it must be an object with openapi, info, paths and components`);
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The members of security schemes and of their flows that are URLs. */
+const URLS = new Set(["authorizationUrl", "tokenUrl", "refreshUrl", "openIdConnectUrl"]);
+
+/**
+ * A document whose own URLs have the base path: the server, unless the document names others, and
+ * those of security schemes, since clients resolve a path with a slash against the host alone.
+ */
+export function documentBelow(document: OpenAPIDocument, basePath: string): OpenAPIDocument {
+  if (basePath === "") return document;
+  const { openapi, info, ...rest } = document;
+  const below = { openapi, info, servers: [{ url: basePath }], ...rest };
+  const schemes = document.components?.securitySchemes;
+  if (!schemes) return below;
+  const securitySchemes = schemesBelow(schemes, basePath) as Record<string, SecurityScheme>;
+  return { ...below, components: { ...document.components, securitySchemes } };
+}
+
+function schemesBelow(value: unknown, basePath: string): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      URLS.has(name) && typeof member === "string" ? belowBasePath(basePath, member) : schemesBelow(member, basePath),
+    ]),
+  );
 }

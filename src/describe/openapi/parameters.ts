@@ -4,7 +4,8 @@ import { isBinary, lazyTarget, LISTS, nodeOf, type Schema, type SchemaNode } fro
 import { allOf, type JsonSchema } from "../json_schema/json_schema.ts";
 import { pascalCase } from "../json_schema/model_names.ts";
 import type { Models } from "../json_schema/models.ts";
-import { BYTES, mediaTypesOf } from "../json_schema/non_json.ts";
+import { BYTES, mediaTypesOf } from "../json_schema/values.ts";
+import type { Idempotency } from "../../idempotency/options.ts";
 import type { BodyInput, ParameterInput } from "../route/inputs.ts";
 import type { OpenAPIEncoding, OpenAPIParameter, OpenAPIRequestBody } from "./document.ts";
 
@@ -208,4 +209,22 @@ function isList({ type }: SchemaNode): boolean {
 
 function isObject({ type, entries }: SchemaNode): boolean {
   return entries !== undefined || type === "record";
+}
+
+const KEY_HEADER = "Idempotency-Key";
+
+const KEY_DESCRIPTION =
+  "Identifies the request: a random text, the same for each repetition of it. A repetition gets the reply of the first request again, with the header `Idempotency-Replayed`.";
+
+/** The parameter for the key, unless the route declares the header itself. */
+export function keyParameter(
+  idempotency: Idempotency | undefined,
+  declared: readonly OpenAPIParameter[],
+): OpenAPIParameter[] {
+  const isDeclared = declared.some(({ in: source, name }) =>
+    source === "header" && name.toLowerCase() === KEY_HEADER.toLowerCase()
+  );
+  if (!idempotency || isDeclared) return [];
+  const schema = { type: "string", minLength: 1, maxLength: 255 } as const;
+  return [{ name: KEY_HEADER, in: "header", required: idempotency.isRequired, description: KEY_DESCRIPTION, schema }];
 }

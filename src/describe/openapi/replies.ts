@@ -9,9 +9,8 @@ import { partsOfReply, type ReplyDescription, type RouteDeclaration } from "../.
 import { checkOptions, type OptionNames } from "../../base/options.ts";
 import type { Route } from "../../routing/route.ts";
 import { isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
-import { checkJson } from "../json_schema/model_check.ts";
+import { checkJson, type Models } from "../json_schema/models.ts";
 import { pascalCase } from "../json_schema/model_names.ts";
-import type { Models } from "../json_schema/models.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
 import type { RouteInputs } from "../route/inputs.ts";
 import { type Content, contentOf, generatedContent } from "./content.ts";
@@ -22,7 +21,7 @@ import type {
   OpenAPIReference,
   OpenAPIResponse,
 } from "./document.ts";
-import { keyRefusals } from "./idempotency.ts";
+import type { Idempotency } from "../../idempotency/options.ts";
 import { liftAnnotations } from "./parameters.ts";
 
 /** The reply to a request beyond a limit. */
@@ -34,6 +33,20 @@ const TOO_MANY_REQUESTS: DeclaredReply = {
     "RateLimit": "How many requests are left, and for how long (draft-ietf-httpapi-ratelimit-headers).",
     "RateLimit-Policy": "How many requests are let through in which time.",
   },
+};
+
+const WRONG_KEY: DeclaredReply = { status: 400, description: "The Idempotency-Key is malformed, or missing." };
+
+const BUSY_KEY: DeclaredReply = {
+  status: 409,
+  description:
+    "The first request with the Idempotency-Key still runs, or its reply was too large or too slow to be kept.",
+  headers: { "Retry-After": "The seconds after which to try again." },
+};
+
+const OTHER_REQUEST: DeclaredReply = {
+  status: 422,
+  description: "The Idempotency-Key was used for another request.",
 };
 
 type Reply = OpenAPIResponse | OpenAPIReference;
@@ -79,6 +92,16 @@ export function repliesOf(
     replies.push([status, described(reply(status, content, parts.schema), parts, headersAt(status))]);
   }
   return byStatus(replies);
+}
+
+/**
+ * The refusals of keys.
+ *
+ * @param canBeInvalid Whether the route has a 422 for its input, which has more to say.
+ */
+export function keyRefusals(idempotency: Idempotency | undefined, canBeInvalid: boolean): readonly DeclaredReply[] {
+  if (!idempotency) return [];
+  return canBeInvalid ? [WRONG_KEY, BUSY_KEY] : [WRONG_KEY, BUSY_KEY, OTHER_REQUEST];
 }
 
 /** One reply for each status, with the headers of all. */

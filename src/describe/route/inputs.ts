@@ -10,7 +10,9 @@ import type { InputSource } from "../../base/errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { takesList } from "../../schema/coerce_text.ts";
 import { isRequired } from "../json_schema/optionality.ts";
-import { holdsBinary } from "../json_schema/non_json.ts";
+import { holdsBinary } from "../json_schema/values.ts";
+import type { OAuth2SecurityScheme, OpenIdConnectSecurityScheme } from "../../binding/security.ts";
+import type { RouteRecord } from "../../routing/route.ts";
 
 /** The inputs of a route and of its dependencies. */
 export interface RouteInputs {
@@ -157,4 +159,21 @@ function acceptsAll(node: SchemaNode, kinds: ReadonlySet<string>): boolean {
   if (node.type === "array") return kinds === ANY_TEXT && acceptsAll(node.item!, kinds);
   if (node.wrapped && !node.type.startsWith("non_")) return acceptsAll(node.wrapped, kinds);
   return kinds.has(node.type);
+}
+
+/** A scheme whose tokens an authorization server issues. */
+export type TokenScheme = OAuth2SecurityScheme | OpenIdConnectSecurityScheme;
+
+/** The dependencies of a route and of its scopes that declare `security`, direct or indirect. */
+export function securityOf({ levels }: Pick<RouteRecord, "levels">): readonly PreparedDependency[] {
+  return dependenciesOf(levels).filter(declaresSecurity);
+}
+
+function declaresSecurity({ security }: PreparedDependency): boolean {
+  return security.length > 0;
+}
+
+/** Whether a scheme is of the types `oauth2` or `openIdConnect`. */
+export function isTokenScheme(scheme: { readonly type: string }): scheme is TokenScheme {
+  return scheme.type === "oauth2" || scheme.type === "openIdConnect";
 }

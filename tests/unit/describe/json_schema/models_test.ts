@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
-import { faultOf } from "../../../../src/describe/json_schema/model_check.ts";
-import { Models } from "../../../../src/describe/json_schema/models.ts";
+import { faultOf, Models } from "../../../../src/describe/json_schema/models.ts";
 import { number, object, text } from "./support/described.ts";
 import type { Schema } from "../../../../src/schema/schema.ts";
 import * as v from "valibot";

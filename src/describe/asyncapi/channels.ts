@@ -12,7 +12,8 @@ import { documentPath } from "../openapi/openapi.ts";
 import { isDescribedElsewhere, Parameters } from "../openapi/parameters.ts";
 import { isCredential, type SecuritySchemes } from "../openapi/security.ts";
 import type { AsyncAPIChannel, AsyncAPIMessage, AsyncAPIOperation, AsyncAPIParameter } from "./document.ts";
-import type { AsyncAPISchemas } from "./schemas.ts";
+import type { DeclaredTopic } from "../../topics/topics.ts";
+import { Models } from "../json_schema/models.ts";
 
 /** A channel, and what the application does there. */
 export interface ChannelParts {
@@ -162,4 +163,107 @@ export class RouteChannels {
       ...(required.length > 0 && { required }),
     };
   }
+}
+
+/** Units of time in milliseconds, the largest first. */
+const UNITS = [[86_400_000, "days"], [3_600_000, "hours"], [60_000, "minutes"], [1_000, "seconds"]] as const;
+const MIB = 2 ** 20;
+
+/**
+ * The channel of a topic, on which the application publishes.
+ *
+ * @throws {TypeError} If JSON Schema cannot describe its messages.
+ */
+export function topicChannel({ name, options }: DeclaredTopic, schemas: AsyncAPISchemas): ChannelParts {
+  const { schema, isDurable, policy } = options;
+  const id = `topic${pascalCase(name)}`;
+  const payload = schema && schemas.of(schemas.models.jsonOutput(schema, `${pascalCase(name)}Message`));
+  const place = isDurable
+    ? "A durable topic: its messages are in a store, which processes can share."
+    : "A topic in the memory of the process.";
+  return {
+    id,
+    channel: {
+      // Braces would be parameters.
+      address: name.replaceAll("{", "%7B").replaceAll("}", "%7D"),
+      description: `${place} It keeps ${keptOf(policy)}.`,
+      messages: {
+        message: {
+          name: `${id}Message`,
+          contentType: "application/json",
+          headers: {
+            type: "object",
+            properties: {
+              id: { type: "string", description: "The id of the message, by which readers resume." },
+              type: { type: "string", description: "The kind of the message." },
+            },
+            required: ["id"],
+          },
+          ...(payload && { payload }),
+        },
+      },
+    },
+    operations: [{ action: "send", message: "message" }],
+  };
+}
+
+/** What a topic keeps, in words. */
+function keptOf({ age, count, bytes }: DeclaredTopic["options"]["policy"]): string {
+  const bounds = [
+    ...(count === Infinity ? [] : [`the last ${count} messages`]),
+    ...(age === Infinity ? [] : [`messages of the last ${duration(age)}`]),
+    ...(bytes === Infinity ? [] : [`at most ${Math.round(bytes / MIB * 10) / 10} MiB`]),
+  ];
+  return bounds.length === 0 ? "all messages" : bounds.join(", ");
+}
+
+function duration(ms: number): string {
+  const [size, unit] = UNITS.find(([size]) => ms % size === 0) ?? [1, "milliseconds"];
+  return `${ms / size} ${unit}`;
+}
+
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+const ONE: ReadonlySet<string> = new Set(["not", "items", "contains", "additionalProperties", "propertyNames"]);
+const LIST: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
+const NAMED: ReadonlySet<string> = new Set(["properties"]);
+
+/** Collects schemas, and converts them once all models have names. */
+export class AsyncAPISchemas {
+  /** The models of the application, named as in the OpenAPI document. */
+  readonly models: Models = new Models("#/components/schemas/");
+  readonly #pending: { readonly from: JsonSchema; readonly to: JsonSchema }[] = [];
+
+  /** Takes a schema of {@linkcode models}. What it returns is complete after `definitions()`. */
+  of(from: JsonSchema): JsonSchema {
+    const to: JsonSchema = {};
+    this.#pending.push({ from, to });
+    return to;
+  }
+
+  /** All models. Call it last and once. */
+  definitions(): Record<string, JsonSchema> {
+    const definitions = this.models.definitions();
+    for (const { from, to } of this.#pending) Object.assign(to, toDraft07(from));
+    return Object.fromEntries(Object.entries(definitions).map(([name, schema]) => [name, toDraft07(schema)]));
+  }
+}
+
+/** A copy without what is newer than draft 07, and without OpenAPI's discriminator. */
+function toDraft07(schema: JsonSchema): JsonSchema {
+  const { discriminator: _, contentSchema: __, ...known } = schema;
+  const converted = Object.fromEntries(Object.entries(known).map(([key, value]) => [key, convert(key, value)]));
+  if (!("prefixItems" in converted)) return converted;
+  const { prefixItems, items, ...others } = converted;
+  return { ...others, items: prefixItems, ...(items !== undefined && { additionalItems: items }) } as JsonSchema;
+}
+
+function convert(keyword: string, value: unknown): unknown {
+  if (ONE.has(keyword)) return isSchema(value) ? toDraft07(value) : value;
+  if (LIST.has(keyword)) return (value as JsonSchema[]).map(toDraft07);
+  if (!NAMED.has(keyword)) return value;
+  return Object.fromEntries(Object.entries(value as object).map(([name, part]) => [name, toDraft07(part)]));
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === "object";
 }

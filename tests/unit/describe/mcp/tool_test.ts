@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
-import { draft07Compatible, outputOf } from "../../../../src/describe/mcp/tool_schema.ts";
+import { draft07Compatible, outputOf } from "../../../../src/describe/mcp/tool.ts";
 import type { Schema } from "../../../../src/schema/schema.ts";
 
 const Cat = v.object({ kind: v.literal("cat") });
