@@ -24,12 +24,18 @@ export function addressesBelow(base: string | URL): AddressOf {
     /^(https?:\/\/[^/?#@]+)?(\/[^?#]*)?$/.exec(String(base)) ?? ["", ""];
   // The message does not print the base: it may contain a password.
   if (!origin) {
-    throw new TypeError('Cannot make a client: the base must be like "https://shop.example/v1", and have no password');
+    throw new TypeError('Cannot make a client: the base must be like "https://shop.example/v1", without a password');
   }
   return (path, values) => {
-    const others = { headers: undefined, cookies: undefined, body: undefined, form: undefined };
     // Without a prototype it inherits no names.
-    const left: Record<string, unknown> = { __proto__: null, ...values, ...others };
+    const left: Record<string, unknown> = {
+      __proto__: null,
+      ...values,
+      headers: undefined,
+      cookies: undefined,
+      body: undefined,
+      form: undefined,
+    };
     const filled = path.replace(/\{([^{}]+?)(\.\.\.)?\}/g, (_parameter, name: string, isRest?: string) => {
       const text = toTexts(left[name], name).join();
       delete left[name];
@@ -58,7 +64,7 @@ export function toTexts(value: unknown, name: string): string[] {
   return [value].flat().filter((each) => each !== undefined).map((each) => {
     const text = each instanceof Date ? each.toISOString() : String(each);
     if (typeof each === "object" && text.startsWith("[object ")) {
-      throw new TypeError(`Cannot send "${name}": an object has no text form`);
+      throw new TypeError(`Cannot send "${name}": it is an object`);
     }
     return text;
   });
@@ -71,6 +77,6 @@ export function toTexts(value: unknown, name: string): string[] {
  */
 export function toJson(value: unknown): string {
   const text = JSON.stringify(value, (_key, part) => typeof part === "bigint" ? `${part}` : part);
-  if (text === undefined) throw new TypeError(`Cannot send a value of the type ${typeof value} as JSON`);
+  if (text === undefined) throw new TypeError(`Cannot send JSON: a ${typeof value} has none`);
   return text;
 }

@@ -24,18 +24,15 @@ export async function callRoute(
     const parts = { method, path, values, options, fixed: { "idempotency-key": key } };
     return await resultOf(await sender.send(parts, call), call);
   };
-  let hasStream = false;
   try {
-    const result = await call.until(
+    return await call.until(
       options.idempotent
         ? load(() => import("./retry.ts")).then(({ repeat }) => repeat(attempt, call, values.body))
         : attempt(),
     );
-    hasStream = call.isStreaming;
-    return result;
   } finally {
     call.settle();
-    if (!hasStream) call.release();
+    if (!call.isStreaming) call.release();
   }
 }
 
@@ -52,8 +49,10 @@ async function resultOf(response: Response, call: CallSignal): Promise<unknown> 
   }
   const [stream, events] = /^application\/(?:jsonl|x-ndjson)\b|^(text\/event-stream)\b/i.exec(type) ?? [];
   if (stream) {
+    const { valuesOf } = await load(() => import("./streams.ts"));
+    // Not before: an abort meanwhile releases the call.
     call.isStreaming = true;
-    return (await load(() => import("./streams.ts"))).valuesOf(response, call, !!events);
+    return valuesOf(response, call, !!events);
   }
   // Text has a charset. `text/csv` without one may be the bytes of a file.
   if (/;\s*charset=/i.test(type)) return await response.text();

@@ -74,7 +74,7 @@ export function client<Api>(base: string | URL, options: ClientOptions = {}): Cl
 
 /** Makes a client from its parts. */
 export function makeClient<Api>({ base, options, openSocket }: ClientParts): Client<Api> {
-  checkCall(options, ["fetch"], "make a client");
+  checkCall(options, "make a client", ["fetch"]);
   const sender = new Sender(base, options);
   const made: UntypedClient = {
     events: (...given) => {

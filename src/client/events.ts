@@ -3,7 +3,7 @@ import type { Values } from "./arguments.ts";
 import { pauseAfter, retryAfterOf } from "./retry.ts";
 import type { ProblemError } from "./problem.ts";
 import type { Sender } from "./sender.ts";
-import { closable, EventParser, eventsOf } from "./streams.ts";
+import { closable, type Cursor, eventsOf } from "./streams.ts";
 import type { ClientEvent, TextEventOptions } from "./types.ts";
 
 /**
@@ -26,7 +26,7 @@ export function listen(
   // The timeout applies to each connection, not to the stream.
   call.settle();
   const { signal } = call;
-  const parser = new EventParser();
+  const cursor: Cursor = {};
   let hasOpened = false;
   let retryAfter: number | undefined;
 
@@ -36,7 +36,7 @@ export function listen(
    */
   const open = async (): Promise<Response | undefined> => {
     const attempt = sender.begin({ ...options, signal }, "", others, idleTimeout);
-    const fixed = { accept: "text/event-stream", "last-event-id": toHeader(parser.id) };
+    const fixed = { accept: "text/event-stream", "last-event-id": toHeader(cursor.id) };
     retryAfter = undefined;
     try {
       return await attempt.until(sender.send({ method: "GET", path, values, options, fixed }, attempt));
@@ -69,9 +69,8 @@ export function listen(
             throw new TypeError(`Cannot listen to ${path}: the reply is "${type}"`);
           }
           hasOpened = true;
-          parser.begin();
           const opened = performance.now();
-          for await (const event of eventsOf(response.body, call, parser, options.raw, idleTimeout)) {
+          for await (const event of eventsOf(response.body, call, cursor, options.raw, idleTimeout)) {
             failures = 0;
             yield event;
             if (signal.aborted) return;
@@ -79,7 +78,7 @@ export function listen(
           // A connection of 30 s is no failure, even without an event.
           if (performance.now() - opened >= 30_000) failures = 0;
         }
-        await call.pause(pauseAfter(failures, parser.retry, retryAfter)).catch(() => {});
+        await call.pause(pauseAfter(failures, cursor.retry, retryAfter)).catch(() => {});
       }
     } finally {
       call.release();
@@ -90,6 +89,5 @@ export function listen(
 
 /** Encodes an id for a header field as the bytes of UTF-8, as HTML requires. */
 function toHeader(id: string | undefined): string | undefined {
-  const toByte = (_: string, hex: string) => String.fromCharCode(parseInt(hex, 16));
-  return id && encodeURIComponent(id).replace(/%(..)/g, toByte);
+  return id && encodeURIComponent(id).replace(/%(..)/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 }

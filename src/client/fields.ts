@@ -1,9 +1,6 @@
 /** Writes cookies and forms. Loaded with the first call that has some. */
 import type { toTexts } from "./arguments.ts";
 
-/** RFC 6265, section 4.1.1: cookie-octet. */
-const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]*$/;
-
 /**
  * Adds cookies to the headers of a request. Browsers ignore them, and send their own.
  *
@@ -18,7 +15,8 @@ export function addCookies(
   const sent = before ? [before] : [];
   for (const [name, value] of Object.entries(cookies)) {
     for (const text of write(value, name)) {
-      if (!COOKIE_VALUE.test(text)) {
+      // RFC 6265, section 4.1.1: cookie-octet.
+      if (!/^[!#-+\--:<-[\]-~]*$/.test(text)) {
         throw new TypeError(`Cannot send the cookie "${name}": use encodeURIComponent for its value`);
       }
       sent.push(`${name}=${text}`);

@@ -43,7 +43,7 @@
 
 export { client } from "./client.ts";
 export { type CallIssue, type CallProblem, ProblemError } from "./problem.ts";
-export type { WebSocketClosedError } from "./socket.ts";
+export type { WebSocketClosedError } from "./websocket.ts";
 export type { Json, Plain } from "./types.ts";
 export type {
   CallOptions,

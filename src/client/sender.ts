@@ -1,7 +1,7 @@
 /** Makes and sends the requests of a client. */
 import { addressesBelow, type AddressOf, toJson, toTexts, type Values } from "./arguments.ts";
 import { CallSignal } from "./call_signal.ts";
-import { problemOf } from "./problem.ts";
+import { ProblemError, readObject } from "./problem.ts";
 import type { CallOptions, ClientOptions, HeaderValues } from "./types.ts";
 
 /** One request of a client. */
@@ -42,7 +42,7 @@ export class Sender {
    * @throws {RangeError} If a timeout is not a positive number.
    */
   begin(options: CallOptions, action: string, others: readonly string[], defaultTimeout?: number): CallSignal {
-    checkCall(options, others, action);
+    checkCall(options, action, others);
     const { signal, timeout = this.#options.timeout ?? defaultTimeout } = options;
     return new CallSignal([this.#options.signal, signal], timeout);
   }
@@ -75,15 +75,14 @@ export class Sender {
     call.isSent = false;
     const headers = made ?? await this.headersOf(parts);
     const body = await contentOf(values, headers);
-    const init: RequestInit & { readonly duplex: "half" } = {
+    const request = new Request(this.addressOf(path, values), {
       method,
       headers,
       signal: call.isEndable ? call.signal : null,
       body: body ?? null,
       // Platforms require it for a stream.
       duplex: "half",
-    };
-    const request = new Request(this.addressOf(path, values), init);
+    } as RequestInit);
     call.signal.throwIfAborted();
     call.isSent = true;
     const response = await (this.#options.fetch ?? fetch)(request);
@@ -93,7 +92,7 @@ export class Sender {
       throw call.signal.reason;
     }
     if (response.ok) return response;
-    throw await problemOf(`${method} ${path}`, response);
+    throw new ProblemError(`${method} ${path}`, response, await readObject(response));
   }
 }
 
@@ -118,7 +117,7 @@ async function contentOf({ body, form }: Values, headers: Headers): Promise<Body
  * @throws {TypeError} If one is unknown.
  * @throws {RangeError} If a timeout is not a positive number.
  */
-export function checkCall(options: object, others: readonly string[], action: string): void {
+export function checkCall(options: object, action: string, others: readonly string[]): void {
   const known = ["signal", "timeout", "headers", ...others];
   for (const [name, value] of Object.entries(options)) {
     if (!known.includes(name)) {

@@ -7,16 +7,6 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** The most characters of one event or line. */
 const MAX_ITEM = 16 * 1024 * 1024;
 
-/** The name of the event by which a server reports missing messages. */
-const GAP_EVENT = "webfw.gap";
-
-/** Why a stream ends when the program leaves its loop. */
-const LEFT: unique symbol = Symbol();
-
-/** HTML ignores an id with a NUL, and a header field can hold no control character. */
-// deno-lint-ignore no-control-regex
-const UNFIT_ID = /[\x00-\x1f\x7f]/;
-
 type Gap = NonNullable<ClientEvent<unknown>["gap"]>;
 
 /** An event as the server sent it. */
@@ -27,19 +17,23 @@ export interface ParsedEvent {
   data: string;
 }
 
+/** Where a stream resumes, and when. */
+export interface Cursor {
+  /** The id of the last complete block. */
+  id?: string | undefined;
+  /** The reconnection time that the server asks for, in milliseconds. */
+  retry?: number;
+}
+
 /**
- * Parses server-sent events: HTML Living Standard, section 9.2.6. One parser reads the connections
- * of a stream one after another.
+ * Parses the server-sent events of one connection: HTML Living Standard, section 9.2.6.
  *
  * The parsers of npm drop the id of a block without data. Servers send such a block at the start of
  * a stream and with heartbeats, so that a client without any event can resume.
  */
 export class EventParser {
-  /** The id of the last complete block; undefined before the first id. */
-  id: string | undefined;
-  /** The reconnection time that the server asks for, in milliseconds. */
-  retry: number | undefined;
-  #blockId: string | undefined;
+  readonly #cursor: Cursor;
+  #id: string | undefined;
   #block: Partial<ParsedEvent> = {};
   /** The length of the data in the incomplete block. */
   #size = 0;
@@ -47,13 +41,10 @@ export class EventParser {
   #line = "";
   #endsInCR = false;
 
-  /** Starts the next connection: drops the incomplete block of the last one. */
-  begin(): void {
-    this.#blockId = this.id;
-    this.#line = "";
-    this.#block = {};
-    this.#size = 0;
-    this.#endsInCR = false;
+  /** @param cursor Is moved by each complete block. */
+  constructor(cursor: Cursor) {
+    this.#cursor = cursor;
+    this.#id = cursor.id;
   }
 
   /**
@@ -72,7 +63,7 @@ export class EventParser {
       if (line !== "") this.#readLine(line);
       else {
         const { data, type } = this.#block;
-        this.id = this.#blockId;
+        this.#cursor.id = this.#id;
         this.#block = {};
         this.#size = 0;
         if (data !== undefined) yield { type: type || "message", data };
@@ -90,8 +81,10 @@ export class EventParser {
       this.#size += line.length;
       block.data = block.data === undefined ? value : `${block.data}\n${value}`;
     } else if (field === "event") block.type = value;
-    else if (field === "id" && !UNFIT_ID.test(value)) this.#blockId = value;
-    else if (field === "retry" && /^\d+$/.test(value)) this.retry = +value;
+    // HTML ignores an id with a NUL, and a header field can hold no control character.
+    // deno-lint-ignore no-control-regex
+    else if (field === "id" && !/[\x00-\x1f\x7f]/.test(value)) this.#id = value;
+    else if (field === "retry" && /^\d+$/.test(value)) this.#cursor.retry = +value;
   }
 }
 
@@ -105,7 +98,7 @@ export function valuesOf(
   hasEvents: boolean,
   isRaw?: boolean,
 ): AsyncIterableIterator<unknown> {
-  return closable(hasEvents ? eventsOf(body, call, new EventParser(), isRaw) : linesOf(body, call), call, body);
+  return closable(hasEvents ? eventsOf(body, call, {}, isRaw) : linesOf(body, call), call, body);
 }
 
 /**
@@ -118,14 +111,15 @@ export function valuesOf(
 export async function* eventsOf(
   body: Response["body"],
   call: CallSignal,
-  parser: EventParser,
+  cursor: Cursor,
   isRaw?: boolean,
   idleTimeout?: number,
 ): AsyncGenerator<ClientEvent<unknown>, void> {
+  const parser = new EventParser(cursor);
   for await (const text of textOf(body, call, idleTimeout)) {
     for (const { type, data } of parser.parse(text)) {
-      if (type === GAP_EVENT) yield { gap: parseJson(data) as Gap };
-      else yield { id: parser.id || undefined, type, data: isRaw ? data : parseJson(data) };
+      if (type === "webfw.gap") yield { gap: parseJson(data) as Gap };
+      else yield { id: cursor.id || undefined, type, data: isRaw ? data : parseJson(data) };
     }
   }
 }
@@ -143,7 +137,7 @@ async function* linesOf(body: Response["body"], call: CallSignal): AsyncGenerato
     checkLength(rest.length);
   }
   // An aborted stream must not look complete.
-  if (signal.aborted && signal.reason !== LEFT) throw signal.reason;
+  if (signal.aborted && signal.reason !== call) throw signal.reason;
   if (!signal.aborted && rest.trim() !== "") yield JSON.parse(rest);
 }
 
@@ -189,7 +183,8 @@ export function closable<Value>(
   return {
     next: () => values.next(),
     return() {
-      call.abort(LEFT);
+      // The call as the reason: the program has left the loop.
+      call.abort(call);
       // A generator that was never read has not started, and runs no `finally`.
       call.release();
       body?.cancel().catch(() => {});

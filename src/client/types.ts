@@ -1,5 +1,5 @@
 /** The public types of the client: options, events, sockets, and the JSON form of a type. */
-import type { WebSocketClosedError } from "./socket.ts";
+import type { WebSocketClosedError } from "./websocket.ts";
 
 /**
  * The options of a call.

@@ -1,16 +1,18 @@
 /** Opens WebSockets. Loaded with the first one. */
 import type { Values } from "./arguments.ts";
 import type { ProblemError } from "./problem.ts";
+import type { CallSignal } from "./call_signal.ts";
 import type { RequestParts, Sender } from "./sender.ts";
-import { OPENING_MS, REASON_MS, Socket } from "./socket.ts";
 import { parseJson } from "./streams.ts";
 import type { CallOptions, RawOptions } from "./types.ts";
 
 /** Opens a WebSocket, as `new WebSocket()` does. */
 export type OpenSocket = (address: string, headers: Headers) => WebSocket;
 
+type Data = string | Uint8Array<ArrayBuffer>;
+
 /**
- * Connects to a WebSocket route.
+ * Connects to a WebSocket route, within 30 s by default.
  *
  * @throws {ProblemError} If the server refuses it.
  * @throws {WebSocketClosedError} If it fails for a reason that the server does not give.
@@ -24,14 +26,14 @@ export async function connect(
   options: CallOptions & Partial<RawOptions> = {},
 ): Promise<Socket> {
   const parts: RequestParts = { method: "GET", path, values, options };
-  const call = sender.begin(options, `open the WebSocket ${path}`, ["raw"], OPENING_MS);
+  const call = sender.begin(options, `open the WebSocket ${path}`, ["raw"], 30_000);
   let headers: Headers | undefined;
   let socket: Socket | undefined;
   try {
     headers = await call.until(sender.headersOf(parts));
     const address = sender.addressOf(path, values).replace("http", "ws");
     const platform = (openSocket ?? openPlatformSocket)(address, headers);
-    socket = new Socket(platform, call, options.raw ? undefined : { write: sender.toJson, read: parseJson });
+    socket = new Socket(platform, call, options.raw ? undefined : sender.toJson);
     // A close aborts the call.
     await call.until(new Promise((resolve) => platform.addEventListener("open", resolve)));
     call.settle();
@@ -57,13 +59,13 @@ function openPlatformSocket(address: string, headers: Headers): WebSocket {
 
 /**
  * Platforms hide why an opening was refused. A server refuses a plain GET of a WebSocket route for
- * the same reasons, and otherwise with 426.
+ * the same reasons, and otherwise with 426. The answer may take 5 s.
  *
  * @throws {ProblemError} If it is refused for another reason.
  * @throws {TypeError} If there is no connection.
  */
 async function throwReason(sender: Sender, parts: RequestParts, headers: Headers | undefined): Promise<void> {
-  const call = sender.begin({ ...parts.options, timeout: REASON_MS }, "", ["raw"]);
+  const call = sender.begin({ ...parts.options, timeout: 5_000 }, "", ["raw"]);
   try {
     await (await call.until(sender.send(parts, call, headers))).body?.cancel();
   } catch (error) {
@@ -72,3 +74,183 @@ async function throwReason(sender: Sender, parts: RequestParts, headers: Headers
     call.release();
   }
 }
+
+/**
+ * A WebSocket. Its messages are JSON, unless it is raw.
+ *
+ * The platform receives messages even when nothing reads them, so the only way to bound their memory
+ * is to close the socket.
+ */
+class Socket implements AsyncDisposable {
+  closed: WebSocketClosedError | null = null;
+  readonly #gone: Promise<void>;
+  readonly #platform: WebSocket;
+  readonly #call: CallSignal;
+  readonly #toJson: ((message: unknown) => string) | undefined;
+  /** The latest messages. */
+  #newest: Data[] = [];
+  /** Earlier messages, the next one last: `shift()` of a long array is slow. */
+  #next: Data[] = [];
+  #unreadSize = 0;
+  #hasFailed = false;
+
+  /**
+   * @param platform A socket that is connecting.
+   * @param call Closes the socket when aborted, and is released when the socket closes.
+   * @param toJson Writes messages. Without it they are strings or bytes.
+   */
+  constructor(platform: WebSocket, call: CallSignal, toJson?: (message: unknown) => string) {
+    this.#platform = platform;
+    this.#call = call;
+    call.isStreaming = true;
+    this.#toJson = toJson;
+    platform.binaryType = "arraybuffer";
+    platform.addEventListener("message", ({ data }) => {
+      this.#receive(typeof data === "string" ? data : new Uint8Array(data));
+    });
+    let timer: ReturnType<typeof setTimeout>;
+    this.#gone = new Promise<void>((resolve) => {
+      // Node.js 20 reports a refused opening by `error` alone. The code of a broken connection
+      // differs between platforms, so it is always 1006.
+      const end = ({ code, reason, wasClean }: { code?: number; reason?: string; wasClean?: boolean }) => {
+        this.#end(wasClean ? code! : 1006, reason ?? "", true);
+        resolve();
+      };
+      platform.addEventListener("close", end);
+      platform.addEventListener("error", end as () => void);
+      call.signal.addEventListener("abort", () => {
+        this.close();
+        // The closing handshake may take 3 s.
+        timer = setTimeout(resolve, 3_000);
+      });
+    }).then(() => {
+      clearTimeout(timer);
+      call.release();
+    });
+  }
+
+  send(message: unknown): Promise<void> {
+    const sent = this.#send(this.#toJson ? this.#toJson(message) : message as Data);
+    // A program may ignore the result: no unhandled rejection.
+    sent.catch(() => {});
+    return sent;
+  }
+
+  close(code = 1000, reason = ""): Promise<void> {
+    if (!this.closed) {
+      this.#platform.close(code, reason);
+      this.#newest.length = this.#next.length = 0;
+      this.#end(code, reason, false);
+    }
+    return this.#gone;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void, void> {
+    for (;;) {
+      if (this.#next.length === 0) [this.#next, this.#newest] = [this.#newest.reverse(), this.#next];
+      const data = this.#next.pop();
+      if (data !== undefined) {
+        this.#unreadSize -= sizeOf(data);
+        yield this.#toJson && typeof data === "string" ? parseJson(data) : data;
+      } else if (this.#hasFailed) throw this.closed;
+      else if (this.closed) return;
+      else {
+        const next = new Promise((resolve) => this.#platform.addEventListener("message", resolve, { once: true }));
+        await this.#call.until(next).catch(() => {});
+      }
+    }
+  }
+
+  /**
+   * Waits while the platform buffers more than 1 MiB. It polls, since there is no event for a drained
+   * buffer. It also waits while the platform closes and drops messages: a program that sends in a
+   * loop has to let the event `close` fire.
+   */
+  async #send(data: Data): Promise<void> {
+    if (this.closed) throw this.closed;
+    this.#platform.send(data);
+    while (this.#platform.readyState > 1 || this.#platform.bufferedAmount > 2 ** 20) await this.#call.pause(10);
+  }
+
+  #receive(data: Data): void {
+    if (this.closed) return;
+    const isAlone = this.#unreadSize === 0;
+    this.#unreadSize += sizeOf(data);
+    this.#newest.push(data);
+    // 16 MiB may wait, or a single message of any size.
+    if (!isAlone && this.#unreadSize > 2 ** 24) {
+      const reason = "Messages come faster than they are read";
+      this.#platform.close(4008, reason);
+      this.#end(4008, reason, true);
+    }
+  }
+
+  #end(code: number, reason: string, hasFailed: boolean): void {
+    if (this.closed) return;
+    this.closed = new WebSocketClosedError(code, reason);
+    this.#hasFailed = hasFailed && ![1000, 1005].includes(code);
+    this.#call.abort(this.closed);
+  }
+}
+
+/** The memory of a message, in bytes: a character may take two, and each message some. */
+function sizeOf(data: Data): number {
+  return 256 + 2 * data.length;
+}
+
+/**
+ * The WebSocket is closed: reading or sending throws this after a close by the server or the network.
+ * It is exported as a type only, so that calls alone do not load the code of WebSockets: compare
+ * `error.name`, or read `closed` of the socket.
+ *
+ * @example A server that says goodbye
+ * ```ts
+ * import { App } from "@webfw/core";
+ * import { client } from "@webfw/core/client";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * const leave = app.websocket("/leave", async (socket) => await socket.close(4000, "Good night"));
+ *
+ * await using server = Deno.serve({ port: 0, onListen() {} }, app.fetch);
+ * const shop = client<{ leave: typeof leave }>(`http://localhost:${server.addr.port}`);
+ * await using socket = await shop.websocket("/leave", {}, { raw: true });
+ * try {
+ *   for await (const _message of socket);
+ * } catch (error) {
+ *   if (!(error instanceof Error) || error.name !== "WebSocketClosedError") throw error;
+ * }
+ * assertEquals([socket.closed?.code, socket.closed?.reason], [4000, "Good night"]);
+ * ```
+ *
+ * @category Client
+ */
+class WebSocketClosedError extends Error {
+  /** The name of the class, for logs. */
+  override readonly name = "WebSocketClosedError";
+  /**
+   * The close code: RFC 6455, section 7.4. 1006: the connection broke. 4008: this program did not
+   * read the messages.
+   */
+  readonly code: number;
+  /** The reason that the closing side gave. */
+  readonly reason: string;
+
+  /**
+   * Makes the error.
+   *
+   * @param code The close code.
+   * @param reason The reason.
+   */
+  constructor(code: number, reason: string) {
+    super(`The WebSocket is closed: ${code} "${reason}"`);
+    this.code = code;
+    this.reason = reason;
+  }
+}
+
+export type { Socket, WebSocketClosedError };

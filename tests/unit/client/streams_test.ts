@@ -1,20 +1,23 @@
 // HTML Living Standard, section 9.2.6: how a stream of events is parsed.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { EventParser, type ParsedEvent } from "../../../src/client/streams.ts";
+import { type Cursor, EventParser, type ParsedEvent } from "../../../src/client/streams.ts";
 
 /** An event with the id to come back with. */
 type Seen = readonly [type: string, data: string, id: string | undefined];
 
-function see(parser: EventParser, parts: readonly string[]): Seen[] {
+function see(parser: EventParser, parts: readonly string[], cursor: Cursor = {}): Seen[] {
   const seen: Seen[] = [];
   for (const part of parts) {
-    for (const { type, data } of parser.parse(part)) seen.push([type, data, parser.id]);
+    for (const { type, data } of parser.parse(part)) seen.push([type, data, cursor.id]);
   }
   return seen;
 }
 
-const parse = (...parts: string[]): Seen[] => see(new EventParser(), parts);
+function parse(...parts: string[]): Seen[] {
+  const cursor: Cursor = {};
+  return see(new EventParser(cursor), parts, cursor);
+}
 
 Deno.test("Fields end at the first colon and lose one space, unknown ones and comments are ignored", () => {
   assertEquals(parse("data:a\n\ndata: b\n\ndata:  c\n\ndata: d: e\n\n").map(([, data]) => data), [
@@ -49,22 +52,24 @@ Deno.test("Lines end at CR, LF and CRLF, wherever the text is cut", () => {
 });
 
 Deno.test("A CR at the end of a part ends the line at once, and a LF that follows belongs to it", () => {
-  const parser = new EventParser();
+  const cursor: Cursor = {};
+  const parser = new EventParser(cursor);
   assertEquals(see(parser, ["data: 1\r", "\r"]), [["message", "1", undefined]]);
   assertEquals(see(parser, ["", "\n", "data: 2\n\n"]), [["message", "2", undefined]]);
 });
 
 Deno.test("The id holds for the events that follow, moves on without data, and an empty one resets it", () => {
   assertEquals(parse("id: 1\ndata\n\ndata\n\n").map(([, , id]) => id), ["1", "1"]);
-  const parser = new EventParser();
+  const cursor: Cursor = {};
+  const parser = new EventParser(cursor);
   see(parser, ["id: 1\n\n"]);
-  assertEquals(parser.id, "1");
+  assertEquals(cursor.id, "1");
   see(parser, ["id: 2\n"]);
-  assertEquals(parser.id, "1", "the block has not ended");
+  assertEquals(cursor.id, "1", "the block has not ended");
   see(parser, ["\n:\nid: 3\n\n"]);
-  assertEquals(parser.id, "3");
+  assertEquals(cursor.id, "3");
   see(parser, ["id\ndata\n\n"]);
-  assertEquals(parser.id, "");
+  assertEquals(cursor.id, "");
 });
 
 Deno.test("An id that no header can carry is ignored", () => {
@@ -75,26 +80,25 @@ Deno.test("The time to come back is digits only", () => {
   for (
     const [text, retry] of [["20", 20], ["-1", undefined], ["1e3", undefined], ["", undefined], ["2.5", undefined]]
   ) {
-    const parser = new EventParser();
+    const cursor: Cursor = {};
+    const parser = new EventParser(cursor);
     see(parser, [`retry: ${text}\n\n`]);
-    assertEquals(parser.retry, retry as number | undefined);
+    assertEquals(cursor.retry, retry as number | undefined);
   }
 });
 
-Deno.test("Another stream begins without what had not ended, and with the id and the time to come back", () => {
-  const parser = new EventParser();
-  see(parser, ["retry: 5\nid: 1\n\nid: 2\nevent: x\ndata: half\ndata: ha"]);
-  parser.begin();
-  assertEquals(see(parser, ["data: whole\n\n"]), [["message", "whole", "1"]]);
-  assertEquals(parser.retry, 5);
-  see(parser, ["data: x\r"]);
-  parser.begin();
-  assertEquals(see(parser, ["\ndata: y\n\n"]), [["message", "y", "1"]]);
+Deno.test("Another connection begins without what had not ended, and with the id and the time to come back", () => {
+  const cursor: Cursor = {};
+  see(new EventParser(cursor), ["retry: 5\nid: 1\n\nid: 2\nevent: x\ndata: half\ndata: ha"]);
+  assertEquals(see(new EventParser(cursor), ["data: whole\n\n"], cursor), [["message", "whole", "1"]]);
+  assertEquals(cursor.retry, 5);
+  see(new EventParser(cursor), ["data: x\r"]);
+  assertEquals(see(new EventParser(cursor), ["\ndata: y\n\n"], cursor), [["message", "y", "1"]]);
 });
 
 Deno.test("An event that is too large is refused, in one line or in many, and not before", () => {
   const line = "x".repeat(1024 * 1024);
-  const endless = new EventParser();
+  const endless = new EventParser({});
   assertThrows(
     () => {
       for (;;) see(endless, [line]);
@@ -102,17 +106,17 @@ Deno.test("An event that is too large is refused, in one line or in many, and no
     RangeError,
     "Cannot read the stream: an item is longer than 16777216 characters",
   );
-  const lines = new EventParser();
+  const lines = new EventParser({});
   assertThrows(() => {
     for (;;) see(lines, [`data: ${line}\n`]);
   }, RangeError);
-  const empty = new EventParser();
+  const empty = new EventParser({});
   let sent = 0;
   assertThrows(() => {
     for (const part = "data\n".repeat(65_536);; sent += part.length) see(empty, [part]);
   }, RangeError);
   assert(sent < 32 * 1024 * 1024, `Empty lines of data were ${sent} characters`);
-  const largest = new EventParser();
+  const largest = new EventParser({});
   const events: ParsedEvent[] = [];
   for (const part of ["data:", ...Array.from({ length: 15 }, () => line), "\n\n"]) events.push(...largest.parse(part));
   assertEquals(events[0]?.data.length, 15 * line.length);

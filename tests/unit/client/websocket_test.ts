@@ -2,8 +2,7 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { Sender } from "../../../src/client/sender.ts";
-import type { Socket } from "../../../src/client/socket.ts";
-import { connect } from "../../../src/client/websocket.ts";
+import { connect, type Socket } from "../../../src/client/websocket.ts";
 import { FakeTime } from "../support/fake_time.ts";
 
 /** How much the platform may keep before senders wait, in bytes. */
