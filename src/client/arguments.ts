@@ -77,6 +77,6 @@ export function toTexts(value: unknown, name: string): string[] {
  */
 export function toJson(value: unknown): string {
   const text = JSON.stringify(value, (_key, part) => typeof part === "bigint" ? `${part}` : part);
-  if (text === undefined) throw new TypeError(`Cannot send JSON: a ${typeof value} has none`);
+  if (text === undefined) throw new TypeError(`Cannot send ${typeof value} as JSON`);
   return text;
 }
