@@ -1,7 +1,7 @@
 /** Makes and sends the requests of a client. */
 import { addressesBelow, type AddressOf, toJson, toTexts, type Values } from "./arguments.ts";
 import { CallSignal } from "./call_signal.ts";
-import { ProblemError, readObject } from "./problem.ts";
+import { problemOf } from "./problem.ts";
 import type { CallOptions, ClientOptions, HeaderValues } from "./types.ts";
 
 /** One request of a client. */
@@ -92,7 +92,7 @@ export class Sender {
       throw call.signal.reason;
     }
     if (response.ok) return response;
-    throw new ProblemError(`${method} ${path}`, response, await readObject(response));
+    throw await problemOf(`${method} ${path}`, response);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The requests of a test client, and the address that they come from. */
 import { type OptionNames, quote, readOptions } from "../base/options.ts";
-import { readAddress } from "../http/address.ts";
+import { readAddress } from "../http/host.ts";
 
 /** The options of a test request, besides its method and path. */
 export interface TestRequestInit extends Omit<RequestInit, "method" | "body"> {

@@ -1,6 +1,6 @@
 /** A pair of WebSockets that are connected in memory. */
 import { setImmediate } from "node:timers";
-import { giveLocalSocket, takeLocalSocket } from "../http/websocket/local_socket.ts";
+import { giveLocalSocket, takeLocalSocket } from "../http/websocket/handshake.ts";
 
 type Data = string | ArrayBuffer;
 

@@ -174,7 +174,7 @@ export class OriginPolicy implements PagePolicy {
    *
    * @throws {HTTPError} With 403.
    */
-  readonly admit = (request: HttpRequest): void => {
+  readonly precheck = (request: HttpRequest): void => {
     const isOwnHost = this.checkHost(request);
     const origin = request.headers.get("origin");
     if (origin === null || this.#origins.allows(origin)) return;

@@ -20,7 +20,7 @@ import { isCredential, SecuritySchemes } from "./security.ts";
 import { stringify } from "../../http/json.ts";
 import { quote } from "../../base/options.ts";
 import type { SecurityScheme } from "../../binding/security.ts";
-import { belowBasePath } from "../../http/base_path.ts";
+import { belowBasePath } from "../../http/connection.ts";
 
 interface DocumentParts extends DocumentOptions {
   readonly title: string;
