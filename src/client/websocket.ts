@@ -81,7 +81,7 @@ async function throwReason(sender: Sender, parts: RequestParts, headers: Headers
  * The platform receives messages even when nothing reads them, so the only way to bound their memory
  * is to close the socket.
  */
-class Socket implements AsyncDisposable {
+export class Socket implements AsyncDisposable {
   closed: WebSocketClosedError | null = null;
   readonly #gone: Promise<void>;
   readonly #platform: WebSocket;
@@ -253,4 +253,4 @@ class WebSocketClosedError extends Error {
   }
 }
 
-export type { Socket, WebSocketClosedError };
+export type { WebSocketClosedError };

@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { CallSignal } from "../../../src/client/call_signal.ts";
-import { Socket } from "../../../src/client/socket.ts";
+import { Socket } from "../../../src/client/websocket.ts";
 import { ReceiveQueue } from "../../../src/http/websocket/messages.ts";
 
 const MESSAGES = 20_000;
