@@ -40,7 +40,7 @@ export type { AppOptions } from "./src/app/app_options.ts";
 export { type IncludeOptions, Router, type RouterOptions } from "./src/app/router.ts";
 export type { MethodsOption } from "./src/routing/route_options.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
-export type { Lifespan } from "./src/app/lifespan.ts";
+export type { Lifespan } from "./src/app/lifecycle.ts";
 export type { ListenAddress } from "./src/server/listen.ts";
 export type { RunOptions } from "./src/server/serve.ts";
 export type { Limits } from "./src/http/limits.ts";

@@ -1,4 +1,6 @@
 /** The application: what is declared of it, and its public methods. */
+import { load } from "../base/async_context.ts";
+import type { ConsumerAction } from "../work/operate.ts";
 import type { None, RequiredState } from "../binding/dependency.ts";
 import type { Replacements } from "../binding/replacements.ts";
 import { REGISTRY_CHECKS } from "../describe/route_check.ts";
@@ -15,7 +17,7 @@ import { RouteError } from "../base/errors.ts";
 import type { ConnectionInfo } from "../http/connection.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import type { RouteInfo } from "../http/route_info.ts";
-import type { Lifespan } from "./lifespan.ts";
+import type { Lifespan } from "./lifecycle.ts";
 import { type Log, logFor, loggerOf, makeLog } from "../log/log.ts";
 import { checkOptions } from "../base/options.ts";
 import type { Overridable } from "./override.ts";
@@ -48,16 +50,24 @@ import { MemoryStore } from "../store/memory/memory_store.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
 import { Topics } from "../topics/topics.ts";
-import { type ConsumerAction, Work } from "./work.ts";
+import { Crons } from "../work/cron/crons.ts";
 
-/** The version of the protocol with the command line, which may come from another release. */
-const PROTOCOL = 1;
 const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
-const WEBFW_CHECK_TOPIC: unique symbol = Symbol.for("webfw.checkTopic");
-const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
-const WEBFW_CRON: unique symbol = Symbol.for("webfw.cron");
-const WEBFW_ASYNCAPI: unique symbol = Symbol.for("webfw.asyncapi");
-const WEBFW_CONSUMER: unique symbol = Symbol.for("webfw.consumer");
+
+/** What the command line and the test client need of an `App`, perhaps of another release. */
+export interface AppProtocol {
+  readonly version: 1;
+  /** Makes the AsyncAPI document. */
+  readonly asyncapi: () => Promise<object>;
+  /** Rejects if neither the application nor its store has a durable topic of this name. */
+  readonly checkTopic: (name: string) => Promise<void>;
+  /** Redelivers the failures of a consumer `topic/name`, or removes it. */
+  readonly changeConsumer: (action: ConsumerAction, path: string) => Promise<object | void>;
+  /** Runs a cron at once. */
+  readonly runCron: (name: string) => Promise<void>;
+  /** For dependencies that are replaced. */
+  readonly overridable: () => Overridable;
+}
 
 /**
  * An application: routes, middleware, lifespans and topics.
@@ -69,7 +79,7 @@ const WEBFW_CONSUMER: unique symbol = Symbol.for("webfw.consumer");
  *
  * @example A route with a typed parameter and a response model
  * ```ts
- * import { App, HTTPError } from "@webfw/core";
+ * import { App, HTTPError, Router } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
  * import * as v from "valibot";
  *
@@ -104,23 +114,18 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly log: Log;
   /** Runs a function at times, on one of all nodes. */
   readonly cron: DeclareCron<State>;
-  /**
-   * Identifies an application for the command line, even if another copy of the package made it.
-   *
-   * @ignore
-   */
-  readonly [WEBFW_APP]: number = PROTOCOL;
-  /** @ignore Lets the command line check a durable topic before it opens it. */
-  readonly [WEBFW_CHECK_TOPIC] = (name: string): Promise<void> => this.#topics.check(name);
-  /** @ignore Lets a test client put dependencies in the place of others. */
-  readonly [WEBFW_OVERRIDE] = (): Overridable => this.#serving.overridable(this.#endpoints);
-  /** @ignore Lets a test client run a cron. */
-  readonly [WEBFW_CRON] = (name: string): Promise<void> => this.#work.runCron(name);
-  /** @ignore Gives the command line the AsyncAPI document. */
-  readonly [WEBFW_ASYNCAPI] = (): Promise<object> => this.#documents.asyncapi();
-  /** @ignore Lets the command line change a consumer. */
-  readonly [WEBFW_CONSUMER] = (action: ConsumerAction, path: string): Promise<object | void> =>
-    this.#work.operate(action, path);
+  /** @ignore For the command line and the test client. */
+  readonly [WEBFW_APP]: AppProtocol = {
+    version: 1,
+    asyncapi: () => this.#documents.asyncapi(),
+    checkTopic: (name) => this.#topics.check(name),
+    changeConsumer: async (action, path) => {
+      const { changeConsumer } = await load(() => import("../work/operate.ts"));
+      return await changeConsumer(this.#topics, action, path);
+    },
+    runCron: (name) => this.#crons.runNow(name),
+    overridable: () => this.#serving.overridable(this.#endpoints),
+  };
 
   /** @ignore Lets another application mount this one. */
   readonly [MOUNTING]: MountedApp;
@@ -129,7 +134,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly #registry: Registry;
   readonly #serving: Serving<App<State>, State>;
   readonly #topics: Topics;
-  readonly #work: Work<State>;
+  readonly #crons: Crons<State>;
   readonly #endpoints: (dispatcher: () => Dispatcher, replacements?: Replacements) => readonly BuiltIn[];
   #errorHandler: ErrorHandler<State> | undefined;
 
@@ -168,8 +173,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       isStoreNamed: () => topics !== undefined || isLocationSet(),
     });
     this.records = this.#topics.records;
-    this.#work = new Work(this.#topics, () => this.start());
-    this.cron = this.#work.declareCron;
+    this.#crons = new Crons({ topics: this.#topics, startApp: () => this.start() });
+    this.cron = this.#crons.declare;
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
@@ -200,7 +205,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#registry.reserve(endpoints);
     this.#serving = new Serving({
       ...{ log, limits, precheck, guardsOfPage, readyUrl: urls.readyUrl, builtIns: endpoints },
-      ...{ app: this as unknown as App<State>, registry: this.#registry, topics: this.#topics, work: this.#work },
+      ...{ app: this as unknown as App<State>, registry: this.#registry, topics: this.#topics, crons: this.#crons },
       endpointsFor: (routes) => resource.endpoints(routes),
       tokenAdvice: (route, request) => resource.adviceFor(route, request),
       errorBoundary: () => errorBoundary(this.#errorHandler as ErrorHandler | undefined),
@@ -225,9 +230,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A path parameter
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const app = new App();
    * app.get("/books/{id}", async (_request, { id }) => ({ id }));
    * const response = await app.fetch(new Request("http://localhost/books/7"));
@@ -241,9 +244,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A validated JSON body
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   * import * as v from "valibot";
+   *    *    * import * as v from "valibot";
    *
    * const app = new App();
    * const Book = v.object({ title: v.string() });
@@ -266,9 +267,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A route without a reply body
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const app = new App();
    * app.put("/books/{id}", async () => {});
    * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PUT" }));
@@ -282,9 +281,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A partial update
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const app = new App();
    * app.patch("/books/{id}", async () => {});
    * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
@@ -298,9 +295,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A deletion
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const app = new App();
    * app.delete("/books/{id}", async () => {});
    * const response = await app.fetch(new Request("http://localhost/books/7", { method: "DELETE" }));
@@ -315,9 +310,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example Two methods
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const app = new App();
    * app.route("/books/{id}", { methods: ["PUT", "PATCH"] }, async (request) => request.method);
    * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
@@ -332,9 +325,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example An echo
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const app = new App();
    * app.websocket("/books/echo", async (socket) => {
    *   for await (const message of socket) socket.send(message);
@@ -352,9 +343,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A handler that knows nothing of the application
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const other = (request: Request) => new Response(`${request.method} ${new URL(request.url).pathname}`);
    *
    * const app = new App();
@@ -370,9 +359,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A single-page application next to its API
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const dist = await Deno.makeTempDir();
    * await Deno.writeTextFile(`${dist}/index.html`, "<h1>Books</h1>");
    *
@@ -400,9 +387,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example Routes below a prefix
    * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const books = new Router({ prefix: "/books" });
    * books.get("", async () => ["Emma"]);
    * const app = new App();
@@ -429,9 +414,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A header for each reply
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const app = new App();
    * app.middleware(async (request, next) => {
    *   const response = await next(request);
@@ -464,10 +447,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example Start and cleanup
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { TestClient } from "@webfw/core/testing";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    * import { TestClient } from "@webfw/core/testing";
+   *    *
    * const app = new App<{ names: Set<string> }>();
    * let open = false;
    * app.lifespan(async function* () {
@@ -530,7 +511,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    */
   async reportTopics(options: { after?: string } = {}): Promise<TopicsReport> {
     checkOptions(options, { after: true }, "report the topics");
-    return await this.#work.report(options.after);
+    const { reportWork } = await load(() => import("../work/operate.ts"));
+    return await reportWork(this.#topics, this.#crons, options.after);
   }
 
   /**
@@ -542,9 +524,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example The document of a route
    * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
+   *    *    *
    * const app = new App({ title: "Books" });
    * app.get("/books/{id}", async function getBook(_request, { id }) {
    *   "One book";

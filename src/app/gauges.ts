@@ -1,5 +1,5 @@
 /** The gauges of OpenTelemetry, which are measured when they are collected. */
-import { readProgress } from "../work/consumers/operate.ts";
+import { readProgress } from "../work/operate.ts";
 import { streamProgress } from "../http/after_response.ts";
 import type { GaugeResult, meter, ObservableGauge } from "../log/telemetry.ts";
 import type { Topics } from "../topics/topics.ts";

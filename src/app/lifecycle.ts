@@ -1,36 +1,55 @@
 /** How an application starts, serves and stops. It can start again after that. */
 import { load } from "../base/async_context.ts";
-import { type Startable, startDependencies } from "../binding/dependency.ts";
 import { RouteError } from "../base/errors.ts";
+import type { Service } from "../base/service.ts";
+import { isAsyncGeneratorFunction, type Startable, startDependencies } from "../binding/dependency.ts";
 import type { AppHandle } from "../http/app_handle.ts";
-import { type Lifespan, Lifespans } from "./lifespan.ts";
-import { detached, logFor } from "../log/log.ts";
+import { describeError, detached, log, logFor } from "../log/log.ts";
+import { meter } from "../log/telemetry.ts";
 import type { PrecheckParts } from "../routing/precheck.ts";
 import type { MountedApp } from "../routing/mount.ts";
-import { meter } from "../log/telemetry.ts";
 import type { Topics } from "../topics/topics.ts";
-import type { Work } from "./work.ts";
+import type { Crons } from "../work/cron/crons.ts";
+
+/**
+ * Opens what the application needs, yields it as part of the state, and closes it when the
+ * application stops.
+ *
+ * `App` is the application, `State` the type of its state.
+ *
+ * @category Applications
+ */
+export type Lifespan<App, State> = (
+  app: App,
+) => AsyncGenerator<Partial<State> | void, void, void>;
 
 /** What starts and stops together. */
 export interface LifecycleParts<App, State> {
   readonly app: App;
-  readonly precheck: PrecheckParts;
+  readonly precheck: Pick<PrecheckParts, "proxies">;
   readonly topics: Topics;
-  readonly work: Work<State>;
-  /** The applications that it mounts. */
+  readonly crons: Crons<State>;
   readonly mounted: () => readonly MountedApp[];
-  /** How many WebSockets are open. */
   readonly openSockets: () => number;
 }
 
+interface Context<App, State> {
+  readonly app: App;
+  readonly state: Readonly<State>;
+}
+
 /** The lifecycle of one application. */
-export class Lifecycle<App extends AppHandle, State> {
+export class Lifecycle<App extends AppHandle, State> implements Service<readonly Startable[]> {
   readonly #parts: LifecycleParts<App, State>;
   readonly #lifespans: Lifespans<App, State> = new Lifespans();
+  /** Loaded by the start, if there are any. */
+  #consumers: Service<Context<App, State>> | undefined;
   #starting: Promise<void> | undefined;
   #state: Readonly<State> | undefined;
   #openState: Readonly<State> | undefined;
   #stopping = new AbortController();
+  /** The arguments of an abort, for a service that starts after it. */
+  #aborted: Parameters<Service["abort"]> | undefined;
   #endGauges: () => Promise<void> = async () => {};
   /** Whether other workers of this process serve, too. */
   hasWorkers = false;
@@ -82,67 +101,157 @@ export class Lifecycle<App extends AppHandle, State> {
     });
   }
 
-  /** Refuses new requests, begins no new work, and ends subscriptions. */
-  quiet(): void {
+  async drain(): Promise<void> {
     this.#openState = undefined;
     this.#stopping.abort();
-    this.#parts.work.quiet();
-    this.#parts.topics.endSubscriptions();
+    await Promise.all(this.#services.map((service) => service.drain()));
   }
 
-  /** Aborts the work, and stops waiting for messages that are being published. */
-  abandon(): void {
-    this.#parts.work.abort();
-    this.#parts.topics.abandonPublishing();
-    for (const app of this.#parts.mounted()) app.abandon();
+  abort(...reason: Parameters<Service["abort"]>): void {
+    this.#aborted = reason;
+    for (const service of this.#services) service.abort(...reason);
   }
 
-  /** Waits for the work, ends the lifespans, and closes the topics. */
-  unwind(): Promise<void> {
-    return logFor(this.#parts.app, () => this.#unwind());
+  /** Waits for the handlers, ends the lifespans, and closes the topics. */
+  close(): Promise<void> {
+    return logFor(this.#parts.app, () => this.#close());
   }
 
-  async #unwind(): Promise<void> {
+  async #close(): Promise<void> {
+    const { topics, mounted } = this.#parts;
     await this.#starting?.catch(() => {});
     this.#starting = undefined;
     this.#state = this.#openState = undefined;
-    for (const app of this.#parts.mounted().toReversed()) await app.unwind();
     const isMeasured = this.#endGauges();
-    await this.#parts.work.stop();
+    await Promise.all(this.#work.map((service) => service.close()));
+    for (const app of mounted().toReversed()) await app.close();
     await this.#lifespans.stop();
-    await this.#parts.topics.close();
+    await topics.close();
     await isMeasured;
+    this.#consumers = this.#aborted = undefined;
+    this.#stopping = new AbortController();
   }
 
-  /** Lets requests in again after a stop. The next one starts the application. */
-  reopen(): void {
-    this.#stopping = new AbortController();
-    for (const app of this.#parts.mounted()) app.reopen();
+  /** In the order of their start. Topics can be used before it. */
+  get #services(): readonly Service<Context<App, State>>[] {
+    return [this.#parts.topics, ...this.#parts.mounted(), ...this.#work];
+  }
+
+  get #work(): readonly Service<Context<App, State>>[] {
+    const { crons } = this.#parts;
+    return this.#consumers ? [this.#consumers, crons] : [crons];
   }
 
   async #startAll(dependencies: readonly Startable[]): Promise<Readonly<State>> {
-    const { app, precheck, work, mounted } = this.#parts;
+    const { app, precheck, topics, crons } = this.#parts;
     if (meter) {
       const { showGauges } = await load(() => import("./gauges.ts"));
       this.#endGauges = showGauges(meter, this.#parts);
     }
     await precheck.proxies.open();
     await startDependencies(dependencies, { hasWorkers: this.hasWorkers, isFirst: this.isFirst });
-    return await this.#lifespans.start(app, () => work.open(), async (state) => {
-      await startAll(mounted());
-      await work.start(app, state);
-    });
+    // What cannot work is found before the first lifespan opens something.
+    await crons.check();
+    await topics.start();
+    const state = await this.#lifespans.start(app);
+    await this.#startServices({ app, state });
+    return state;
   }
-}
 
-/** Starts applications in order. If one fails, those before it are unwound. */
-async function startAll(apps: readonly MountedApp[]): Promise<void> {
-  for (const [index, app] of apps.entries()) {
+  /** Starts the services in order. If one fails, those before it are closed, and the lifespans. */
+  async #startServices(context: Context<App, State>): Promise<void> {
+    const { topics } = this.#parts;
+    const started: Service[] = [];
     try {
-      await app.start();
+      if (topics.consumers.length > 0) {
+        const { Consumers } = await load(() => import("../work/consumers/consumers.ts"));
+        this.#consumers = new Consumers(topics);
+      }
+      for (const service of this.#services) {
+        await service.start(context);
+        started.push(service);
+        // A stop may have come meanwhile.
+        if (this.stopping.aborted) void service.drain();
+        if (this.#aborted) service.abort(...this.#aborted);
+      }
     } catch (error) {
-      for (const started of apps.slice(0, index).toReversed()) await started.unwind();
+      for (const service of started.toReversed()) if (service !== topics) await service.close();
+      this.#consumers = undefined;
+      await this.#lifespans.stop();
       throw error;
     }
   }
+}
+
+/** The lifespans of one application. */
+class Lifespans<App, State> {
+  readonly #lifespans: Lifespan<App, State>[] = [];
+  readonly #open: AsyncGenerator<unknown, void, void>[] = [];
+
+  /** @throws {TypeError} If it is not an `async function*`. */
+  add(lifespan: Lifespan<App, State>): void {
+    if (!isAsyncGeneratorFunction(lifespan)) {
+      throw new TypeError(
+        "Cannot add the lifespan: it must be an async generator, write async function* (app) { … }",
+      );
+    }
+    this.#lifespans.push(lifespan);
+  }
+
+  /**
+   * Starts the lifespans in order. If one fails, the open ones are unwound and its error is thrown.
+   *
+   * @returns The state: all yielded values in one frozen object.
+   * @throws {TypeError} If a lifespan ends without a yield, or two yield the same name.
+   */
+  async start(app: App): Promise<Readonly<State>> {
+    const state: Record<string, unknown> = {};
+    try {
+      for (const lifespan of this.#lifespans) {
+        const generator = lifespan(app);
+        const { done, value } = await generator.next();
+        if (done) {
+          throw new TypeError(
+            `Cannot start ${nameOf(lifespan)}: it ended without a yield`,
+          );
+        }
+        this.#open.push(generator);
+        for (const [name, part] of Object.entries(value ?? {})) {
+          if (Object.hasOwn(state, name)) {
+            throw new TypeError(
+              `Cannot start ${nameOf(lifespan)}: another one yielded "${name}" already`,
+            );
+          }
+          state[name] = part;
+        }
+      }
+      return Object.freeze(state) as Readonly<State>;
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  /** Unwinds the open lifespans, the last one first. Errors are logged. */
+  async stop(): Promise<void> {
+    for (let generator = this.#open.pop(); generator; generator = this.#open.pop()) {
+      try {
+        const { done } = await generator.next();
+        if (!done) {
+          await generator.return();
+          throw new TypeError(
+            "Cannot end the lifespan: it yielded more than once",
+          );
+        }
+      } catch (error) {
+        log("error", "A lifespan failed to end", {
+          error: describeError(error),
+        });
+      }
+    }
+  }
+}
+
+function nameOf(lifespan: { readonly name: string }): string {
+  return lifespan.name === "" ? "the lifespan" : `the lifespan "${lifespan.name}"`;
 }

@@ -1,18 +1,18 @@
-/** An application from its first request or start to its stop, also where another one mounts it. */
+/** An application from its first request or start to its stop, alone or mounted. */
 import type { AppOptions } from "./app_options.ts";
 import { load } from "../base/async_context.ts";
 import type { PreparedDependency } from "../binding/dependency.ts";
 import { hideKeys } from "../binding/security.ts";
 import { HTTPError } from "../base/errors.ts";
+import { stopReason } from "../base/service.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import type { ConnectionInfo } from "../http/connection.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { problemReply } from "../http/reply.ts";
-import { reportFailedStart } from "../server/failed_start.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { logFor, setEntryReceiver } from "../log/log.ts";
 import type { Overridable } from "./override.ts";
-import { Readiness } from "../server/readiness.ts";
+import { Readiness, reportFailedStart } from "../server/readiness.ts";
 import type { PrecheckParts } from "../routing/precheck.ts";
 import { type BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
 import type { ErrorBoundary } from "../routing/middleware.ts";
@@ -21,37 +21,40 @@ import { type AnyRoute, foldersOf, neededBy, type Registry } from "../routing/re
 import type { TokenAdviceOf } from "../routing/route.ts";
 import { type RunOptions, type Servable, serve, stopWithDenoServe } from "../server/serve.ts";
 import type { Topics } from "../topics/topics.ts";
-import type { Work } from "./work.ts";
+import type { Crons } from "../work/cron/crons.ts";
+
+/**
+ * How long handlers of consumers and crons may go on after a stop without a server, in
+ * milliseconds.
+ */
+const GRACE = 10_000;
 
 type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
 
-/** What an application serves, and by what means. */
 interface ServingParts<App, State> {
   readonly app: App;
   readonly registry: Registry;
   readonly topics: Topics;
-  readonly work: Work<State>;
+  readonly crons: Crons<State>;
   readonly precheck: PrecheckParts;
   readonly limits: ResolvedLimits;
   readonly log: AppOptions["log"];
   readonly readyUrl: string | null;
   readonly builtIns: readonly BuiltInRoute[];
-  /** Endpoints that depend on the routes, which are known when the application serves. */
+  /** Makes endpoints that depend on the routes. */
   readonly endpointsFor: (routes: readonly AnyRoute[]) => readonly BuiltInRoute[];
   readonly guardsOfPage: readonly PreparedDependency[];
   readonly tokenAdvice: TokenAdviceOf;
   readonly errorBoundary: () => ErrorBoundary;
 }
 
-/** One application at work. */
 export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
-  /** Starts and stops what belongs to the application. */
   readonly lifecycle: Lifecycle<App, State>;
-  /** Answers a request, and starts the application before the first one. */
+  /** Answers a request. The first one starts the application. */
   readonly fetch: Fetch;
-  /** The application, for a server. */
+  /** For a server. */
   readonly servable: Servable;
-  /** The application, for one that mounts it. */
+  /** For an application that mounts it. */
   readonly mounted: MountedApp;
   readonly #parts: ServingParts<App, State>;
   readonly #readiness: Readiness | undefined;
@@ -84,7 +87,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     return this.#dispatcher !== undefined;
   }
 
-  /** The dispatcher. After the first use, nothing more can be declared. */
+  /** After the first use, nothing more can be declared. */
   get dispatcher(): Dispatcher {
     return this.#dispatcher ??= this.#createDispatcher();
   }
@@ -125,24 +128,20 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       await registry.scope.limiters.shareWith(options.workers);
       for (const inner of this.#mountedHere) inner.expectWorkers();
     }
-    try {
-      await logFor(app, () => serve(this.servable, options));
-    } finally {
-      this.lifecycle.reopen();
-    }
+    await logFor(app, () => serve(this.servable, options));
   }
 
   /** Stops without a server. A later request starts the application again. */
   async stop(): Promise<void> {
-    this.mounted.limit();
-    await this.#endStreams();
+    const timer = setTimeout(() => this.lifecycle.abort(stopReason(), "handlers"), GRACE);
+    await this.#drain();
     await this.#dispatcher?.background.drain();
-    await this.lifecycle.unwind();
-    this.lifecycle.reopen();
+    await this.lifecycle.close();
+    clearTimeout(timer);
   }
 
   /**
-   * The application, for a test client that replaces dependencies.
+   * For a test client that replaces dependencies.
    *
    * @param endpoints Makes the endpoints that do not depend on the routes.
    */
@@ -157,14 +156,14 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     };
   }
 
-  /** Answers a request, after the start of the application. */
+  /** Answers a request after the start of the application. */
   async answer(dispatcher: Dispatcher, request: Request, info?: ConnectionInfo): Promise<Response> {
     if (this.lifecycle.stopping.aborted) {
       const refusal = new HTTPError(503, "The server stops", { headers: { connection: "close" } });
       return dispatcher.withCors(request, problemReply(refusal));
     }
     try {
-      // A stop in between may have ended the lifespans again.
+      // A stop may end the lifespans meanwhile.
       while (this.lifecycle.state === undefined) await this.start(dispatcher.routes);
     } catch (error) {
       reportFailedStart(error);
@@ -194,13 +193,13 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       fetch: (request, info) => app.fetch(request, info),
       readiness: () => this.#readiness,
       start: () => this.start(),
-      endStreams: () => this.#endStreams(),
+      drain: () => this.#drain(),
+      abort: (reason) => this.lifecycle.abort(reason),
+      close: () => this.lifecycle.close(),
       owner: app,
       background: () => this.#dispatcher?.background,
       hasBrokenSockets: () => this.#dispatcher?.openSockets.hasBroken ?? false,
       hasLostSockets: () => (this.#dispatcher?.openSockets.unopened ?? 0) > 0,
-      abandonPublishing: () => this.lifecycle.abandon(),
-      stop: () => this.lifecycle.unwind(),
     };
   }
 
@@ -218,21 +217,14 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
         this.#dispatcher ??= this.#createDispatcher(outer);
       },
       start: () => this.start(),
-      limit: () => {
-        this.#parts.work.limit();
-        for (const app of this.#mountedHere) app.limit();
-      },
-      endStreams: () => this.#endStreams(),
-      abandon: () => this.lifecycle.abandon(),
-      unwind: () => this.lifecycle.unwind(),
-      reopen: () => this.lifecycle.reopen(),
+      drain: () => this.#drain(),
+      abort: (...reason) => this.lifecycle.abort(...reason),
+      close: () => this.lifecycle.close(),
     };
   }
 
-  async #endStreams(): Promise<void> {
-    this.lifecycle.quiet();
-    const mounted = this.#mountedHere.map((app) => app.endStreams());
-    await Promise.all([this.#dispatcher?.openSockets.close(), ...mounted]);
+  async #drain(): Promise<void> {
+    await Promise.all([this.lifecycle.drain(), this.#dispatcher?.openSockets.close()]);
   }
 
   #createDispatcher(shared?: SharedWork): Dispatcher {

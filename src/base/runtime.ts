@@ -85,3 +85,23 @@ export async function importLate<Module>(specifier: string, type?: "json" | "tex
     throw new Error(`Cannot load "${specifier}": it could not be downloaded, run "deno cache" beforehand`, { cause });
   }
 }
+
+const COMMAND: unique symbol = Symbol.for("webfw.command");
+
+/** A global of the command line, which loads programs. The release of the command may be another. */
+export interface Command {
+  /** The module of the program: under the command, `Deno.mainModule` is a `data:` URL. */
+  readonly main?: string;
+  /** `webfw env` collects here what `settings()` declares, and gives no values. */
+  readonly settings?: object[];
+  /** Whether the program only reads stores, and makes no file. */
+  readonly readsOnly?: boolean;
+  /** Whether the module is being loaded, so that `App.run()` refuses, and sets `refusal`. */
+  readonly isLoading?: boolean;
+  refusal?: Error;
+}
+
+/** The command that loads the program; undefined if none does. */
+export function loadingCommand(): Command | undefined {
+  return Reflect.get(globalThis, COMMAND);
+}

@@ -92,7 +92,7 @@ export function runnerSource(runner: { readonly name: string }, specifier: strin
     // Indentation would make the URL long. No string in the classes has several lines.
     ...classes.map((type) => String(type).replaceAll(/^ +/gm, "")),
     // The framework stores files next to the main module: the user's, not this program.
-    `globalThis[Symbol.for("webfw.main")] = ${JSON.stringify(specifier)};`,
+    `globalThis[Symbol.for("webfw.command")] = { main: ${JSON.stringify(specifier)} };`,
     `await new ${runner.name}(${load}, ${JSON.stringify(options)}).run();`,
   ].join("\n");
 }

@@ -9,6 +9,7 @@ import type { RouteInfo } from "../http/route_info.ts";
 import type { RouteDependencies } from "../idempotency/fingerprint.ts";
 import { HTTPError, RouteError } from "../base/errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
+import type { Service } from "../base/service.ts";
 import { type OptionNames, quote, readOptions } from "../base/options.ts";
 import { countAgain } from "./compile.ts";
 import type { Segment } from "./path.ts";
@@ -46,7 +47,7 @@ export interface SharedWork {
 }
 
 /** The life of a mounted application, which is a part of the life of the one that mounts it. */
-export interface MountedApp {
+export interface MountedApp extends Service<unknown> {
   /** Its `fetch`. */
   readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
   /** The applications that it mounts itself. */
@@ -63,18 +64,6 @@ export interface MountedApp {
   expectWorkers(): void;
   /** Keeps its tasks and WebSockets with those of the application that mounts it. */
   join(outer: SharedWork): void;
-  /** Starts it, once. */
-  start(): Promise<void>;
-  /** Makes its work end in a bounded time, where no server does. */
-  limit(): void;
-  /** Refuses new requests, and ends streams and WebSockets. */
-  endStreams(): Promise<void>;
-  /** Aborts its work. */
-  abandon(): void;
-  /** Ends it. */
-  unwind(): Promise<void>;
-  /** Lets a later request start it again. */
-  reopen(): void;
 }
 
 /** Applications by their `fetch`, which other frameworks are mounted by. */

@@ -1,7 +1,7 @@
 /** Settings of a program: environment variables, validated and typed by a schema. */
 import { CannotStartError } from "../base/errors.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
-import { mayRead, readVariable } from "../base/runtime.ts";
+import { loadingCommand, mayRead, readVariable } from "../base/runtime.ts";
 import { coerceText, splitList } from "./coerce_text.ts";
 import { demandOf } from "./issues.ts";
 import { mapSchema } from "./map_schema.ts";
@@ -43,9 +43,6 @@ export interface SettingsOptions {
 }
 
 const OPTIONS: OptionNames<SettingsOptions> = { env: true };
-
-/** While `webfw env` loads a module, this global is the array of the declared settings. */
-const DECLARED: unique symbol = Symbol.for("webfw.settings");
 
 /** The end of the message for a variable that Deno's permissions hide. */
 const UNREADABLE = "may not be read";
@@ -102,8 +99,8 @@ export function settings<Input, Output>(
   if (!isSchema(schema)) throw new TypeError(`Cannot read the settings: the argument ${schemaFault(schema)}`);
   const variables = new Map<string, Variable>();
   const ready = toReadable(nodeOf(schema), variables);
-  const declared: unknown = Reflect.get(globalThis, DECLARED);
-  const isDescribed = Array.isArray(declared);
+  const declared = loadingCommand()?.settings;
+  const isDescribed = declared !== undefined;
   if (isDescribed) declared.push(...[...variables.values()].map(({ description }) => description));
   const { env } = options;
   const given: Record<string, unknown> = Object.create(null);

@@ -1,23 +1,21 @@
 /**
- * Wraps Deno's server, so that it listens again after the process ran out of file descriptors. Deno
- * stops accepting at the first connection that it cannot accept; the open connections continue.
+ * Wraps Deno's server, which stops accepting at the first connection that it cannot accept: this
+ * one listens again after the process ran out of file descriptors. Open connections continue.
  */
 import { log } from "../log/log.ts";
 
 export type ListenOptions = Deno.ServeTcpOptions & Partial<Deno.TlsCertifiedKeyPem> & { readonly path?: string };
 
-/** The pause before the server listens again. */
 const PAUSE_MS = 500;
 
-/** The shortest time between two warnings. */
 const LOG_INTERVAL_MS = 1_000;
 
-/** How many of Deno's servers are kept because of their open connections. */
+/** How many of Deno's servers stay for their open connections. */
 const MAX_SERVERS = 32;
 
 /**
- * The number of file descriptors that are kept for the program while clients use all others.
- * Without one, Deno 2.9 cannot load a module on first use, and the process exits.
+ * The file descriptors that stay for the program while clients use all others. Without one, Deno
+ * 2.9 cannot load a module on first use, and the process exits.
  */
 const SPARE = 8;
 const NULL_DEVICE = "/dev/null";
@@ -27,15 +25,13 @@ const OUT_OF_DESCRIPTORS = /\(os error (?:23|24|10024)\)/;
 
 const AT_LIMIT = "The limit of open files is reached";
 
-/** One of Deno's servers, with the time for which it accepted connections. */
 interface Listener {
   readonly server: Deno.HttpServer;
   readonly since: number;
-  /** In milliseconds; infinite while it accepts connections. */
+  /** How long it accepted connections, in milliseconds; infinite while it does. */
   lasted: number;
 }
 
-/** A server that runs until it is shut down. */
 export class HttpServer {
   readonly #options: ListenOptions;
   readonly #handler: Deno.ServeHandler;
@@ -47,11 +43,7 @@ export class HttpServer {
   #lastLog = -Infinity;
   readonly #spare = new SpareDescriptors();
 
-  /**
-   * Starts to listen.
-   *
-   * @throws {Deno.errors.AddrInUse} If the address is taken.
-   */
+  /** @throws {Deno.errors.AddrInUse} If the address is taken. */
   constructor(options: ListenOptions, handler: Deno.ServeHandler) {
     this.#options = options;
     this.#handler = handler;
@@ -130,7 +122,7 @@ export class HttpServer {
 class SpareDescriptors {
   readonly #files: Deno.FsFile[] = [];
 
-  /** Opens them. False, and none is kept, if too few would remain for clients. */
+  /** Opens them. False, and none stays open, if too few would remain for clients. */
   keep(): boolean {
     if (!mayOpen()) return true;
     try {
@@ -143,7 +135,7 @@ class SpareDescriptors {
     }
   }
 
-  /** Closes them, so that the program can use them. */
+  /** Closes them for the program. */
   release(): void {
     this.#close(this.#files.length);
   }

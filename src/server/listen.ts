@@ -18,7 +18,6 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** The options that say where. */
 interface ListenChoices {
   readonly port?: number;
   readonly hostname?: string;
@@ -30,9 +29,9 @@ interface ListenChoices {
 }
 
 /**
- * Completes the options. Those of a Unix socket take nothing from the environment.
+ * Completes the options. The environment says nothing about a Unix socket.
  *
- * @throws {CannotStartError} If PORT is needed and is no port.
+ * @throws {CannotStartError} If PORT is needed and is invalid.
  */
 export function listenOptions(options: ListenChoices): ListenOptions {
   const { path, cert, key, reusePort = false } = options;
@@ -48,7 +47,8 @@ export function listenOptions(options: ListenChoices): ListenOptions {
     hostname: givenHost ?? "127.0.0.1",
     onListen: ({ hostname, port }) => {
       announce({ hostname, port });
-      // A platform that sets PORT connects from outside, and would only report that nobody answers.
+      // A platform that sets PORT connects from another machine, and would only report that no
+      // server answers.
       if (givenPort !== undefined && givenHost === undefined) {
         log("info", "Only this machine can connect: set WEBFW_HOST=0.0.0.0 to be reached from others");
       }
@@ -58,7 +58,7 @@ export function listenOptions(options: ListenChoices): ListenOptions {
   };
 }
 
-/** Opens a server. If the address cannot be listened on, the error names it in one line. */
+/** Opens a server. If it cannot listen on the address, the error names the address in one line. */
 export function openServer(options: ListenOptions, handler: Deno.ServeHandler): HttpServer {
   try {
     return new HttpServer(options, handler);
@@ -76,13 +76,13 @@ export function openServer(options: ListenOptions, handler: Deno.ServeHandler): 
   }
 }
 
-/** What else may be missing: variables that cannot be read count as not set. */
+/** A variable that cannot be read counts as not set, so its permission may be missing. */
 function unreadHint(): string {
   const unread = ["PORT", "WEBFW_HOST"].filter((name) => !mayRead(name));
   return unread.length === 0 ? "" : `, and by --allow-env=${unread.join()} where they name another address`;
 }
 
-/** Why the system refuses an address, and the cure; undefined for other errors. */
+/** The reason why the system refuses an address, and the cure; undefined for other errors. */
 function obstacleOf(error: unknown, what: "port" | "path"): string | undefined {
   if (error instanceof Deno.errors.AddrInUse) {
     const choose = what === "port"
@@ -108,7 +108,7 @@ function parsePort(text: string): number {
   );
 }
 
-/** Where a server of the platform listens, for the log. */
+/** The address of a server of the platform, for the log. */
 export function addressText(address: Deno.Addr): string {
   if ("hostname" in address) return toUrl("http", address);
   return "path" in address ? address.path : address.transport;

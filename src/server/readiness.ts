@@ -1,31 +1,27 @@
-/** The endpoint that tells load balancers whether to send requests to this process. */
+/** The endpoint by which load balancers find out whether to send requests to this process. */
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
 import type { ConnectionInfo } from "../http/connection.ts";
-import { reportFailedStart } from "./failed_start.ts";
 import type { Registry, ReservedPath } from "../routing/registry.ts";
 import { tracing } from "../log/telemetry.ts";
+import { describeError, log } from "../log/log.ts";
 
-/** Answers requests. */
 type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
 
-/** The application, as far as its readiness needs it. */
 interface Startable {
   /** Undefined before the first request. */
   background(): BackgroundTasks | undefined;
-  /** Starts it, once. */
   start(): Promise<void>;
 }
 
-/** How far the application has come. */
 interface Progress {
-  /** Undefined until everything has started, and again while the application stops. */
+  /** Undefined before the start has ended, and while the application stops. */
   readonly openState: unknown;
   /** Aborted while the application stops. */
   readonly stopping: AbortSignal;
 }
 
-/** The endpoint of one application. It has no part in what other requests pass. */
+/** The endpoint of one application. It answers before hosts, limits and middleware. */
 export class Readiness implements ReservedPath {
   readonly path: string;
   readonly what = "its readiness";
@@ -71,13 +67,19 @@ export class Readiness implements ReservedPath {
     const { openState, stopping } = this.#progress;
     const isEnding = this.#app.background()?.isEnding === true || stopping.aborted;
     const isReady = !isEnding && openState !== undefined;
-    // Where no server of ours has started the application, or the start has failed, this tries it.
+    // Tries a start that no server has made, or that has failed.
     if (!isReady && !isEnding) this.#app.start().catch(reportFailedStart);
     const headers = new Headers({ "content-type": "text/plain;charset=UTF-8", "cache-control": "no-store" });
     if (isEnding) headers.set("connection", "close");
     const body = isReady ? "ready" : isEnding ? "stopping" : "starting";
     headers.set("content-length", String(body.length));
-    // Deno (2.9) would send it over HTTP/2.
+    // Deno (2.9) would send the header over HTTP/2.
     return new Response(method === "HEAD" ? null : body, { status: isReady ? 200 : 503, headers });
   }
+}
+
+/** Logs the error, and records it on the span of the request that needs the application. */
+export function reportFailedStart(error: unknown): void {
+  tracing?.fail(error);
+  log("error", "The application failed to start", { error: describeError(error) });
 }

@@ -2,7 +2,8 @@
 import { load } from "../base/async_context.ts";
 import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
-import { isDenoServe, readVariable } from "../base/runtime.ts";
+import { isDenoServe, loadingCommand, readVariable } from "../base/runtime.ts";
+import { type Service, stopReason } from "../base/service.ts";
 import { type BackgroundTasks, streamProgress } from "../http/after_response.ts";
 import { endWaits, releaseIdleTimer } from "../http/deadline.ts";
 import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
@@ -11,11 +12,9 @@ import { problemReply } from "../http/reply.ts";
 import { logUnsent } from "../http/unsent_reply.ts";
 import { redactUrl } from "../log/redaction.ts";
 import type { ListenOptions } from "./http_server.ts";
-import { reportFailedStart } from "./failed_start.ts";
 import { addressText, type ListenAddress, listenOptions, openServer } from "./listen.ts";
 import { log, logFor } from "../log/log.ts";
-import type { Readiness } from "./readiness.ts";
-import { withSentTags } from "./etag_compat.ts";
+import { type Readiness, reportFailedStart } from "./readiness.ts";
 import { type Stopper, StopRequest } from "./stop_request.ts";
 import type { WorkerPorts } from "../store/memory/worker_store.ts";
 
@@ -47,39 +46,38 @@ export interface RunOptions {
   /** The path of a Unix socket, instead of a port. */
   path?: string;
   /**
-   * How long requests in flight and publishes may continue after the server was asked to stop. A
-   * body that has not arrived after 2 seconds is refused with 503, and its connection is closed.
-   * From half of the period on,
-   * replies are cut off if no request is without a reply and no client reads on in a streamed
-   * reply. The server does not know how far other replies have been read.
+   * How long requests in flight, handlers and publishes may continue after a stop begins. A body
+   * that has not arrived after 2 seconds is refused with 503, and its connection is closed. In the
+   * second half of the period, replies are cut off once all requests have replies and no client
+   * reads a streamed reply. For other replies the server does not know how far they have been read.
    *
    * @default {10000} 10 s; 4 s on Deno Deploy, which kills after 5 seconds
    */
   gracePeriod?: Duration;
   /**
-   * How long the server still takes connections and requests after it was asked to stop, until load
-   * balancers have learnt of it: `readyUrl` is 503, and replies carry `Connection: close`. The
-   * grace period comes after that. A second signal ends it.
+   * How long the server still accepts connections and requests after a stop begins, until load
+   * balancers know: `readyUrl` is 503, and replies carry `Connection: close`. The grace period
+   * follows. A second signal ends the delay.
    *
    * @default {0}
    */
   drainDelay?: Duration;
   /**
-   * Whether replies are compressed for clients that accept it, by the platform: text, JSON and
-   * other types that become smaller, from 64 bytes on. Entity tags become weak; handlers find in
-   * `If-Match` what they sent. Event streams, ranges, what is compressed already, and replies with
+   * Whether the platform compresses replies for clients that accept it: text, JSON and other types
+   * that become smaller, from 64 bytes on. Entity tags become weak; handlers find in `If-Match` the
+   * tags that they sent. Event streams, ranges, compressed replies, and replies with
    * `Cache-Control: no-transform` stay as they are.
    *
-   * Do not compress a secret together with what a client has sent: the length can give it away.
+   * Do not compress a secret together with input of a client: the length can reveal it.
    *
    * @default {false}
    */
   compress?: boolean;
-  /** Is called when the server listens. By default a line is logged. */
+  /** Called when the server listens. By default a line is logged. */
   onListen?: (address: ListenAddress) => void;
   /**
-   * Whether other servers, in workers or other processes, may listen on the same port, so that the
-   * system spreads connections over them. Linux does that; Deno demands `--unstable-net`.
+   * Whether other servers, in workers or processes, may listen on the same port. The system then
+   * spreads connections over them. Only Linux does that; Deno needs `--unstable-net`.
    *
    * @default {false}
    */
@@ -110,11 +108,7 @@ const RUN_OPTIONS: OptionNames<RunOptions> = {
   accessLog: true,
 };
 
-/**
- * Checks the names of the options.
- *
- * @throws {TypeError} If an option is unknown, or `compress` is not true or false.
- */
+/** @throws {TypeError} If an option is unknown, or `compress` is not true or false. */
 export function checkRunOptions(options: RunOptions): void {
   checkOptions(options, RUN_OPTIONS, "run the App");
   const { compress = false } = options;
@@ -122,66 +116,50 @@ export function checkRunOptions(options: RunOptions): void {
   throw new TypeError(`Cannot run the App: "compress" must be true or false, got ${quote(compress)}`);
 }
 
-/** An application, as far as a server needs it. */
-export interface Servable {
-  /** Answers a request. */
+/** An application, as a server needs it. */
+export interface Servable extends Service<void> {
   readonly fetch: (
     request: Request,
     info?: ConnectionInfo,
   ) => Promise<Response>;
   /** The endpoint for load balancers; undefined if there is none. */
   readiness(): Readiness | undefined;
-  /** Starts the lifespans. */
-  start(): Promise<void>;
-  /** Ends streams and WebSockets, which would never end by themselves, and refuses new requests. */
-  endStreams(): Promise<void>;
-  /** The owner of the requests' bodies, see `endWaits`. */
+  /** The owner of the requests' bodies: see `endWaits`. */
   readonly owner: object;
   /** Undefined before the first request. */
   background(): BackgroundTasks | undefined;
   /** Whether the platform may keep WebSockets whose clients have left. */
   hasBrokenSockets(): boolean;
-  /** Whether the platform keeps connections whose WebSockets never opened. */
+  /** Whether the platform keeps connections whose WebSockets have never opened. */
   hasLostSockets(): boolean;
-  /** Stops waiting for messages that are being published. */
-  abandonPublishing(): void;
-  /** Unwinds the lifespans, and closes the topics. */
-  stop(): Promise<void>;
 }
 
-/** How long a body may still take when the server stops; at most half of the grace period. */
+/** How long a body may still take after a stop begins; at most half of the grace period. */
 const BODY_TIMEOUT_MS = 2_000;
 
-/** Replies are cut off when clients have read nothing of them for this long. */
+/** Replies are cut off after clients have read nothing for this long. */
 const STALLED_MS = 1_000;
 
-/** How often that is checked. */
 const POLL_MS = 50;
 
-/** So often, and in such steps, no request gets a reply before the last ones are taken as sent. */
+/** Three polls without a new reply, 10 ms apart: the last replies count as sent. */
 const LAST_POLLS = 3;
 const LAST_POLL_MS = 10;
 
 /**
- * The command line sets this global while it loads a module, and finds the error in it if the
- * module runs an App.
- */
-const LOADING: unique symbol = Symbol.for("webfw.loading");
-
-/**
  * Serves until SIGINT, SIGTERM or the signal of the program, and the `drainDelay` after it. Then it
- * accepts no more connections, ends streams, waits for requests in flight, and stops the
+ * accepts no more connections, ends streams, waits for requests in flight, and closes the
  * application.
  *
- * At the end of the grace period, publishes are abandoned. A start that has not ended, and requests
- * that are still open then, continue if the program's signal stopped the server; after SIGINT or
- * SIGTERM the process exits with code 1. Bodies that do not arrive, and replies that nobody reads,
- * are cut off earlier, and the process exits with code 0 by the end of the grace period. Only
- * lifespans can take longer, and a store that is away, by up to 3 seconds.
+ * At the end of the grace period, handlers and publishes are aborted. A start or requests that have
+ * not ended then continue if the program's signal stopped the server; after SIGINT or SIGTERM the
+ * process exits with code 1. Missing bodies and unread replies are cut off earlier, and the process
+ * exits with code 0 by the end of the grace period. Only lifespans can take longer, and a store
+ * that is away, by up to 3 seconds.
  *
  * @throws {Deno.errors.AddrInUse} If the port is taken.
  * @throws {Error} If the process is `deno serve`, or `webfw` loads the module that calls this.
- * @throws {RangeError} If a duration is none, or the variable PORT no port.
+ * @throws {RangeError} If a duration or the variable PORT is invalid.
  * @throws {TypeError} If only one of cert and key is given.
  */
 export async function serve(app: Servable, options: RunOptions): Promise<void> {
@@ -190,12 +168,12 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   if ((options.cert === undefined) !== (options.key === undefined)) {
     throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
   }
-  if (Reflect.has(globalThis, LOADING)) {
-    const error = new Error(
+  const command = loadingCommand();
+  if (command?.isLoading) {
+    command.refusal = new Error(
       `Cannot run the App in a module that "webfw" loads: write "if (import.meta.main)" before the call, or start this one with "deno run"`,
     );
-    Reflect.set(globalThis, LOADING, error);
-    throw error;
+    throw command.refusal;
   }
   // How Deno Deploy starts a program is not documented.
   if (!isDeploy() && isDenoServe()) {
@@ -209,14 +187,14 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   using request = new StopRequest(options.signal);
   let isListening = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const limitPublishing = () => timer ??= setTimeout(() => app.abandonPublishing(), grace);
+  const limitPublishing = () => timer ??= setTimeout(() => app.abort(stopReason()), grace);
   const requested = request.by.then(async (by) => {
     if (isListening && drainDelay > 0) {
       setEnding(app, true);
       log("info", "The server stops soon, at once after a second signal", { drainDelay });
       await request.delay(drainDelay);
     }
-    // Lifespans can publish too, while they unwind.
+    // Lifespans may publish while they end.
     limitPublishing();
     return by;
   });
@@ -228,7 +206,7 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   } finally {
     limitPublishing();
     try {
-      await app.stop();
+      await app.close();
     } finally {
       clearTimeout(timer);
       setEnding(app, false);
@@ -236,23 +214,22 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
     }
   }
   if (stop.by === "program") return;
-  // Nothing can close the connections of a server that shuts down, and they would keep the process.
+  // No API closes the connections of a server that shuts down, and they would keep the process.
   if (stop.end === "late") Deno.exit(1);
-  // The load event comes after the code that follows run(), if the program awaits run().
+  // The load event follows the code after run(), if the program awaits run().
   if (stop.end === "cut" || app.hasBrokenSockets()) addEventListener("load", () => Deno.exit());
-  // Remaining connections keep the process until the end of the grace period.
+  // Open connections keep the process until the end of the grace period.
   Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
 }
 
-/** Who asks applications of `deno serve` to stop. Each has one listener. */
+/** One listener for each application of `deno serve`. */
 const served = new WeakMap<Servable, Promise<Stopper>>();
 
 /**
  * Starts an application when `deno serve` listens: Deno then calls the own property `onListen` of
- * the default export. With `--parallel`, it does so in the first thread alone.
+ * the default export; with `--parallel`, in the first thread only.
  *
  * @param exported The default export.
- * @param app The same, as a server sees it.
  */
 export function startWithDenoServe(exported: object, app: Servable): void {
   const onListen = (address: Deno.Addr): void => {
@@ -263,19 +240,19 @@ export function startWithDenoServe(exported: object, app: Servable): void {
     // The next request tries again.
     endOfStart(app.start(), requested, grace).catch(reportFailedStart);
   };
-  // A program may have its own one.
+  // A program may set its own.
   const value = (address: Deno.Addr) => logFor(exported, () => onListen(address));
   Object.defineProperty(exported, "onListen", { value, configurable: true, writable: true });
 }
 
-/** Stops an application that `deno serve` serves, where `onListen` is not called. */
+/** Stops an application of `deno serve`, also where `onListen` is not called. */
 export function stopWithDenoServe(app: Servable): void {
   if (isDenoServe()) stopAtSignals(app);
 }
 
 /**
- * Stops an application on SIGINT or SIGTERM. Deno closes its server then and waits for the replies,
- * but an event stream never ends by itself.
+ * Closes an application on SIGINT or SIGTERM. Deno then shuts its server down and waits for the
+ * replies, but an event stream never ends by itself.
  */
 function stopAtSignals(app: Servable): Promise<Stopper> {
   const known = served.get(app);
@@ -286,10 +263,10 @@ function stopAtSignals(app: Servable): Promise<Stopper> {
     setEnding(app, true);
     const begin = performance.now();
     const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
-    const timer = setTimeout(() => app.abandonPublishing(), grace);
+    const timer = setTimeout(() => app.abort(stopReason()), grace);
     // Deno has shut down its server already.
     const end = await endRequests(app, grace, async () => await app.background()?.sent());
-    await app.stop();
+    await app.close();
     clearTimeout(timer);
     releaseIdleTimer();
     if (end !== "complete") Deno.exit(end === "late" ? 1 : 0);
@@ -301,7 +278,7 @@ function stopAtSignals(app: Servable): Promise<Stopper> {
 
 /**
  * Waits for the start of an application. After a signal of the system it has the grace period, then
- * the process exits: a lifespan may wait for something that never comes.
+ * the process exits: a lifespan may never end.
  */
 async function endOfStart(start: Promise<void>, requested: Promise<Stopper>, grace: number): Promise<void> {
   let isOver = false;
@@ -322,25 +299,24 @@ async function endOfStart(start: Promise<void>, requested: Promise<Stopper>, gra
   }
 }
 
-/** How a server has stopped. */
 interface Stop {
   readonly by: Stopper;
   /** All requests have ended, unread replies were cut off, or some requests are still open. */
   readonly end: "complete" | "cut" | "late";
-  /** When it was asked to stop, as `performance.now()`. */
+  /** When the stop began, as `performance.now()`. */
   readonly begin: number;
 }
 
 /**
- * Removes the uploads that ended processes left. That takes 2 ms, so a server does it after its
- * first reply, or when it stops.
+ * Removes uploads that crashed processes left. That takes 2 ms, so a server does it after its first
+ * reply, or when it stops.
  */
 async function sweep(): Promise<void> {
   const { sweepUploads } = await load(() => import("../http/forms/uploads.ts"));
   await sweepUploads();
 }
 
-/** Listens until the server is asked to stop, then ends the requests. */
+/** Listens until a stop begins, then ends the requests. */
 async function listen(
   app: Servable,
   { where, accessLog }: { readonly where: ListenOptions; readonly accessLog: boolean },
@@ -369,10 +345,9 @@ async function listen(
 }
 
 /**
- * Ends the requests in flight within the grace period, and waits for the work after their replies.
+ * Ends the requests in flight within the grace period, and waits for the tasks after their replies.
  *
- * @param app The application.
- * @param grace The grace period in milliseconds.
+ * @param grace In milliseconds.
  * @param shutdown Settles when the server has sent all replies.
  */
 async function endRequests(app: Servable, grace: number, shutdown: () => Promise<unknown>): Promise<Stop["end"]> {
@@ -386,7 +361,7 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
     // A shutdown cuts off WebSockets and arriving bodies, so these end first.
     const [areCut] = await Promise.all([
       endWaits(app.owner, Math.min(BODY_TIMEOUT_MS, grace / 2)),
-      app.endStreams(),
+      app.drain(),
     ]);
     if (areCut) await lastReplies(app, late);
     const isShut = shutdown().then(() => "complete" as const);
@@ -403,11 +378,10 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
 }
 
 /**
- * Waits until the requests whose bodies were cut off have their replies. A shutdown closes their
- * connections then; before that, it would wait for the rest of the bodies.
+ * Waits for the replies to requests whose bodies were cut off. Then a shutdown closes their
+ * connections; before, it would wait for the rest of the bodies.
  *
- * @param app The application.
- * @param over Ends the waiting when it settles.
+ * @param over Ends the wait when it settles.
  */
 function lastReplies(app: Servable, over: Promise<unknown>): Promise<void> {
   const background = app.background();
@@ -428,27 +402,26 @@ function lastReplies(app: Servable, over: Promise<unknown>): Promise<void> {
   });
 }
 
-/** What answers the requests of a server. Load balancers are answered first, and not logged. */
+/** The handler of a server. Requests of load balancers come first, and are not logged. */
 function handlerOf(app: Servable, accessLog: boolean, compress: boolean): Servable["fetch"] {
   const answer = compress ? withSentTags(app.fetch) : app.fetch;
   const logged = accessLog ? withAccessLog(answer, app.owner) : answer;
   return app.readiness()?.before(logged) ?? logged;
 }
 
-/** Makes replies close their connections, and load balancers go elsewhere, or ends that. */
+/** Makes replies close their connections, and the readiness 503; or ends that. */
 function setEnding(app: Servable, isEnding: boolean): void {
   const background = app.background();
   if (background) background.isEnding = isEnding;
 }
 
 /**
- * Waits until clients have stopped reading the last replies, and starts the work after these. Only
- * for streamed replies it is known whether clients read on.
+ * Waits until no client reads its reply any longer, and starts the tasks after these replies. Only
+ * for streamed replies the server knows whether clients read.
  *
- * @param app The application.
- * @param earliest The replies have time until then in any case, as `performance.now()`.
+ * @param earliest Replies have time until then in any case, as `performance.now()`.
  * @param timeout How long clients must have read nothing, in milliseconds.
- * @param over Ends the waiting when it settles.
+ * @param over Ends the wait when it settles.
  */
 function stalledReplies(app: Servable, earliest: number, timeout: number, over: Promise<unknown>): Promise<"cut"> {
   const background = app.background();
@@ -461,7 +434,7 @@ function stalledReplies(app: Servable, earliest: number, timeout: number, over: 
       chunks = streamProgress.chunks;
       if (now < earliest || now - stalledSince < timeout) return;
       clearInterval(poll);
-      // A server with such sockets does not shut down, also when all replies have been sent.
+      // A server with such sockets does not shut down even after all replies were sent.
       if (!app.hasLostSockets()) log("warn", "Connections were cut off: their clients do not take the last replies");
       background?.abandonReplies();
       resolve("cut");
@@ -496,4 +469,22 @@ function defaultGrace(): Duration {
 
 function isDeploy(): boolean {
   return readVariable("DENO_DEPLOYMENT_ID") !== undefined;
+}
+
+/**
+ * Lets handlers find in `If-Match` the tags that they sent. A weak tag never matches there (RFC
+ * 9110, section 13.1.1), so that nobody else needs to get one.
+ */
+function withSentTags(fetch: Servable["fetch"]): Servable["fetch"] {
+  return (request, info) => {
+    const condition = request.headers.get("if-match");
+    if (condition?.includes("W/")) {
+      const headers = new Headers(request.headers);
+      headers.set("if-match", condition.replace(/(?:W\/)?("[^"]*")/g, "$1"));
+      // The headers of the platform cannot be changed. A copy of the request would lose the
+      // connection, and its body would be read more slowly.
+      Object.defineProperty(request, "headers", { value: headers });
+    }
+    return fetch(request, info);
+  };
 }

@@ -1,15 +1,14 @@
-/** Who asks a server to stop: the system by a signal, or the program. */
+/** The request to stop a server: a signal of the system, or of the program. */
 
-/** Who asked. */
 export type Stopper = "system" | "program";
 
 /**
- * Within this time, signals count as one, in milliseconds. A supervisor may signal all processes of
- * a service, of which one passes the signal on.
+ * Signals within this time count as one, in milliseconds. A supervisor may signal all processes of
+ * a service, and one of them may forward the signal.
  */
 const SAME_MS = 300;
 
-/** Listens for signals until it is disposed of. */
+/** Listens for signals until it is disposed. */
 export class StopRequest implements Disposable {
   readonly #first = Promise.withResolvers<Stopper>();
   readonly #second = Promise.withResolvers<void>();
@@ -19,11 +18,7 @@ export class StopRequest implements Disposable {
   readonly #stop = (): void => this.#ask("program");
   #since: number | undefined;
 
-  /**
-   * Begins to listen.
-   *
-   * @param signal The signal of the program; it may be aborted already.
-   */
+  /** @param signal The signal of the program; it may be aborted already. */
   constructor(signal?: AbortSignal) {
     this.#signal = signal;
     for (const name of this.#signals) Deno.addSignalListener(name, this.#kill);
@@ -31,12 +26,12 @@ export class StopRequest implements Disposable {
     if (signal?.aborted) this.#stop();
   }
 
-  /** Settles when the server is asked to stop. */
+  /** Settles when a stop is requested. */
   get by(): Promise<Stopper> {
     return this.#first.promise;
   }
 
-  /** Waits some milliseconds, or until the server is asked once more, or this is disposed of. */
+  /** Waits some milliseconds, or until a stop is requested again, or this is disposed. */
   async delay(ms: number): Promise<void> {
     const over = Promise.withResolvers<void>();
     const timer = setTimeout(over.resolve, ms);

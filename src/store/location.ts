@@ -1,5 +1,5 @@
 /** Where durable topics are stored, by the application or the environment, and the limits there. */
-import { mayRead, nodeUrl, readVariable } from "../base/runtime.ts";
+import { loadingCommand, mayRead, nodeUrl, readVariable } from "../base/runtime.ts";
 import { checkOptions, type OptionNames } from "../base/options.ts";
 import type { StoreCapabilities, TopicStore } from "./topic_store.ts";
 
@@ -108,11 +108,6 @@ const VARIABLE = "WEBFW_TOPICS";
 const DEFAULT_FILE = ".webfw/topics.sqlite";
 
 /**
- * The command line sets the program's module here: under it, `Deno.mainModule` is a `data:` URL.
- */
-const MAIN: unique symbol = Symbol.for("webfw.main");
-
-/**
  * Reads the option `topics`.
  *
  * @throws {TypeError} If it is no location, or its URL has a user or a password.
@@ -144,7 +139,7 @@ export function defaultLocation(): StoreLocation {
   const given = readVariable(VARIABLE);
   if (given) return fromText(given, VARIABLE);
   if (readVariable("DENO_DEPLOYMENT_ID")) return { isAttached: true };
-  const program = URL.parse(String(Reflect.get(globalThis, MAIN) ?? Deno.mainModule));
+  const program = URL.parse(loadingCommand()?.main ?? Deno.mainModule);
   const isFile = program?.protocol === "file:";
   const beside = inFolder(isFile ? toPath(new URL(DEFAULT_FILE, program)) : DEFAULT_FILE);
   return mayRead(VARIABLE) ? beside : { ...beside, unread: VARIABLE };

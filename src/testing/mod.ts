@@ -22,7 +22,8 @@ import { load } from "../base/async_context.ts";
 import type { AnyDependency, Dependency, DependencyValue, None } from "../binding/dependency.ts";
 import { type Client, makeClient } from "../client/client.ts";
 import { type OptionNames, quote, readOptions } from "../base/options.ts";
-import { type Overridable, override } from "../app/override.ts";
+import type { AppProtocol } from "../app/app.ts";
+import { override } from "../app/override.ts";
 import {
   addCookies,
   connectionFrom,
@@ -44,9 +45,7 @@ export { type InvalidInput, TestHandshake, TestReply } from "./reply.ts";
 export type { QueryPart, TestRequestInit } from "./request.ts";
 export type { TestSocket, TestSocketInit } from "./websocket.ts";
 
-const WEBFW_CRON: unique symbol = Symbol.for("webfw.cron");
-
-const WEBFW_OVERRIDE: unique symbol = Symbol.for("webfw.override");
+const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
 
 /** @ignore An application, or any object with a `fetch`. */
 export interface Testable {
@@ -418,10 +417,10 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
    * ```
    */
   async runCron(name: string): Promise<void> {
-    const run = (this.#app as { readonly [WEBFW_CRON]?: (name: string) => Promise<void> })[WEBFW_CRON];
-    if (!run) throw new TypeError("Cannot run a cron: the client must test an App, and not an object with fetch");
+    const protocol = protocolOf(this.#app);
+    if (!protocol) throw new TypeError("Cannot run a cron: the client must test an App, and not an object with fetch");
     await this.#served.start?.();
-    await run(name);
+    await protocol.runCron(name);
   }
 
   /** Closes all streams and sockets, and stops the application, which ends its lifespans. */
@@ -459,9 +458,14 @@ async function whole(response: Response): Promise<Response> {
 
 /** @throws {TypeError} If it is no `App`, or the pairs are invalid. */
 function overridden(app: Testable, pairs: unknown): Pick<Testable, "fetch" | "start"> {
-  const partsOf = (app as { readonly [WEBFW_OVERRIDE]?: () => Overridable })[WEBFW_OVERRIDE];
-  if (partsOf) return override(pairs, partsOf());
+  const protocol = protocolOf(app);
+  if (protocol) return override(pairs, protocol.overridable());
   throw new TypeError("Cannot override dependencies: the client must test an App, and not an object with fetch");
+}
+
+/** What an `App` does for tests; undefined for another object. */
+function protocolOf(app: Testable): AppProtocol | undefined {
+  return (app as { readonly [WEBFW_APP]?: AppProtocol })[WEBFW_APP];
 }
 
 /** @ignore A dependency or an async function that replaces a dependency. */

@@ -4,6 +4,7 @@ import { RouteError } from "../base/errors.ts";
 import { log } from "../log/log.ts";
 import { nearest, quote } from "../base/options.ts";
 import { OrderedMap } from "../base/ordered_map.ts";
+import type { Service } from "../base/service.ts";
 import { Records } from "../store/records.ts";
 import type { RecordStore } from "../store/record_store.ts";
 import type { DeclaredConsumer } from "./consume_options.ts";
@@ -54,7 +55,7 @@ export interface TopicsOptions {
  * uses can be dropped and made again. Topics that are made while the application serves are
  * transient: their names may come from requests.
  */
-export class Topics {
+export class Topics implements Service {
   /** The records of the application, in one of the stores. */
   readonly records: Records;
   readonly #openStore: (isDurable: boolean) => TopicStore;
@@ -72,6 +73,7 @@ export class Topics {
   #isServing = false;
   readonly #warnedNames = new Set<string>();
   #hasStarted = false;
+  #needsRecords = false;
   /** Whether the store of durable topics has passed its check. */
   #isOpen = false;
   #isEnding = false;
@@ -196,9 +198,20 @@ export class Topics {
     this.#stores.set(false, store);
   }
 
-  /** Checks that the store of durable topics can work, if topics or records need it. */
-  async open(needsRecords = false): Promise<void> {
-    if (this.#isOpen || !(this.#hasDurable() || (needsRecords && this.#isStoreNamed()))) return;
+  /** Records are needed from the start on. */
+  needRecords(): void {
+    this.#needsRecords = true;
+  }
+
+  /**
+   * Opens the store of durable topics if one is needed. A later call opens it for topics that were
+   * declared meanwhile. From now on, no consumers can be declared.
+   *
+   * @throws {Error} If the store cannot work.
+   */
+  async start(): Promise<void> {
+    this.#hasStarted = true;
+    if (this.#isOpen || !(this.#hasDurable() || (this.#needsRecords && this.#isStoreNamed()))) return;
     const opening = this.storeOf(true).open?.();
     if (opening) await orAborted(opening, this.#ending.signal);
     this.#isOpen = true;
@@ -211,18 +224,13 @@ export class Topics {
     return store;
   }
 
-  /** From now on, no consumers can be declared. */
-  start(): void {
-    this.#hasStarted = true;
-  }
-
   /** From now on, new topics are transient. */
   serve(): void {
     this.#isServing = true;
   }
 
   /** Closes all subscriptions, and new ones until {@linkcode Topics.close}. */
-  endSubscriptions(): void {
+  drain(): void {
     this.#isEnding = true;
     this.#ending.abort(new Error("Cannot start the application: it stops"));
     for (const follower of this.#followers) follower.close();
@@ -232,7 +240,8 @@ export class Topics {
    * Abandons all publishes in progress. Later ones, such as those of lifespans that end, have about
    * a second until the topics are closed: a store that is away must not hold up a stop.
    */
-  abandonPublishing(): void {
+  abort(_reason?: DOMException, only?: "handlers"): void {
+    if (only === "handlers") return;
     this.#abandonTimer ??= setInterval(() => this.#abandonAll(), LAST_PUBLISH_TIMEOUT);
     this.#abandonAll();
     this.#abandoned.resolve();
@@ -243,8 +252,8 @@ export class Topics {
    * again afterwards; those in memory are empty.
    */
   async close(): Promise<void> {
-    this.endSubscriptions();
-    await this.#drain();
+    this.drain();
+    await this.#publishAll();
     clearInterval(this.#abandonTimer);
     this.#abandonTimer = undefined;
     this.#abandoned = Promise.withResolvers();
@@ -256,11 +265,11 @@ export class Topics {
     await Promise.all(stores.map((store) => store.close()));
   }
 
-  async #drain(): Promise<void> {
+  async #publishAll(): Promise<void> {
     if (this.#abandonTimer !== undefined) this.#abandonAll();
     const publishers = this.#publishers().filter(({ isIdle }) => !isIdle);
     if (publishers.length === 0) return;
-    const timer = setTimeout(() => this.abandonPublishing(), STORE_TIMEOUT);
+    const timer = setTimeout(() => this.abort(), STORE_TIMEOUT);
     // A program that retries abandoned messages for ever would keep a publisher from draining.
     await Promise.race([this.#abandoned.promise, Promise.all(publishers.map((publisher) => publisher.drained()))]);
     clearTimeout(timer);

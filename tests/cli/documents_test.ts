@@ -8,7 +8,7 @@ const MAIN = `
   console.log("loading");
   setInterval(() => {}, 1_000);
   export const app = {
-    [Symbol.for("webfw.app")]: 1,
+    [Symbol.for("webfw.app")]: { version: 1 },
     routes: [],
     openapi: () => ({ openapi: "3.1.0", info: { title: "Bücher", version: "1" }, paths: {} }),
     run() { throw new Error("not to be served"); },
@@ -82,8 +82,8 @@ Deno.test("webfw openapi leaves the file alone after a failure, and reports it",
 
 /** What an application of the framework has for `webfw asyncapi`. */
 const ASYNC = MAIN.replace(
-  "routes: [],",
-  'routes: [], [Symbol.for("webfw.asyncapi")]: async () => ({ asyncapi: "3.0.0", info: { title: "Bücher" } }),',
+  "{ version: 1 }",
+  '{ version: 1, asyncapi: async () => ({ asyncapi: "3.0.0", info: { title: "Bücher" } }) }',
 );
 
 Deno.test("webfw asyncapi prints the document, writes it with -o, and --check fails if it differs", async () => {

@@ -123,7 +123,7 @@ Deno.test("Without a command the help is shown, and the exit code is 2", async (
 /** The command line under another version of Deno. */
 async function runWith(version: string, args: readonly string[], env: Record<string, string> = {}) {
   await using project = await Project.create({
-    "main.ts": `export const app = { [Symbol.for("webfw.app")]: 1, routes: [] };`,
+    "main.ts": `export const app = { [Symbol.for("webfw.app")]: { version: 1 }, routes: [] };`,
   });
   const cli = JSON.stringify(new URL("../../cli.ts", import.meta.url).href);
   const program = `Object.defineProperty(Deno, "version", { value: { ...Deno.version, deno: "${version}" } });

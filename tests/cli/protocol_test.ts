@@ -4,7 +4,7 @@ import { Webfw } from "./webfw.ts";
 
 /** An application that follows the command's protocol and uses no framework. */
 const APP = `export const app = {
-  [Symbol.for("webfw.app")]: 1,
+  [Symbol.for("webfw.app")]: { version: 1 },
   docsUrl: "/docs",
   routes: [
     { method: "GET", path: "/books/{id}", operationId: "getBook", options: {} },

@@ -126,7 +126,7 @@ Deno.test("A target that cannot be run is an error of one line, with a non-zero 
     "app.ts": REPLIES,
     "empty.ts": "",
     "values.ts": "export const a = 1, app = { fetch: 1 }; export class B {}",
-    "newer.ts": `export const app = { [Symbol.for("webfw.app")]: 2, fetch() {} };`,
+    "newer.ts": `export const app = { [Symbol.for("webfw.app")]: { version: 2 }, fetch() {} };`,
     "syntax.ts": "export const app = ;",
     "imports_syntax.ts": `export { app } from "./syntax.ts";`,
     "imports_missing.ts": `export { app } from "./missing.ts";`,

@@ -65,7 +65,7 @@ Deno.test("webfw topics lists the crons of the application below the topics, wit
   await recordsOf(app.records, CRON_SPACE).set(
     ["nightly"],
     {
-      place: scheduled,
+      watermark: scheduled,
       last: { scheduled, began: scheduled, ended: at },
       runs: 12,
       failures: 3,

@@ -1,8 +1,9 @@
 // Crons of nodes that share a store: section 3 of the contract of work. Time passes faster for them,
 // so that a minute is some seconds.
 
+import { stopReason } from "../../src/base/service.ts";
 import { assert, assertEquals } from "@std/assert";
-import type { CronClock } from "../../src/work/cron/clock.ts";
+import type { SharedClock } from "../../src/base/clock.ts";
 import { Crons } from "../../src/work/cron/crons.ts";
 import type { CronHandler } from "../../src/work/cron/options.ts";
 import { Records } from "../../src/store/records.ts";
@@ -15,7 +16,7 @@ const SPEED = 20;
 const MINUTE = 60_000;
 
 /** A clock of nodes that share a store. It begins shortly before a minute. */
-export function quickClock(): CronClock {
+export function quickClock(): SharedClock {
   const [begin, now] = [Date.UTC(2026, 0, 1, 0, 0, 58), performance.now()];
   const elapsed = () => (performance.now() - now) * SPEED;
   const time = () => begin + elapsed();
@@ -36,7 +37,7 @@ export class CronNode {
   #frozen: PromiseWithResolvers<void> | undefined;
 
   /** A node with the cron "job" of each minute, which has not started. */
-  constructor(store: RecordStore, clock: CronClock, handler: CronHandler<Record<string, unknown>>) {
+  constructor(store: RecordStore, clock: SharedClock, handler: CronHandler<Record<string, unknown>>) {
     const seen = new Proxy(store, {
       get: (target, name) => {
         const method: unknown = Reflect.get(target, name);
@@ -54,8 +55,9 @@ export class CronNode {
       topics: {
         records: new Records({ open: () => Promise.resolve(seen), watches }, "app"),
         recordsTime: 0,
+        needRecords: () => {},
       },
-      start: () => Promise.resolve(),
+      startApp: () => Promise.resolve(),
       clock: {
         ...clock,
         after: (ms, action) => clock.after(ms, () => void (this.#frozen?.promise ?? Promise.resolve()).then(action)),
@@ -66,7 +68,7 @@ export class CronNode {
 
   async start(): Promise<void> {
     await this.#crons.check();
-    await this.#crons.start(null as never, {});
+    await this.#crons.start({ app: null as never, state: {} });
   }
 
   /** Lets nothing of it go on, as if its process were suspended. */
@@ -85,8 +87,8 @@ export class CronNode {
 
   async stop(): Promise<void> {
     this.thaw();
-    this.#crons.abort();
-    await this.#crons.stop();
+    this.#crons.abort(stopReason());
+    await this.#crons.close();
   }
 }
 

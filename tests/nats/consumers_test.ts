@@ -16,7 +16,7 @@ async function reportOf(app: App) {
 
 /** What operators do by `webfw topics`. */
 function operate(app: App, action: "retry" | "remove", path: string): Promise<unknown> {
-  return Reflect.get(app, Symbol.for("webfw.consumer"))(action, path);
+  return Reflect.get(app, Symbol.for("webfw.app")).changeConsumer(action, path);
 }
 
 function test(title: string, body: (server: NatsServer) => Promise<void>): void {

@@ -72,7 +72,7 @@ test("A variable that may not be read is not set, without an error or a prompt",
   const env = { WEBFW_TOPICS: join(folder, "topics.sqlite") };
   // The command line also says so.
   const main = pathToFileURL(join(folder, "main.ts")).href;
-  const source = `globalThis[Symbol.for("webfw.main")] = "${main}";${PROGRAM}`;
+  const source = `globalThis[Symbol.for("webfw.command")] = { main: "${main}" };${PROGRAM}`;
   const beside = join(folder, ".webfw");
   const stderr = await failure(env, SERVES, source);
   const flags = `--allow-read=${beside} --allow-write=${beside}`;

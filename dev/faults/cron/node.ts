@@ -1,7 +1,8 @@
 // A node of a run: a process with one cron, whose time passes faster. It writes down when each run
 // begins and ends.
 
-import type { CronClock } from "../../../src/work/cron/clock.ts";
+import { stopReason } from "../../../src/base/service.ts";
+import type { SharedClock } from "../../../src/base/clock.ts";
 import { Crons } from "../../../src/work/cron/crons.ts";
 import type { CronRun } from "../../../src/work/cron/options.ts";
 import { openDurableStore } from "../../../src/store/lazy_store.ts";
@@ -24,7 +25,7 @@ const [HASTY, SLOW] = [10, 20];
 const LATE = flaw === "lonely" ? 100_000 : 0;
 
 /** The clock of the application, but faster. */
-const clock: CronClock = {
+const clock: SharedClock = {
   time: () => origin + (topics.recordsTime - origin) * HASTE - LATE,
   now: () => performance.now() * HASTE * (flaw === "hasty" ? HASTY : 1),
   wall: () => Date.now() * HASTE,
@@ -55,23 +56,27 @@ async function work({ scheduled, signal }: CronRun): Promise<void> {
   if (isFailing) throw new Error("As it was planned");
 }
 
+/** How long runs have after a stop, in milliseconds of crons. */
+const GRACE = 10_000 / HASTE;
+
 /** The topics as a hasty node sees them: it does not ask which processes live. */
 const asksNobody = {
   records: topics.records,
   get recordsTime() {
     return topics.recordsTime;
   },
+  needRecords: () => topics.needRecords(),
 };
-const crons = new Crons({ topics: flaw === "hasty" ? asksNobody : topics, start: async () => {}, clock });
+const crons = new Crons({ topics: flaw === "hasty" ? asksNobody : topics, startApp: async () => {}, clock });
 crons.declare("job", "* * * * *", plan.catchUp ? { catchUp: "1h" } : {}, work);
 await crons.check();
-topics.start();
 // A start ends where the store does not answer for 10 s. Whatever runs the program starts it again.
-while (!await topics.open(true).then(() => true, () => false));
-if (flaw !== "idle") await crons.start(null as never, {});
+while (!await topics.start().then(() => true, () => false));
+if (flaw !== "idle") await crons.start({ app: null as never, state: {} });
 node.note({ kind: "ready" });
 await node.stopped;
-crons.end(false);
-await crons.stop();
+const grace = setTimeout(() => crons.abort(stopReason()), GRACE);
+await crons.close();
+clearTimeout(grace);
 await topics.close();
 Deno.exit(0);

@@ -18,7 +18,7 @@ export class SettingsRunner extends Runner {
     this.keepStdout();
     const declared: Setting[] = [];
     // While this is set, settings() does not throw, and returns placeholders for missing values.
-    Reflect.set(globalThis, Symbol.for("webfw.settings"), declared);
+    this.command.settings = declared;
     const { loaded, refusal } = await this.importModule();
     this.write(`${JSON.stringify(declared)}\n`);
     // A module that calls run() of its App has been imported up to there.

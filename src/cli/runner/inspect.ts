@@ -59,10 +59,10 @@ export class AsyncAPIRunner extends InspectRunner {
   protected override readonly task = "describe";
 
   protected override async print(app: WebfwApp): Promise<void> {
-    const describe: unknown = Reflect.get(app, Symbol.for("webfw.asyncapi"));
-    if (typeof describe !== "function") {
+    const { asyncapi } = this.protocolOf(app);
+    if (asyncapi === undefined) {
       return await this.fail(`Cannot describe "${this.options.module}": its webfw has no AsyncAPI document, update it`);
     }
-    this.write(`${JSON.stringify(await describe(), null, 2)}\n`);
+    this.write(`${JSON.stringify(await asyncapi(), null, 2)}\n`);
   }
 }

@@ -46,6 +46,23 @@ export interface WebfwApp {
   }): Promise<void>;
 }
 
+/** The functions of an App for the command line. */
+export interface AppProtocol {
+  readonly version: 1;
+  readonly asyncapi?: () => Promise<unknown>;
+  readonly checkTopic: (name: string) => Promise<void>;
+  readonly changeConsumer: (action: "retry" | "remove", path: string) => Promise<unknown>;
+}
+
+/** The global that the framework reads: see `Command` of the framework. */
+export interface CommandGlobal {
+  main?: string;
+  settings?: unknown[];
+  readsOnly?: boolean;
+  isLoading?: boolean;
+  readonly refusal?: Error;
+}
+
 /** The state of a topic. Ages are in milliseconds. */
 export interface TopicReport {
   readonly name: string;
@@ -145,7 +162,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     }
     const value = module[name];
     if (this.#isRunnable(value)) return value;
-    const protocol = this.#protocolOf(value);
+    const protocol = this.#versionOf(value);
     return await this.fail(
       protocol === undefined
         ? `Cannot use "${name}" of "${path}": it is neither an App nor an object with a "fetch" function`
@@ -158,21 +175,19 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     { loaded: PromiseSettledResult<Readonly<Record<string, unknown>>>; refusal: Error | undefined }
   > {
     // While this is set, App.run() throws, and stores the error here: a module may not await it.
-    const loading = Symbol.for("webfw.loading");
     // The frames of the user, which are printed, are below those of the framework.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 50;
-    Reflect.set(globalThis, loading, true);
+    this.command.isLoading = true;
     const [loaded] = await Promise.allSettled([this.#load()]);
     Error.stackTraceLimit = stackTraceLimit;
-    const refusal: unknown = Reflect.get(globalThis, loading);
-    Reflect.deleteProperty(globalThis, loading);
-    return { loaded, refusal: refusal instanceof Error ? refusal : undefined };
+    this.command.isLoading = false;
+    return { loaded, refusal: this.command.refusal };
   }
 
   /** Checks the protocol, not the class: each version of the framework has another class. */
   protected isWebfwApp(app: RunnableApp): app is WebfwApp {
-    return this.#protocolOf(app) === 1;
+    return this.#versionOf(app) === 1;
   }
 
   /**
@@ -314,12 +329,23 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   }
 
   #isRunnable(value: unknown): value is RunnableApp {
-    const protocol = this.#protocolOf(value);
+    const protocol = this.#versionOf(value);
     return protocol === 1 || protocol === undefined && typeof Reflect.get(Object(value), "fetch") === "function";
   }
 
-  /** The protocol version of an App; `undefined` for any other value. */
-  #protocolOf(value: unknown): unknown {
-    return Reflect.get(Object(value), Symbol.for("webfw.app"));
+  /** The global that the framework reads. The program that starts the runner has made it. */
+  protected get command(): CommandGlobal {
+    return Reflect.get(globalThis, Symbol.for("webfw.command"));
+  }
+
+  /** What an application does for the command line. */
+  protected protocolOf(app: WebfwApp): AppProtocol {
+    return Reflect.get(app, Symbol.for("webfw.app"));
+  }
+
+  /** The version of its protocol; `undefined` for a value that is no application of webfw. */
+  #versionOf(value: unknown): unknown {
+    const protocol: unknown = Reflect.get(Object(value), Symbol.for("webfw.app"));
+    return protocol === undefined ? undefined : Reflect.get(Object(protocol), "version");
   }
 }

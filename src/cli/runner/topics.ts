@@ -35,7 +35,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
 
   override run(): Promise<void> {
     // A mistyped path must not create an empty store.
-    Reflect.set(globalThis, Symbol.for("webfw.onlyLooks"), true);
+    this.command.readsOnly = true;
     return super.run();
   }
 
@@ -84,8 +84,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
   async #follow(app: WebfwApp, name: string): Promise<void> {
     const { from, after } = this.options;
     // Throws if there is no durable topic of this name, with the nearest name.
-    const check: unknown = Reflect.get(app, Symbol.for("webfw.checkTopic"));
-    if (typeof check === "function") await check(name);
+    await this.protocolOf(app).checkTopic(name);
     const topic = this.#openTopic(app, name);
     const subscription = topic.subscribe(after === null ? { from } : { after });
     // From here on no message is missed, so the user may publish after the line below.
@@ -123,9 +122,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
   }
 
   async #change(app: WebfwApp, action: "retry" | "remove", path: string): Promise<unknown> {
-    const change: unknown = Reflect.get(app, Symbol.for("webfw.consumer"));
-    if (typeof change === "function") return await change(action, path);
-    throw new TypeError("Cannot change consumers: the version of the framework has none, update it");
+    return await this.protocolOf(app).changeConsumer(action, path);
   }
 
   #openTopic(app: WebfwApp, name: string): Topic {

@@ -1,5 +1,5 @@
 /** Opens files by Deno's client, or by npm's where Deno has none. */
-import { nodePath } from "../../base/runtime.ts";
+import { loadingCommand, nodePath } from "../../base/runtime.ts";
 import type { FileLocation } from "../location.ts";
 import { StoreMissingError } from "../topic_store.ts";
 import {
@@ -16,9 +16,6 @@ import {
 import { type KvEngine, toEngine } from "./engine.ts";
 import { INCARNATION_KEY } from "./keys.ts";
 import { ClientMissingError, openNpmFile, toNpmEngine } from "./npm_client.ts";
-
-/** The command line sets this global for a program that only reads stores. It makes no file. */
-const READ_ONLY: unique symbol = Symbol.for("webfw.onlyLooks");
 
 const UNSEEN = "topics in memory cannot be seen from another process";
 
@@ -62,7 +59,7 @@ export async function checkFile(location: FileLocation): Promise<void> {
 export async function openFile(location: FileLocation): Promise<KvEngine> {
   const path = pathOf(location);
   const isFile = path !== IN_MEMORY;
-  const readOnly = Reflect.get(globalThis, READ_ONLY) === true;
+  const readOnly = loadingCommand()?.readsOnly === true;
   if (readOnly && !isFile) throw cannotOpen(path, `${UNSEEN}, name a file`);
   if (readOnly && await isMissing(path)) {
     const cure = "start the application with its durable topics once, or name another file in WEBFW_TOPICS";

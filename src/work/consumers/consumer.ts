@@ -7,12 +7,10 @@ import type { ConsumerTry, ResolvedConsumeOptions } from "../../topics/consume_o
 import { toId, type TopicMessage } from "../../topics/message.ts";
 import type { Cursor, LogBounds, LogRef, TopicStore } from "../../store/topic_store.ts";
 import type { StoredCheck } from "../../topics/topic_log.ts";
-import { type Clock, momentOf } from "./clock.ts";
+import { type Clock, momentOf } from "../../base/clock.ts";
+import type { Service } from "../../base/service.ts";
 import { type DeadLetterTopic, Failures } from "./failures.ts";
 import { type Delivery, InFlight } from "./in_flight.ts";
-import { PendingPages } from "./record.ts";
-import { NodeLease } from "./members.ts";
-import { countGaps, LogWindow, OtherIncarnation } from "./log_window.ts";
 import {
   consumerKey,
   type ConsumerName,
@@ -21,7 +19,10 @@ import {
   encodeState,
   type PendingMessage,
   type PendingPage,
+  PendingPages,
 } from "./record.ts";
+import { countGaps, LogWindow, OtherIncarnation } from "./log_window.ts";
+import { LeaseTimer } from "../../store/lease.ts";
 import { Members, newNodeName } from "./members.ts";
 import {
   claimable,
@@ -34,14 +35,13 @@ import {
   type UnrecordedClaim,
 } from "./state_transition.ts";
 
-/** What a consumer needs. */
 export interface ConsumerSetup {
   readonly name: string;
   readonly log: LogRef;
   readonly store: TopicStore;
   readonly records: RecordStore;
   readonly options: ResolvedConsumeOptions;
-  /** Checks what is stored, if the schema of the topic may be newer. */
+  /** For stored messages that may be older than the schema of the topic. */
   readonly check?: StoredCheck | undefined;
   readonly handle: (
     message: TopicMessage,
@@ -53,40 +53,38 @@ export interface ConsumerSetup {
   readonly clock: Clock;
 }
 
-/** How long results wait to be written, so that one write says many, in milliseconds. */
+/** How long outcomes are collected for one write, in milliseconds. */
 const ACK_DELAY = 50;
-/** For how long messages are claimed ahead, if the handlers are as quick as before. */
+/** Messages are claimed ahead for so many milliseconds of handlers' time. */
 const AHEAD_MS = 20;
-/** Nothing is claimed ahead while so many bytes of data are in hand. */
+/** Nothing is claimed ahead while more bytes of data are in flight. */
 const MAX_AHEAD_BYTES = 8 * 1024 * 1024;
-/** The longest pause between two claims, and the part of a handler's time that it is otherwise. */
+/** The pause between two claims: a part of the mean handler time, and at most so long. */
 const MAX_PACE = 10;
 const PACE_PART = 1 / 8;
-/** How long to wait before the record is read again, while another node has the end of the log. */
+/** The first pause before the record is read again, while another node has the end of the log. */
 const FIRST_POLL = 20;
-/** The least time between two steps of which the first one had nothing to do. */
+/** The least time after a transition that had nothing to do. */
 const IDLE_REST = 5;
 /** The pauses after an error of the store, in milliseconds. */
 const FIRST_PAUSE = 100;
 const MAX_PAUSE = 5_000;
-/** How long handlers have after their signals are aborted, and the last write of a stop. */
+/** How long handlers have after an abort, and a close has for its last write, in milliseconds. */
 const LAST_MS = 1_000;
-/** Why signals are aborted when the lease cannot be renewed. */
-const AWAY = "The store does not answer, and another process may get the message";
 const MAX_LAST_ERROR_BYTES = 200;
-/** From how many tries on a node takes messages before it writes that down: see `hasTails`. */
+/** With fewer attempts, each claim is recorded first: see `#claimsUnrecorded`. */
 const MIN_TRIES = 3;
-/** How many messages are remembered whose handlers have resolved late. */
+/** How many late results are kept until the record has them. */
 const MAX_LATE_DONE = 1_000;
-/** How many former incarnations of a log are known. */
+/** How many former incarnations of a log are kept. */
 const MAX_FORMER = 16;
-/** Waiting less than this is not worth a timer. */
+/** A shorter wait is not worth a timer. */
 const SOON = 0.5;
-/** How many rounds of the loop may pass before others in this process have a turn. */
+/** After so many rounds the event loop gets a turn. */
 const ROUNDS_OF_TURN = 100;
 
-/** Claims messages, has them handled, and says so. */
-export class Consumer {
+/** Claims messages, runs their handlers, and records the outcomes. */
+export class Consumer implements Service<void> {
   readonly #setup: ConsumerSetup;
   readonly #consumer: ConsumerName;
   readonly #clock: Clock;
@@ -94,7 +92,7 @@ export class Consumer {
   readonly #window: LogWindow;
   readonly #failures: Failures;
   readonly #members: Members;
-  readonly #lease: NodeLease;
+  readonly #lease: LeaseTimer;
   readonly #pages: PendingPages;
   readonly #opened = Promise.withResolvers<void>();
   #loop: Promise<void> | undefined;
@@ -102,20 +100,20 @@ export class Consumer {
   #cancelClose: (() => void) | undefined;
   #wake: () => void = () => {};
 
-  /** The name of this node, another one for each start. */
+  /** Another name for each start. */
   #node = "";
   #state: ConsumerState | undefined;
   #version: string | null = null;
   /**
-   * The version that this node has written, until a write has no answer. What is read may be older:
-   * a store of several servers may be asked at one that has been replaced.
+   * The version that this node has written; undefined after a write without a reply. A read may be
+   * older: a store of several servers may answer from one that was replaced.
    */
   #written: string | undefined;
   /** Whether the record may have changed since it was read. */
   #isStale = true;
   /** When the record was read or written last. */
   #seenAt = -Infinity;
-  /** How often the record was looked at since the log has grown. */
+  /** How often the record was read since the log has grown. */
   #polls = 0;
   #unrecorded: UnrecordedClaim | undefined;
   #heartbeat = 0;
@@ -125,9 +123,9 @@ export class Consumer {
   #errors = 0;
   #lastError: string | undefined;
   #incarnation = "";
-  /** Whether messages with keys may wait for what is in hand. */
+  /** Whether messages of busy keys wait in the record. */
   #hasBlocked = false;
-  /** Messages whose handlers have resolved late, until the record has them as done. */
+  /** Messages whose handlers resolved late, until the record has them as done. */
   readonly #lateDone = new OrderedMap<Cursor, true>();
   #isStopping = false;
   #isGone = false;
@@ -139,7 +137,7 @@ export class Consumer {
     this.#consumer = { topic: log.name, name };
     this.#window = new LogWindow({ store, log, keyOf: options.key, check });
     this.#members = new Members(store, options.lease);
-    this.#lease = new NodeLease(options.lease, clock);
+    this.#lease = new LeaseTimer(options.lease, clock);
     this.#pages = new PendingPages(records, this.#consumer);
     this.#failures = new Failures({ consumer: this.#consumer, records, deadLetter, attempts: options.attempts });
     this.#inFlight = new InFlight({
@@ -155,7 +153,7 @@ export class Consumer {
     });
   }
 
-  /** Begins to work. It resolves when the record is there, which says where the consumer begins. */
+  /** Resolves when the record exists, which has the position of the consumer. */
   start(): Promise<void> {
     const { store, log } = this.#setup;
     this.#unwatch = store.watch(log, () => {
@@ -163,13 +161,13 @@ export class Consumer {
       this.#polls = 0;
       this.#wake();
     });
-    // Without a lease another node may get the messages.
-    this.#lease.watch(() => this.#inFlight.abortAll(AWAY));
+    // Without the lease another node may get the messages.
+    this.#lease.watch(() => this.#inFlight.abortAll(awayReason()));
     this.#loop ??= this.#run();
     return this.#opened.promise;
   }
 
-  /** Takes no new messages, and gives back those that have not begun. */
+  /** Releases what waits for a handler, too. */
   drain(): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
@@ -178,8 +176,8 @@ export class Consumer {
     this.#wake();
   }
 
-  /** Aborts the signals of handlers. They have another second. */
-  abort(): void {
+  /** Handlers have another second. */
+  abort(reason: DOMException): void {
     this.drain();
     const handlers = this.#inFlight.running;
     if (handlers > 0 && !this.#cancelClose) {
@@ -187,17 +185,16 @@ export class Consumer {
       const message = "Handlers of a consumer did not end in the grace period: their signals are aborted";
       log("warn", message, { topic, consumer: name, handlers });
     }
-    this.#inFlight.abortAll("The application stops");
+    this.#inFlight.abortAll(reason);
     this.#cancelClose ??= this.#clock.after(LAST_MS, () => this.#inFlight.close());
   }
 
-  /** Waits until all handlers have ended, and all is given back. */
-  async stop(): Promise<void> {
+  async close(): Promise<void> {
     this.drain();
     await Promise.race([this.#loop, this.#inFlight.whenFinished()]);
     let cancel = () => {};
     const late = new Promise<void>((resolve) => cancel = this.#clock.after(LAST_MS, resolve));
-    // A store that is away must not hold up the stop.
+    // A store that is away must not delay the stop.
     await Promise.race([this.#loop, late]);
     cancel();
     this.#isGone = true;
@@ -210,7 +207,7 @@ export class Consumer {
     await this.#failures.settled();
   }
 
-  /** How many messages more this node can have in hand. */
+  /** How many more messages this node can take. */
   get #freeSlots(): number {
     return this.#isStopping ? 0 : this.#capacity - this.#unfinished;
   }
@@ -232,8 +229,8 @@ export class Consumer {
   }
 
   /**
-   * Whether nodes take what is open to them before they write that down. Where one dies then, all
-   * that it may have had counts as if it had been tried, so few tries are counted exactly.
+   * Whether a node with the end of the log claims messages before it records them. After a crash
+   * all that it may have claimed counts as attempted, so consumers with few attempts record first.
    */
   get #claimsUnrecorded(): boolean {
     return this.#setup.options.attempts >= MIN_TRIES;
@@ -243,7 +240,7 @@ export class Consumer {
   get #ahead(): number {
     const { concurrency, attempts } = this.#setup.options;
     const { meanTime, bytes } = this.#inFlight;
-    // What waits here when the process ends counts as if it had been tried.
+    // After a crash these count as attempted, too.
     if (meanTime === undefined || bytes > MAX_AHEAD_BYTES || attempts < MIN_TRIES) return 0;
     return Math.min(concurrency, Math.floor(concurrency * AHEAD_MS / Math.max(meanTime, 0.1)));
   }
@@ -255,7 +252,8 @@ export class Consumer {
   async #run(): Promise<void> {
     this.#node = await newNodeName(this.#setup.store);
     for (let rounds = 1; !this.#isGone && !this.#isOver; rounds++) {
-      // With a topic in memory nothing else ends a turn where handlers publish what they consume.
+      // Handlers that publish to their own topic in memory would never end a turn of the event
+      // loop.
       if (rounds % ROUNDS_OF_TURN === 0) await new Promise<void>((resolve) => void this.#clock.after(0, resolve));
       const wait = this.#isStale ? 0 : this.#whenNext() - this.#clock.now();
       if (wait > SOON) {
@@ -272,7 +270,7 @@ export class Consumer {
     }
   }
 
-  /** Whether there is nothing left to give back. */
+  /** Whether nothing is left to give back. */
   get #isOver(): boolean {
     return this.#isStopping && this.#inFlight.size === 0 && !this.#isOpenHere && !this.#isStale;
   }
@@ -294,26 +292,26 @@ export class Consumer {
     try {
       if (error instanceof OtherIncarnation) return await this.#begin(error.bounds);
     } catch {
-      // The next step finds the same again.
+      // The next round finds the same again.
     }
     if (this.#errors++ === 0) {
       const { topic, name } = this.#consumer;
-      log("warn", "A consumer cannot go on, and tries again", { topic, consumer: name, error: describeError(error) });
+      log("warn", "A consumer failed and will retry", { topic, consumer: name, error: describeError(error) });
     }
-    const longest = Math.min(MAX_PAUSE, this.#lease.readInterval);
+    const longest = Math.min(MAX_PAUSE, this.#lease.pollInterval);
     await this.#sleep(Math.min(FIRST_PAUSE * 2 ** Math.min(this.#errors, 10), longest));
   }
 
-  /** When the next step is due. */
+  /** When the next transition is due. */
   #whenNext(): number {
     const state = this.#state!;
-    const times = [this.#ackAt, this.#seenAt + this.#lease.readInterval];
+    const times = [this.#ackAt, this.#seenAt + this.#lease.pollInterval];
     if (this.#inFlight.size > 0 || this.#isOpenHere) times.push(this.#lease.nextRenewal);
     times.push(this.#members.nextEnd, this.#members.nextCheck, this.#whenToClaim(state));
     return Math.max(this.#restUntil, Math.min(...times));
   }
 
-  /** When it is worth to claim more, or to leave it to others. */
+  /** When it is worth to claim more, or to leave the rest to others. */
   #whenToClaim(state: ConsumerState): number {
     if (this.#isStopping) return Infinity;
     const { meanTime = 0, running, waiting } = this.#inFlight;
@@ -323,7 +321,7 @@ export class Consumer {
     if (room <= 0) return hasMore && this.#isOpenHere ? earliest : Infinity;
     const times: number[] = [];
     const isWorth = waiting === 0 || room >= this.#capacity / 4;
-    // The other one closes the end as soon as it has its hands full.
+    // The other node gives the end of the log up as soon as it is busy.
     if (isElsewhere(state, this.#node)) {
       if (hasMore) times.push(this.#seenAt + FIRST_POLL * 2 ** Math.min(this.#polls, 20));
     } else if (hasMore && isWorth && !isFull(state, this.#hasKeys)) times.push(earliest);
@@ -332,7 +330,7 @@ export class Consumer {
     return Math.min(...times);
   }
 
-  /** When the first late message is due, on the clock of the store. */
+  /** When the first pending message is due, on the clock of the store. */
   #whenDue(state: ConsumerState): number {
     let due = Infinity;
     for (const page of state.pages) due = Math.min(due, page.due);
@@ -349,7 +347,7 @@ export class Consumer {
   }
 
   async #advance(): Promise<void> {
-    if (!this.#lease.isHeld) this.#inFlight.abortAll(AWAY);
+    if (!this.#lease.isHeld) this.#inFlight.abortAll(awayReason());
     const now = this.#clock.now();
     if (this.#isPollDue(now) || this.#members.nextEnd <= now) await this.#refresh();
     await this.#members.checkProcesses(now);
@@ -389,25 +387,26 @@ export class Consumer {
     }
   }
 
-  /** Forgets messages that the record says to be done. */
+  /** Forgets late results that the record has. */
   async #forgetLate(recorded: readonly Cursor[]): Promise<void> {
     for (const at of recorded) {
       this.#lateDone.delete(at);
       const delivery = this.#inFlight.get(at);
       if (delivery) this.#inFlight.revoke(delivery);
-      // A message that was given up meanwhile needs no further try.
+      // A message that was parked meanwhile needs no redelivery.
       await this.#failures.forget(toId(this.#incarnation, at)).catch(() => {});
     }
   }
 
   /**
-   * Whether the record must be read: it may have changed, or another node may have closed the end.
+   * Whether the record must be read: it may have changed, or another node may have given up the end
+   * of the log.
    */
   #isPollDue(now: number): boolean {
     if (this.#isStale || this.#state === undefined) return true;
     this.#polls++;
     const isNews = this.#window.mayHaveMore && isElsewhere(this.#state, this.#node);
-    return isNews || now - this.#seenAt >= this.#lease.readInterval;
+    return isNews || now - this.#seenAt >= this.#lease.pollInterval;
   }
 
   #alignWindow(): void {
@@ -415,13 +414,13 @@ export class Consumer {
   }
 
   /**
-   * Takes what comes next without a write, if the end is open to this node: a part of what it can
-   * have in hand, so that others get theirs. Gives whether it took all there is.
+   * Claims the next messages without a write, if this node has the end of the log: a part of its
+   * capacity, so that others get theirs. The result is whether it took all.
    */
   #takeOpen(): boolean {
     const state = this.#state!;
     if (!this.#claimsUnrecorded || !this.#isOpenHere || !this.#lease.isHeld || this.#isStopping) return false;
-    // Only a write shows that this is not an old record.
+    // Only a write proves that the record is the newest one.
     if (this.#version !== this.#written) return false;
     if (this.#hasKeys && !this.#isInOrder(state)) return false;
     const window = this.#window;
@@ -432,7 +431,7 @@ export class Consumer {
       0,
       Math.max(0, Math.min(quarter, Math.min(MAX_UNRECORDED, spaceIn(state)) - unrecorded.count)),
     );
-    // A write counts what is missing.
+    // A write must count the messages that are missing.
     if (countGaps(unrecorded.to, messages) > 0) return false;
     if (messages.length > 0) {
       this.#inFlight.take(messages.map((message) => ({
@@ -447,14 +446,14 @@ export class Consumer {
     return window.messages.length === 0;
   }
 
-  /** Whether no message of any key holds up those that come next. */
+  /** Whether no pending message holds up the next ones. */
   #isInOrder({ pending, ranges }: ConsumerState): boolean {
     if (pending.length > 0 || ranges.some(({ node }) => node !== this.#node)) return false;
     for (const { outcome } of this.#inFlight.all) if (outcome?.isDone === false) return false;
     return true;
   }
 
-  /** Puts late messages on a page where there are too many, and takes one back that is due. */
+  /** Moves pending messages to a page if there are too many, and restores a page that is due. */
   async #movePages(transition: StateTransition): Promise<PendingPage | undefined> {
     const { excess } = transition;
     if (excess.length > 0) transition.movePage(await this.#pages.write(excess, this.#version), excess);
@@ -465,7 +464,7 @@ export class Consumer {
 
   #claim(transition: StateTransition): void {
     const window = this.#window;
-    // Nobody calls for what lies in the part that was open to a node that has ended.
+    // No notification comes for messages in a dead node's open range, so read the log again.
     if (transition.state.open === "" && isElsewhere(this.#state!, this.#node)) window.expectMore();
     const room = this.#freeSlots;
     const isLogFree = !isElsewhere(transition.state, this.#node) && !isFull(transition.state, this.#hasKeys);
@@ -488,8 +487,8 @@ export class Consumer {
     const { records } = this.#setup;
     const window = this.#window;
     const sent = momentOf(this.#clock);
-    // The next page is read while the record is written. If it fails, it is read again. One that is
-    // not needed soon stays in the log: handlers may be slow, and the log long.
+    // Reads ahead during the write. A failure is found by the next read. What is not needed soon
+    // stays in the log: handlers may be slow, and the log long.
     const isLow = window.messages.length - transition.claimed.length < this.#capacity;
     const mayRead = isLow && window.mayHaveMore && !this.#isStopping && !isElsewhere(transition.state, this.#node);
     if (mayRead) window.fill().catch(() => {});
@@ -502,7 +501,7 @@ export class Consumer {
     this.#written = version;
     this.#isStale = false;
     this.#logLost(transition.state.lost - this.#state!.lost);
-    this.#lease.renew(sent);
+    this.#lease.renewedAt(sent);
     this.#unrecorded = undefined;
     for (const delivery of transition.acknowledged) {
       this.#inFlight.remove(delivery);
@@ -527,7 +526,7 @@ export class Consumer {
     })));
   }
 
-  /** Reads the record, and makes it if it is not there. */
+  /** Reads the record, and creates it if there is none. */
   async #refresh(): Promise<void> {
     const { records, store, log: ref, options } = this.#setup;
     const key = consumerKey(this.#consumer);
@@ -549,7 +548,7 @@ export class Consumer {
     this.#opened.resolve();
   }
 
-  /** Goes on with what the record says. Lets go of what other nodes may have. */
+  /** Continues with a record, and drops deliveries that other nodes may have. */
   #accept(state: ConsumerState, version: string): void {
     const isOther = this.#incarnation !== state.incarnation;
     if (isOther) {
@@ -564,7 +563,7 @@ export class Consumer {
     if (this.#unrecorded) ranges.set(this.#unrecorded.from, this.#unrecorded.count);
     for (const delivery of [...this.#inFlight.all]) {
       if (!isOther && delivery.index < (ranges.get(delivery.range) ?? 0)) continue;
-      // A write whose answer was lost may have taken it out of its range.
+      // A write without a reply may have moved it out of its range.
       if (!isOther && pending.has(delivery.at)) delivery.range = undefined;
       else this.#inFlight.revoke(delivery);
     }
@@ -573,8 +572,8 @@ export class Consumer {
   }
 
   /**
-   * What the record does not say yet of what this node has taken. A write without an answer may
-   * have said the beginning of it.
+   * The part of the unrecorded claim that a record does not have. A write without a reply may have
+   * recorded the first part.
    */
   #unrecordedAfter(state: ConsumerState): UnrecordedClaim | undefined {
     const unrecorded = this.#unrecorded;
@@ -591,7 +590,7 @@ export class Consumer {
     return { from: recorded.to, to, count: count - recorded.count };
   }
 
-  /** Takes note of the record, and of who lives. */
+  /** Keeps the record, and compares the heartbeats of the other nodes. */
   #observe(state: ConsumerState, version: string): void {
     this.#state = state;
     this.#version = version;
@@ -609,7 +608,7 @@ export class Consumer {
     const state = this.#state!;
     const { incarnation, lowWatermark, highWatermark } = bounds;
     if (state.incarnation === incarnation) return;
-    // Where the log survives its process, the record is set back with it.
+    // A log on disk was restored from a backup together with this record.
     const isKept = this.#setup.store.capabilities.durability !== "memory" && state.next <= highWatermark;
     const { lost, lastError } = state;
     const former = [...(state.former ?? []), state.incarnation].slice(-MAX_FORMER);
@@ -641,7 +640,7 @@ export class Consumer {
       attempt,
       error: describeError(error),
     };
-    log("warn", "A consumer failed to handle a message, and tries again", fields);
+    log("warn", "A consumer failed to handle a message and will retry", fields);
   }
 
   #setLastError(error: unknown): void {
@@ -663,16 +662,21 @@ export class Consumer {
   }
 
   #onOutcome(): void {
-    // Others of its key may wait for it.
+    // Messages of its key may wait for it.
     const isAwaited = this.#hasBlocked || (this.#isStopping && this.#unfinished === 0);
     this.#ackAt = Math.min(this.#ackAt, this.#clock.now() + (isAwaited ? 0 : ACK_DELAY));
     this.#wake();
   }
 }
 
-/** Whether all messages that were after a position were removed. */
-function isSkipped(place: Cursor, { low, messages }: LogWindow): boolean {
-  return low > place && messages.length === 0;
+/** Why signals are aborted when the lease cannot be renewed. */
+function awayReason(): DOMException {
+  return new DOMException("The store does not answer, and another process may get the message", "AbortError");
+}
+
+/** Whether all messages after a position were removed. */
+function isSkipped(after: Cursor, { low, messages }: LogWindow): boolean {
+  return low > after && messages.length === 0;
 }
 
 function newState(incarnation: string, next: Cursor): ConsumerState {

@@ -1,4 +1,4 @@
-/** All consumers of an application, from its start to its stop. */
+/** The consumers of an application. */
 import { loggerOf, makeLog } from "../../log/log.ts";
 import { nearest, quote } from "../../base/options.ts";
 import { SpanKind, tracing } from "../../log/telemetry.ts";
@@ -6,7 +6,8 @@ import type { ConsumerContext, ConsumerTry, DeclaredConsumer } from "../../topic
 import type { TopicMessage } from "../../topics/message.ts";
 import { messagingAttributes } from "../../topics/topic_log.ts";
 import type { Topics } from "../../topics/topics.ts";
-import { SYSTEM_CLOCK } from "./clock.ts";
+import { SYSTEM_CLOCK } from "../../base/clock.ts";
+import { type Service, stopReason } from "../../base/service.ts";
 import { Consumer } from "./consumer.ts";
 import type { DeadLetterTopic } from "./failures.ts";
 
@@ -19,58 +20,47 @@ interface Owner {
   readonly state: unknown;
 }
 
-/** The consumers that work. */
-export class Consumers {
-  readonly #consumers: readonly Consumer[];
+export class Consumers implements Service<Owner> {
+  readonly #topics: Topics;
+  #consumers: readonly Consumer[] = [];
 
-  private constructor(consumers: readonly Consumer[]) {
-    this.#consumers = consumers;
+  constructor(topics: Topics) {
+    this.#topics = topics;
   }
 
   /**
-   * Starts all consumers that were declared.
+   * Starts all consumers. A store that is away does not keep the application from its start.
    *
-   * @param topics The topics that they were declared on.
-   * @param owner What handlers get of their application.
    * @throws {TypeError} If the topic of dead letters is not declared or is less durable, or the
    * store has no records.
    */
-  static async start(topics: Topics, owner: Owner): Promise<Consumers> {
-    const started = await Promise.all(topics.consumers.map((declared) => openConsumer(declared, topics, owner)));
-    const consumers = new Consumers(started);
-    const all = consumers.#begin();
-    // A store that is away must not keep an application from its start.
-    const { promise: late, resolve } = Promise.withResolvers<void>();
+  async start(owner: Owner): Promise<void> {
+    const topics = this.#topics;
+    this.#consumers = await Promise.all(topics.consumers.map((declared) => openConsumer(declared, topics, owner)));
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const cancel = SYSTEM_CLOCK.after(START_TIMEOUT, resolve);
     try {
-      await Promise.race([all, late]);
+      await Promise.race([Promise.all(this.#consumers.map((consumer) => consumer.start())), timeout]);
     } catch (error) {
-      consumers.abort();
-      await consumers.stop();
+      this.abort(stopReason());
+      await this.close();
       throw error;
     } finally {
       cancel();
     }
-    return consumers;
   }
 
-  /** Takes no new messages. */
   drain(): void {
     for (const consumer of this.#consumers) consumer.drain();
   }
 
-  /** Aborts the signals of handlers. */
-  abort(): void {
-    for (const consumer of this.#consumers) consumer.abort();
+  abort(reason: DOMException): void {
+    for (const consumer of this.#consumers) consumer.abort(reason);
   }
 
-  /** Waits until all handlers have ended. After {@linkcode abort} that is about a second. */
-  async stop(): Promise<void> {
-    await Promise.all(this.#consumers.map((consumer) => consumer.stop()));
-  }
-
-  async #begin(): Promise<void> {
-    await Promise.all(this.#consumers.map((consumer) => consumer.start()));
+  async close(): Promise<void> {
+    await Promise.all(this.#consumers.map((consumer) => consumer.close()));
+    this.#consumers = [];
   }
 }
 
@@ -95,7 +85,6 @@ async function openConsumer(declared: DeclaredConsumer, topics: Topics, owner: O
   });
 }
 
-/** What a handler gets besides the message. */
 function contextOf(
   { name, log }: DeclaredConsumer,
   { id }: TopicMessage,
@@ -113,7 +102,7 @@ function contextOf(
   };
 }
 
-/** Calls the handler: in a trace of its own, with a link to that of the publisher. */
+/** Calls the handler in a trace of its own, linked to that of the publisher. */
 async function handle(
   { name, log, handler }: DeclaredConsumer,
   message: TopicMessage,
@@ -122,7 +111,7 @@ async function handle(
 ): Promise<void> {
   const run = async () => {
     const returned = await handler(message, context);
-    // Whoever writes `return` for `throw` loses no message.
+    // A returned Error counts as a thrown one.
     if (returned instanceof Error) throw returned;
   };
   if (!tracing) return await run();

@@ -1,4 +1,4 @@
-/** Messages that are given up: published as dead letters, or kept for a later try. */
+/** Messages that have failed for good: published as dead letters, or stored for operators. */
 import { errorText } from "../../log/log_text.ts";
 import { countBytes } from "../../base/json_data.ts";
 import { describeError, log } from "../../log/log.ts";
@@ -8,26 +8,21 @@ import { toId } from "../../topics/message.ts";
 import type { Delivery } from "./in_flight.ts";
 import { type ConsumerName, failureKey } from "./record.ts";
 
-/** A message that was given up, as its record has it. */
+/** A message that has failed for good, as it is stored. */
 export interface Failure {
   /** The id of the message. */
   readonly id: string;
   readonly error: string;
   readonly attempts: number;
-  /** What stands for its key, if the consumer has keys. */
+  /** The hash of its key, if the consumer has keys. */
   readonly key?: string | undefined;
 }
 
-/** Where dead letters go. */
 export interface DeadLetterTopic {
   readonly name: string;
-  /** The most bytes of data that it takes. */
+  /** The size limit of its messages, in bytes. */
   readonly maxBytes: number;
-  /**
-   * Publishes a dead letter.
-   *
-   * @param trace The trace of the publisher of the message.
-   */
+  /** @param trace The trace of the publisher of the message. */
   publish(letter: DeadLetter, options: { readonly id: string }, trace: string | undefined): Promise<unknown>;
 }
 
@@ -35,29 +30,27 @@ export interface FailuresOptions {
   readonly consumer: ConsumerName;
   readonly records: RecordStore;
   readonly deadLetter: DeadLetterTopic | undefined;
-  /** How often a message is tried. */
   readonly attempts: number;
 }
 
-/** How many failures are kept, and how many more a node keeps before it deletes the oldest. */
+/** How many failures are stored, and how many more a node stores before it deletes the oldest. */
 const MAX_FAILURES = 10_000;
 const MAX_MORE_FAILURES = 1_000;
-/** How many errors are remembered of messages that could not be given up yet. */
+/** How many errors of messages are kept that could not be parked yet. */
 const MAX_REFUSED = 1_000;
 
-/** What is said about a message that is given up. */
 interface Reason {
   readonly error: string;
   readonly attempts: number;
 }
 
-/** Gives messages up. */
+/** Parks messages: a dead letter if the consumer has a topic for them, else a stored failure. */
 export class Failures {
   readonly #options: FailuresOptions;
-  /** By the ids of messages that could not be given up yet. */
+  /** By the ids of messages that could not be parked yet. */
   readonly #refused = new Map<string, Reason>();
   #trimming: Promise<void> | undefined;
-  /** How many failures this node may keep before it looks whether there are too many. */
+  /** How many failures this node may store before it counts them. */
   #untilTrim = 1;
 
   constructor(options: FailuresOptions) {
@@ -65,13 +58,11 @@ export class Failures {
   }
 
   /**
-   * Gives a message up. It may be done twice, which is no harm.
+   * Parks a message. Parking it twice does no harm.
    *
-   * @param held The message.
-   * @param incarnation That of the log.
-   * @param error Why; undefined if that was said before, and it could not be given up.
-   * @param lastError What is known where this process does not know the error.
-   * @returns Whether it is given up. If not, that must be tried again.
+   * @param error The cause; undefined if an earlier call had it, and failed.
+   * @param lastError For the case that this process does not know the cause.
+   * @returns Whether it is parked. If not, try again.
    */
   async park(delivery: Delivery, incarnation: string, error: unknown, lastError: string | undefined): Promise<boolean> {
     const id = toId(incarnation, delivery.at);
@@ -95,12 +86,12 @@ export class Failures {
     } catch (cause) {
       if (this.#refused.size < MAX_REFUSED) this.#refused.set(id, reason);
       const fields = { ...this.#fieldsOf(id), error: describeError(cause), failure: description };
-      log("error", "A message could not be given up, and this is tried again", fields);
+      log("error", "A message could not be given up and will be retried", fields);
       return false;
     }
   }
 
-  /** Forgets a message that is done though it was given up. */
+  /** Deletes the failure of a message that was handled after all. */
   async forget(id: string): Promise<void> {
     await this.#options.records.delete(failureKey(this.#options.consumer, id), {});
   }
@@ -110,7 +101,7 @@ export class Failures {
     await this.#trimming;
   }
 
-  /** Publishes a dead letter. Gives false if its topic can never take it. */
+  /** Publishes a dead letter. False if its topic can never take it. */
   async #send({ message }: Delivery, id: string, { error, attempts }: Reason): Promise<boolean> {
     const { consumer: { topic, name }, deadLetter } = this.#options;
     const { type = null, data } = message!.message;
@@ -123,7 +114,7 @@ export class Failures {
         await deadLetter!.publish(form, { id: letterId }, message!.trace);
         return true;
       } catch (cause) {
-        // Its schema refuses it, or it is too large or nested too deeply.
+        // The schema refuses it, or it is too large or nested too deeply.
         if (!(cause instanceof TypeError) && !(cause instanceof RangeError)) throw cause;
         const fields = { ...this.#fieldsOf(id), error: describeError(cause) };
         if (form === short) log("error", "A dead letter was refused by its topic, and is kept instead", fields);
@@ -139,13 +130,12 @@ export class Failures {
     this.#trim();
   }
 
-  /** What entries of the log say of a message. */
   #fieldsOf(id: string) {
     const { topic, name } = this.#options.consumer;
     return { topic, consumer: name, message_id: id };
   }
 
-  /** Deletes the oldest failures in the background each time this node has kept so many. */
+  /** Deletes the oldest failures in the background, each time this node has stored so many. */
   #trim(): void {
     this.#untilTrim--;
     this.#trimming ??= this.#deleteWhileDue().finally(() => this.#trimming = undefined);
@@ -157,7 +147,7 @@ export class Failures {
       try {
         await this.#deleteOldest();
       } catch {
-        // It is tried again when there are as many more.
+        // The next round tries again.
       }
     }
   }
@@ -166,7 +156,7 @@ export class Failures {
     const { consumer, records } = this.#options;
     const ids: string[] = [];
     for await (const { key } of records.list(failureKey(consumer))) ids.push(key.at(-1)!);
-    // Ids of one log sort as its messages.
+    // The ids of one log sort in the order of its messages.
     const oldest = ids.sort().slice(0, -MAX_FAILURES);
     if (oldest.length === 0) return;
     const { topic, name } = consumer;

@@ -1,34 +1,34 @@
-/** The messages that a node has in hand, and the handlers that run. */
+/** The messages that a node has claimed, and the handlers that run. */
 import { isDiscard } from "../../topics/consume_options.ts";
 import type { Cursor } from "../../store/topic_store.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { ReadMessage } from "./log_window.ts";
 
-/** What became of a message in hand. It is in hand until a write has said so. */
+/** The result of a delivery, which is in flight until the record has the result. */
 export type Outcome =
   | {
     readonly isDone: true;
-    /** Whether it was not in the log any more. */
+    /** Whether the message was no longer in the log. */
     readonly isLost?: boolean;
   }
   | {
     readonly isDone: false;
-    /** Which try is next, and when it may begin, on the clock of the store. */
+    /** The next attempt, and when it may begin on the clock of the store. */
     readonly attempt: number;
     readonly due: number;
   };
 
-/** A message in hand. */
+/** A message in flight. */
 export interface Delivery {
   readonly at: Cursor;
-  /** Undefined if it is not in the log any more. */
+  /** Undefined if it is no longer in the log. */
   readonly message: ReadMessage | undefined;
   readonly attempt: number;
   readonly crashCount: number;
   readonly key: string | undefined;
-  /** The beginning of the range that has it; undefined if the record has it by itself. */
+  /** The start of the range that holds it; undefined if the record lists it by itself. */
   range: Cursor | undefined;
-  /** Which message of the range it is. */
+  /** Its index in the range. */
   index: number;
   outcome: Outcome | undefined;
 }
@@ -37,64 +37,57 @@ export interface InFlightOptions {
   readonly concurrency: number;
   readonly attempts: number;
   readonly backoff: number;
-  /** How long a handler may take, in milliseconds. */
+  /** In milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
   /** The time of the store, in milliseconds since 1970. */
   readonly time: () => number;
-  /** Whether no other node can have what is in hand. */
+  /** Whether the lease of this node is held. */
   readonly isHeld: () => boolean;
   readonly handle: (message: ReadMessage, attempt: number, signal: AbortSignal) => unknown;
-  /** Gives a message up. It never rejects; false says that it must be done again. */
+  /** Publishes a dead letter or stores the failure. It never rejects; false: try again later. */
   readonly park: (delivery: Delivery, error: unknown) => Promise<boolean>;
-  /** A try has failed, and there will be another one. */
+  /** An attempt failed, and another one will follow. */
   readonly onFailure: (delivery: Delivery, error: unknown) => void;
-  /**
-   * A handler has resolved after its time was over, or when another node had the message. It is
-   * done.
-   */
+  /** A handler resolved after its timeout, or after another node got the message: it is done. */
   readonly onLateResult: (delivery: Delivery) => void;
-  /** Something in hand has an outcome. */
   readonly onOutcome: (delivery: Delivery) => void;
 }
 
-/** A handler that runs. */
 interface Run {
   readonly delivery: Delivery;
   readonly controller: AbortController;
   readonly begin: number;
-  /** Whether its signal was aborted though it was in time: then what it throws is no failed try. */
+  /** Whether its signal was aborted before its timeout. An error is then no failed attempt. */
   isInterrupted: boolean;
 }
 
-/** The longest pause between two tries, unless the first one is longer. */
+/** The longest backoff, unless the first one is longer. In milliseconds. */
 const MAX_BACKOFF = 3_600_000;
-/** How much longer than the backoff a pause may be. */
+/** The largest random part that is added to a backoff. */
 const JITTER = 1 / 4;
-/** How much one handler counts in the mean of their times. */
+/** The weight of one handler in the mean time. */
 const MEAN_WEIGHT = 1 / 32;
-/** Why a message is given up that was in hand when so many nodes ended. */
 const CRASHED = "Cannot handle the message: the processes that had it have ended, each of them before it was done";
 
-/** What one node has in hand. It knows nothing of the record. */
+/** The deliveries of one node. It does not know the record. */
 export class InFlight {
   readonly #options: InFlightOptions;
   readonly #deliveries = new Map<Cursor, Delivery>();
-  /** In the order in which they were claimed. */
+  /** In the order of their claims. */
   #ready: Delivery[] = [];
-  /** In the order in which they have begun. */
+  /** In the order in which they began. */
   readonly #runs = new Set<Run>();
-  /** Messages whose handlers run, also if they are not in hand any more. */
+  /** Messages whose handlers run, including those that are no longer in flight. */
   readonly #running = new Set<Cursor>();
-  /** Keys of which a message is being handled or given up, and that message. */
+  /** Keys with a message that is being handled or parked. */
   readonly #busyKeys = new Map<string, Delivery>();
-  /** How many messages in hand have an outcome. */
+  /** How many deliveries have an outcome. */
   #finished = 0;
   #meanTime: number | undefined;
   #bytes = 0;
   #cancelWatchdog: (() => void) | undefined;
   #allFinished: PromiseWithResolvers<void> | undefined;
-  /** Whether nothing more begins. */
   #isDraining = false;
   #isClosed = false;
 
@@ -102,7 +95,7 @@ export class InFlight {
     this.#options = options;
   }
 
-  /** All messages in hand, also those that have an outcome. */
+  /** All deliveries, including those with an outcome. */
   get all(): Iterable<Delivery> {
     return this.#deliveries.values();
   }
@@ -116,12 +109,12 @@ export class InFlight {
     return this.#runs.size;
   }
 
-  /** How many messages wait for a handler. */
+  /** How many deliveries wait for a handler. */
   get waiting(): number {
     return this.#ready.length;
   }
 
-  /** How many bytes of data the messages in hand have. */
+  /** The size of their data in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -131,17 +124,16 @@ export class InFlight {
     return this.#meanTime;
   }
 
-  /** How many messages in hand have an outcome. */
+  /** How many deliveries have an outcome. */
   get finished(): number {
     return this.#finished;
   }
 
-  /** The message at a position; undefined if it is not in flight. */
   get(at: Cursor): Delivery | undefined {
     return this.#deliveries.get(at);
   }
 
-  /** Takes messages in hand, in their order. {@linkcode InFlight.pump} begins to handle them. */
+  /** Adds deliveries in their order. {@linkcode InFlight.dispatch} begins to handle them. */
   take(claimed: readonly Delivery[]): void {
     if (claimed.length === 0) return;
     const failed = this.#failedKeys();
@@ -150,7 +142,7 @@ export class InFlight {
       this.#bytes += delivery.message?.bytes ?? 0;
       const { message, key, attempt } = delivery;
       if (message === undefined) this.#settle(delivery, { isDone: true, isLost: true });
-      // It was claimed while the stop began, or while an earlier one of its key has failed.
+      // It was claimed at the begin of a stop, or an earlier message of its key has failed.
       else if (this.#isDraining || (key !== undefined && failed.has(key))) this.#release(delivery);
       else if (message.fault !== undefined) void this.#park(delivery, message.fault);
       else if (delivery.crashCount >= this.#options.attempts) void this.#park(delivery, new Error(CRASHED));
@@ -159,14 +151,14 @@ export class InFlight {
     }
   }
 
-  /** Waits until all messages in hand have an outcome. */
+  /** Waits until each delivery has an outcome. */
   async whenFinished(): Promise<void> {
     if (this.#deliveries.size === this.#finished) return;
     this.#allFinished ??= Promise.withResolvers();
     await this.#allFinished.promise;
   }
 
-  /** Lets go of a message of which a write has said what became of it. */
+  /** Drops a delivery whose outcome is stored. */
   remove(delivery: Delivery): void {
     if (this.#deliveries.get(delivery.at) !== delivery) return;
     this.#deliveries.delete(delivery.at);
@@ -175,24 +167,26 @@ export class InFlight {
     this.#resolveIfFinished();
   }
 
-  /** Lets go of a message that another node may have. */
+  /** Drops a delivery that another node may have. */
   revoke(delivery: Delivery): void {
     this.remove(delivery);
     this.#ready = this.#ready.filter((other) => other !== delivery);
     const { outcome } = delivery;
     if (outcome?.isDone && !outcome.isLost) this.#options.onLateResult(delivery);
     for (const run of this.#runs) {
-      if (run.delivery === delivery) this.#abort(run, "The message was given to another process");
+      if (run.delivery === delivery) {
+        this.#abort(run, new DOMException("The message was given to another process", "AbortError"));
+      }
     }
   }
 
-  /** Begins to handle what can begin. */
+  /** Begins handlers, as far as concurrency and keys allow. */
   dispatch(): void {
     const { concurrency, isHeld } = this.#options;
     if (this.#isClosed) return;
     for (let index = 0; index < this.#ready.length && this.#runs.size < concurrency;) {
       const delivery = this.#ready[index]!;
-      // A handler whose message was taken away may still run.
+      // After a revocation the handler may still run.
       const isBusy = this.#running.has(delivery.at) || (delivery.key !== undefined && this.#busyKeys.has(delivery.key));
       if (isBusy) {
         index++;
@@ -204,18 +198,18 @@ export class InFlight {
     }
   }
 
-  /** Gives back what has not begun, and what is taken in hand from now on. */
+  /** Releases what waits for a handler, and what is added from now on. */
   drain(): void {
     this.#isDraining = true;
     for (const delivery of this.#ready.splice(0)) this.#release(delivery);
   }
 
-  /** Aborts the signals of all handlers that run. What ends by it is no failed try. */
-  abortAll(reason: string): void {
+  /** Aborts the signals of all handlers. Their errors are no failed attempts. */
+  abortAll(reason: DOMException): void {
     for (const run of this.#runs) this.#abort(run, reason);
   }
 
-  /** Gives back all that has no outcome, though its handlers may run on. */
+  /** Releases all deliveries without an outcome. Their handlers may still run. */
   close(): void {
     this.#isDraining = this.#isClosed = true;
     this.#cancelWatchdog?.();
@@ -224,7 +218,7 @@ export class InFlight {
     for (const delivery of this.#deliveries.values()) if (!delivery.outcome) this.#release(delivery);
   }
 
-  /** The keys of messages of which a write will say that they have failed, or are given back. */
+  /** The keys of failed or released deliveries that are not stored yet. */
   #failedKeys(): ReadonlySet<string | undefined> {
     const failed = new Set<string | undefined>();
     if (this.#finished === 0) return failed;
@@ -248,7 +242,7 @@ export class InFlight {
     }
   }
 
-  /** A handler has ended, or its time is over. Afterwards it may run on. */
+  /** A handler has ended, or has timed out and may still run. */
   #end(run: Run, failure: { readonly thrown: unknown } | undefined): void {
     const { delivery } = run;
     if (!this.#runs.delete(run)) {
@@ -275,14 +269,14 @@ export class InFlight {
     this.#settle(delivery, { isDone: false, attempt: attempt + 1, due: this.#dueAfter(attempt) });
   }
 
-  /** Its key stays busy until this is done: those behind it wait. */
+  /** Its key stays busy meanwhile, so messages behind it wait. */
   async #park(delivery: Delivery, error: unknown): Promise<void> {
     if (delivery.key !== undefined) this.#busyKeys.set(delivery.key, delivery);
     const isDone = await this.#options.park(delivery, error);
     if (!this.#isInFlight(delivery)) this.#free(delivery);
     else if (isDone) this.#settle(delivery, { isDone });
     else {
-      // More tries than there are: the next time, it is given up and not handled.
+      // More attempts than allowed: the next claim parks it without calling the handler.
       const attempt = Math.max(delivery.attempt, this.#options.attempts) + 1;
       this.#settle(delivery, { isDone: false, attempt, due: this.#dueAfter(this.#options.attempts) });
     }
@@ -323,20 +317,20 @@ export class InFlight {
     return this.#deliveries.get(delivery.at) === delivery && delivery.outcome === undefined;
   }
 
-  #abort(run: Run, reason: string): void {
+  #abort(run: Run, reason: DOMException): void {
     if (run.isInterrupted) return;
     run.isInterrupted = true;
-    run.controller.abort(new DOMException(reason, "AbortError"));
+    run.controller.abort(reason);
   }
 
-  /** When the next try may begin. */
+  /** When the next attempt may begin. */
   #dueAfter(attempt: number): number {
     const { backoff, time } = this.#options;
     const pause = Math.min(backoff * 2 ** (attempt - 1), Math.max(backoff, MAX_BACKOFF));
     return time() + Math.ceil(pause * (1 + Math.random() * JITTER));
   }
 
-  /** One timer for all handlers: the first one that runs has the least time left. */
+  /** One timer for all handlers: the oldest one has the least time left. */
   #watch(): void {
     if (this.#cancelWatchdog) return;
     const [first] = this.#runs;

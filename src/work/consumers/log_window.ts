@@ -1,4 +1,4 @@
-/** Reads the log ahead of what is claimed, and messages that are held by themselves. */
+/** Reads a log for a consumer: ahead of its claims, and single messages again. */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { cursorBefore, decodeMessage, type TopicMessage } from "../../topics/message.ts";
 import type {
@@ -14,13 +14,13 @@ import type { CheckedData, StoredCheck } from "../../topics/topic_log.ts";
 import { heldCount, type PendingMessage, type Range } from "./record.ts";
 import { Discard } from "../../topics/consume_options.ts";
 
-/** How much is read at once. */
+/** The size of one read. */
 const PAGE: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024, isLive: true };
-/** How many messages are kept that will be tried again, and how many bytes of data they have. */
+/** How many messages are cached for further attempts, and their data in bytes. */
 const MAX_CACHED = 2_000;
 const MAX_CACHED_BYTES = 4 * 1024 * 1024;
 
-/** The log is another one than that of the record. */
+/** The log has another incarnation than the record. */
 export class OtherIncarnation extends Error {
   readonly bounds: LogBounds;
 
@@ -35,15 +35,15 @@ export interface LogWindowOptions extends MessageReading {
   readonly log: LogRef;
 }
 
-/** The messages that come next, and others that were read before. */
+/** The next messages of the log, and a cache of earlier ones. */
 export class LogWindow {
   readonly #options: LogWindowOptions;
   #incarnation = "";
-  /** All messages between the next two positions. */
+  /** All messages after `#begin` up to `#end`. */
   #messages: ReadMessage[] = [];
   #begin: Cursor = "";
   #end: Cursor = "";
-  /** All up to here was removed when the log was read last. */
+  /** The low watermark of the last read. */
   #low: Cursor = "";
   #mayHaveMore = true;
   #reading: Promise<void> | undefined;
@@ -56,27 +56,25 @@ export class LogWindow {
     this.#options = options;
   }
 
-  /** The messages that come next. */
+  /** The next messages, in order. */
   get messages(): readonly ReadMessage[] {
     return this.#messages;
   }
 
-  /** All up to here is known to be removed. */
+  /** All messages up to here have been removed. */
   get low(): Cursor {
     return this.#low;
   }
 
-  /** Whether the log may have messages after those that were read. */
+  /** Whether the log may have messages after those in memory. */
   get mayHaveMore(): boolean {
     return this.#mayHaveMore;
   }
 
-  /** The log may have grown. */
   expectMore(): void {
     this.#mayHaveMore = true;
   }
 
-  /** Begins with another incarnation of the log. */
   reset(incarnation: string): void {
     this.#incarnation = incarnation;
     this.#messages = [];
@@ -87,23 +85,22 @@ export class LogWindow {
   }
 
   /**
-   * Lets the messages begin after a position, so that none is missing between it and the first of
-   * them. The position may be an earlier one than before.
+   * Moves the start, also backwards. No message is missing between it and the first one in memory.
    */
-  startAfter(place: Cursor): void {
-    if (place === this.#begin) return;
-    if (place < this.#begin || place > this.#end) {
+  startAfter(after: Cursor): void {
+    if (after === this.#begin) return;
+    if (after < this.#begin || after > this.#end) {
       this.#messages = [];
-      this.#end = place;
+      this.#end = after;
       this.#mayHaveMore = true;
     }
-    this.#begin = place;
+    this.#begin = after;
     let dropped = 0;
-    while (dropped < this.#messages.length && this.#messages[dropped]!.cursor <= place) dropped++;
+    while (dropped < this.#messages.length && this.#messages[dropped]!.cursor <= after) dropped++;
     if (dropped > 0) this.#messages.splice(0, dropped);
   }
 
-  /** Reads on. Calls at the same time are one. */
+  /** Reads the next page. Concurrent calls share one read. */
   fill(): Promise<void> {
     return this.#reading ??= this.#fill().finally(() => this.#reading = undefined);
   }
@@ -111,33 +108,33 @@ export class LogWindow {
   /**
    * Waits until nothing is being read.
    *
-   * @throws {OtherIncarnation} If the log is another one.
+   * @throws {OtherIncarnation} If the log has another incarnation.
    */
   async settled(): Promise<void> {
     await this.#reading;
   }
 
-  /** The first messages after a position, which are kept in memory. */
-  async readAfter(place: Cursor, count: number): Promise<readonly ReadMessage[]> {
-    const { lowWatermark, messages } = await this.#read(place, { ...PAGE, maxMessages: count });
-    const gap = lowWatermark > place ? lowWatermark : undefined;
+  /** The first messages after a position. They are cached. */
+  async readAfter(after: Cursor, count: number): Promise<readonly ReadMessage[]> {
+    const { lowWatermark, messages } = await this.#read(after, { ...PAGE, maxMessages: count });
+    const gap = lowWatermark > after ? lowWatermark : undefined;
     const found = messages.map((stored, index) => this.#toRead(stored, index === 0 ? gap : undefined));
     for (const message of found) this.cache(message);
     return found;
   }
 
-  /** Which message of a range one is; undefined if it is not in the log any more. */
+  /** The index of a message in a range; undefined if it is no longer in the log. */
   async indexIn(range: Range, at: Cursor): Promise<number | undefined> {
     const found = await this.#readAll(range);
     const index = found.findIndex(({ cursor }) => cursor === at);
-    // What was removed is missing at the beginning.
+    // Removed messages are missing at the start.
     return index < 0 ? undefined : range.count - found.length + index;
   }
 
-  /** What a range still holds, and how many of these are not in the log any more. */
+  /** The messages that a range still holds, and how many of them are no longer in the log. */
   async readRange(range: Range): Promise<{ readonly messages: readonly ReadMessage[]; readonly lost: number }> {
     const found = await this.#readAll(range);
-    // What was removed is missing at the beginning.
+    // Removed messages are missing at the start.
     const missing = range.count - found.length;
     const messages = found.filter((_, index) => range.done[missing + index] !== "1");
     for (const message of messages) this.cache(message);
@@ -155,7 +152,7 @@ export class LogWindow {
     return found;
   }
 
-  /** Keeps a message in memory that will be tried again. */
+  /** Keeps a message in memory for its next attempt. */
   cache(message: ReadMessage): void {
     this.#evict(message.cursor);
     this.#cache.set(message.cursor, message);
@@ -163,12 +160,11 @@ export class LogWindow {
     while (this.#cache.size > MAX_CACHED || this.#cachedBytes > MAX_CACHED_BYTES) this.#evict(this.#cache.oldest!.key);
   }
 
-  /** Whether a message is in memory. */
   isCached(cursor: Cursor): boolean {
     return this.#cache.has(cursor);
   }
 
-  /** The messages of some entries of the record, in their order; undefined for one that is gone. */
+  /** Loads pending messages, in their order; undefined for one that is no longer in the log. */
   async load(pending: readonly PendingMessage[]): Promise<(ReadMessage | undefined)[]> {
     const found = new Map<Cursor, ReadMessage | undefined>();
     for (const { at } of pending) if (this.#cache.has(at)) found.set(at, this.#cache.get(at));
@@ -191,7 +187,7 @@ export class LogWindow {
     try {
       const page = await this.#read(end, PAGE);
       this.#low = page.lowWatermark;
-      // Meanwhile the messages begin elsewhere.
+      // The window was moved meanwhile.
       if (this.#end !== end) return this.expectMore();
       const last = page.messages.at(-1);
       if (last === undefined) return;
@@ -231,17 +227,17 @@ export class LogWindow {
 }
 
 /**
- * Checks that a page comes from a server that has a message, or had it: one that was away does not
- * know yet what the others have stored. A log that was set back becomes another incarnation.
+ * Checks that the server of a page has a message, or had it: after an outage a server may lack what
+ * the others have stored. A log that is restored from a backup gets another incarnation.
  */
 function checkReaches({ highWatermark }: LogPage, cursor: Cursor): void {
   if (highWatermark < cursor) throw new Error("The store does not have yet what it has recorded before");
 }
 
-/** Before how many of some messages others are missing. The first one comes after the position. */
-export function countGaps(place: Cursor, messages: readonly ReadMessage[]): number {
+/** How many gaps are before the messages. The first message follows the position. */
+export function countGaps(after: Cursor, messages: readonly ReadMessage[]): number {
   let gaps = 0;
-  let last = place;
+  let last = after;
   for (const { gap, cursor } of messages) {
     if (gap !== undefined && gap > last) gaps++;
     last = cursor;
@@ -252,17 +248,15 @@ export function countGaps(place: Cursor, messages: readonly ReadMessage[]): numb
 /** The option `key` of a consumer. */
 export type KeyOf = (message: TopicMessage) => unknown;
 
-/** How messages are read. */
 export interface MessageReading {
-  /** The option `key` of the consumer. */
   readonly keyOf: KeyOf | undefined;
-  /** Checks the data, if the schema of the topic may be newer. */
+  /** For stored messages that may be older than the schema of the topic. */
   readonly check?: StoredCheck | undefined;
 }
 
-/** A message that was read. It is decoded when it is needed. */
+/** A message of the log, which is decoded on first use. */
 export class ReadMessage {
-  /** All up to here was removed when it was read, and so was not read; undefined if nothing was. */
+  /** All messages up to here were removed before the read; undefined if none was. */
   readonly gap: Cursor | undefined;
   readonly #stored: StoredMessage;
   readonly #incarnation: string;
@@ -271,13 +265,7 @@ export class ReadMessage {
   #message: TopicMessage | undefined;
   #key: { readonly hash?: string; readonly fault?: unknown } | undefined;
 
-  /**
-   * @param stored The message as it is stored.
-   * @param incarnation The incarnation of its log.
-   * @param reading How it is read.
-   * @param checked The result of the check, if that is async.
-   * @param gap All up to here was removed.
-   */
+  /** @param checked The result of an async check. */
   constructor(
     stored: StoredMessage,
     incarnation: string,
@@ -296,7 +284,7 @@ export class ReadMessage {
     return this.#stored.cursor;
   }
 
-  /** The bytes of its data. */
+  /** The size of its data. */
   get bytes(): number {
     return this.#stored.bytes;
   }
@@ -310,16 +298,13 @@ export class ReadMessage {
     return this.#message ??= this.#decode();
   }
 
-  /**
-   * What stands for its key; undefined if the consumer has no keys, or this message has a fault.
-   */
+  /** The hash of its key; undefined if the consumer has no keys, or the message has a fault. */
   get key(): string | undefined {
     return this.#findKey().hash;
   }
 
   /**
-   * Why the data does not fit the schema of the topic, or what is wrong with the key; undefined if
-   * all is well.
+   * Why the data does not fit the schema, or the key cannot be used; undefined without a fault.
    */
   get fault(): unknown {
     return this.#findKey().fault;
@@ -340,7 +325,7 @@ export class ReadMessage {
 
   #checkAndCallKey(): { readonly hash?: string; readonly fault?: unknown } {
     const misfit = this.#check()?.fault;
-    // Another try would find the same.
+    // Another attempt would find the same.
     if (misfit !== undefined) {
       return { fault: new Discard(`The message does not fit the schema of its topic: ${misfit}`) };
     }
@@ -351,9 +336,9 @@ export class ReadMessage {
     try {
       const key = keyOf(this.message);
       if (typeof key === "string") return { hash: hashKey(key) };
-      // A rejection that nobody handles would end the process, and then the next one.
+      // An unhandled rejection would end this process, and the next one that gets the message.
       if (key instanceof Promise) key.catch(() => {});
-      return { fault: new TypeError(`Cannot order the message: its key must be a text, got ${typeof key}`) };
+      return { fault: new TypeError(`Cannot order the message: its key must be a string, got ${typeof key}`) };
     } catch (fault) {
       // `undefined` can be thrown, too.
       return { fault: fault ?? new TypeError("Cannot order the message: the function key threw nothing") };
@@ -362,8 +347,8 @@ export class ReadMessage {
 }
 
 /**
- * A key as a text of at most 11 characters. Two keys that give the same text share one queue, which
- * is slower, and no mistake.
+ * Hashes a key to at most 11 characters, whatever its length. Keys with the same hash share a
+ * queue, which is slower and not wrong.
  */
 export function hashKey(key: string): string {
   let [high, low] = [0x811c9dc5, 0x9747b28c];
@@ -374,6 +359,6 @@ export function hashKey(key: string): string {
   }
   high = Math.imul(high ^ (high >>> 16) ^ low, 0x85ebca6b);
   low = Math.imul(low ^ (low >>> 13) ^ high, 0xc2b2ae35);
-  // 53 bits are what a number holds exactly.
+  // A number holds 53 bits exactly.
   return ((high >>> 11) * 2 ** 32 + ((low ^ (low >>> 16)) >>> 0)).toString(36);
 }

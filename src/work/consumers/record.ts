@@ -1,78 +1,76 @@
 /**
- * The record of a consumer. It says which node holds which messages, and is changed by compare and
- * set alone, so it is the only truth. All else that is written means nothing before the record
- * refers to it.
+ * The record of a consumer: which node holds which messages. It is the single source of truth: it
+ * changes by compare-and-set only, and other records count when it refers to them.
  */
 import type { RecordKey, RecordStore } from "../../store/record_store.ts";
 import type { Cursor } from "../../store/topic_store.ts";
 
-/** Messages of the log from one position to another that a node holds. */
+/** Consecutive messages of the log that a node holds. */
 export interface Range {
   readonly node: string;
-  /** The position before the first of them. */
+  /** The position before the first one. */
   readonly from: Cursor;
-  /** The last of them. */
+  /** The position of the last one. */
   to: Cursor;
-  /** How many they are. */
   count: number;
-  /** A "1" for each that the range does not hold any more, a "0" for each other; "" for none. */
+  /** For each message "1" if the range no longer holds it, else "0"; "" if it holds all. */
   done: string;
-  /** The keys of the others, if the consumer has keys. */
+  /** The keys of the messages that it holds, if the consumer has keys. */
   keys?: readonly string[];
 }
 
 /**
- * A message that is held, or waits, by itself: it has failed, its node has died, or an earlier one
- * of its key is not done.
+ * A message that is listed by itself: it has failed, its node has crashed, or an earlier message of
+ * its key is not done.
  */
 export interface PendingMessage {
   readonly at: Cursor;
-  /** Which try is next, from 1. */
+  /** The next attempt, from 1. */
   attempt: number;
-  /** When it may be tried, in milliseconds since 1970 on the clock of the store; 0 for at once. */
+  /** When it may begin, in milliseconds since 1970 on the clock of the store; 0 for at once. */
   due: number;
-  /** How many nodes have died while they had it. */
+  /** How many nodes have crashed while they had it. */
   crashCount: number;
   /** The node that holds it; "" while it waits. */
   node: string;
   readonly key?: string | undefined;
 }
 
-/** PendingMessage messages in a record of their own: see {@linkcode pageKey}. */
+/** Pending messages in a record of their own. */
 export interface PendingPage {
   readonly id: string;
   readonly count: number;
-  /** When all of them may be tried. */
+  /** When the last of them is due. */
   readonly due: number;
 }
 
-/** The record of a consumer. */
 export interface ConsumerState {
-  /** The incarnation of the log that the cursors are of. */
+  /** The incarnation of the log that the cursors belong to. */
   incarnation: string;
-  /** Those before it that this log had, too: its store was restored from a backup. */
+  /** Its former incarnations, before its store was restored from a backup. */
   former?: readonly string[] | undefined;
-  /** All messages up to here were given to nodes, or put aside. */
+  /** All messages up to here were claimed, or are pending. */
   next: Cursor;
-  /** The node that has whatever comes after `next`, without writing it down for each; else "". */
+  /** The node that may claim messages after `next` without recording each claim; else "". */
   open: string;
-  /** Of each node that holds something, a number that changes with each of its writes. */
+  /**
+   * The heartbeat of each node that holds something: a number that changes with each of its writes.
+   */
   nodes: Record<string, number>;
   ranges: Range[];
-  /** In order. */
+  /** In the order of the log. */
   pending: PendingMessage[];
   pages: PendingPage[];
-  /** How many were removed from the log before they were handled, as far as that is known. */
+  /** How many messages were removed from the log before they were handled, as far as known. */
   lost: number;
   lastError?: string | undefined;
 }
 
-/** The first parts of the keys. They differ, so that consumers can be listed without all else. */
+/** The first parts of the keys. They differ, so that a list of consumers has nothing else. */
 export const CONSUMERS = "consumers";
 const PENDING = "consumers.pending";
 const FAILED = "consumers.failed";
 
-/** Which consumer. */
 export interface ConsumerName {
   readonly topic: string;
   readonly name: string;
@@ -82,21 +80,21 @@ export function consumerKey({ topic, name }: ConsumerName): RecordKey {
   return [CONSUMERS, topic, name];
 }
 
-/** The key of a page, or what the keys of all pages begin with. */
+/** The key of a page, or the prefix of all pages. */
 export function pageKey({ topic, name }: ConsumerName, ...id: [] | [id: string]): RecordKey {
   return [PENDING, topic, name, ...id];
 }
 
-/** The key of a message that was given up, or what the keys of all of them begin with. */
+/** The key of a failure, or the prefix of all failures. */
 export function failureKey({ topic, name }: ConsumerName, ...id: [] | [id: string]): RecordKey {
   return [FAILED, topic, name, ...id];
 }
 
-/** A late message without names: cursor, attempt, due, deaths, number of the node, key. */
+/** Cursor, attempt, due, crash count, index of the node, key. */
 type PackedPending = [string, number, number, number, number, string?];
 
 interface PackedState extends Omit<ConsumerState, "next" | "ranges" | "pending" | "pages" | "nodes"> {
-  /** What all cursors begin with. */
+  /** The prefix of all cursors. */
   readonly prefix: string;
   readonly next: string;
   readonly nodes: [string, number][];
@@ -106,8 +104,8 @@ interface PackedState extends Omit<ConsumerState, "next" | "ranges" | "pending" 
 }
 
 /**
- * The state as JSON. It is written with each step, and a record may have 60 KiB: names and long
- * cursors would cost more than all else.
+ * The state as JSON. Each transition writes it, and a record may have 60 KiB: property names and
+ * long cursors would take most of it.
  */
 export function encodeState(state: ConsumerState): string {
   const { next, nodes, ranges, pending, pages, ...rest } = state;
@@ -143,7 +141,6 @@ export function decodeState(json: string): ConsumerState {
   };
 }
 
-/** The late messages of a page as JSON. No node holds them. */
 export function encodePage(pending: readonly PendingMessage[]): string {
   return JSON.stringify(packPending(pending, [], (cursor) => cursor));
 }
@@ -152,7 +149,7 @@ export function decodePage(json: string): PendingMessage[] {
   return unpackPending(JSON.parse(json), [], "");
 }
 
-/** A copy whose parts can be changed. */
+/** A copy that can be changed. */
 export function copyState(state: ConsumerState): ConsumerState {
   return {
     ...state,
@@ -212,7 +209,7 @@ function commonPrefix(texts: readonly string[]): string {
 export class PendingPages {
   readonly #records: RecordStore;
   readonly #consumer: ConsumerName;
-  /** Pages that were written, and the version of the record that was to be replaced. */
+  /** Pages that were written, with the version of the record that was to be replaced. */
   readonly #unconfirmed: { readonly id: string; readonly version: string | null }[] = [];
 
   constructor(records: RecordStore, consumer: ConsumerName) {
@@ -221,10 +218,9 @@ export class PendingPages {
   }
 
   /**
-   * Writes a page, to which the record does not refer yet.
+   * Writes a page, before the record refers to it.
    *
-   * @param messages The late messages.
-   * @param version The version of the record that will be replaced by one with the page.
+   * @param version The version of the record that will be replaced.
    * @returns The id of the page.
    */
   async write(messages: readonly PendingMessage[], version: string | null): Promise<string> {
@@ -247,7 +243,7 @@ export class PendingPages {
   }
 
   /**
-   * Deletes pages to which the record will never refer, because their writes of it were refused.
+   * Deletes pages whose writes of the record were refused, so that none will ever refer to them.
    *
    * @param pages The pages of the record.
    * @param version The version of the record.
@@ -255,7 +251,7 @@ export class PendingPages {
   async deleteOrphans(pages: readonly PendingPage[], version: string | null): Promise<void> {
     const referred = new Set(pages.map(({ id }) => id));
     for (const page of [...this.#unconfirmed]) {
-      // A write without a reply may still be carried out while the record is as it expects.
+      // A write without a reply may still be carried out while the record has the expected version.
       if (page.version === version) continue;
       this.#unconfirmed.splice(this.#unconfirmed.indexOf(page), 1);
       if (!referred.has(page.id)) await this.delete(page.id);

@@ -1,4 +1,4 @@
-/** One change of the record of a consumer: what a node says, takes over, claims and gives back. */
+/** One change of the record of a consumer: outcomes, messages of crashed nodes, new claims. */
 import type { Cursor } from "../../store/topic_store.ts";
 import type { Delivery } from "./in_flight.ts";
 import { countGaps } from "./log_window.ts";
@@ -13,32 +13,32 @@ import {
   type Range,
 } from "./record.ts";
 
-/** More ranges of one node than that are dissolved: slow messages would make many. */
+/** Beyond so many ranges of one node, the oldest are dissolved: slow messages would make many. */
 const MAX_RANGES = 4;
-/** How many messages a consumer with keys leaves waiting before it reads no further. */
+/** A consumer with keys reads no further while so many messages wait. */
 const MAX_WAITING = 512;
 /** How many messages a page has. */
 export const PAGE_SIZE = 256;
 /**
- * How many messages are held or wait in the record at most, before nothing more is claimed: with
- * this many, each by itself, it has less than 60 KiB.
+ * Nothing more is claimed while the record has so many messages: each by itself, they take less
+ * than 60 KiB.
  */
 const MAX_IN_RECORD = 900;
-/** How much space of the record a page takes, in messages. */
+/** The space that a page takes in the record, in messages. */
 const PAGE_COST = 2 / 3;
-/** How many messages one step claims at most that have to be read one by one. */
+/** How many messages one transition claims at most that must be read one by one. */
 const MAX_LOADED = 64;
-/** How many messages a node takes of what is open to it before it writes that down. */
+/** How many messages a node claims at most before it records them. */
 export const MAX_UNRECORDED = 64;
 
-/** Messages that a node has taken of what is open to it, which the record does not say yet. */
+/** Messages that a node with the end of the log has claimed, and has not recorded yet. */
 export interface UnrecordedClaim {
   readonly from: Cursor;
   to: Cursor;
   count: number;
 }
 
-/** What a node knows beside the record. */
+/** What a node knows besides the record. */
 export interface TransitionOptions {
   readonly node: string;
   readonly hasKeys: boolean;
@@ -46,42 +46,40 @@ export interface TransitionOptions {
   readonly time: number;
   readonly inFlight: readonly Delivery[];
   readonly unrecorded: UnrecordedClaim | undefined;
-  /** Whether nodes take what is open to them before they write that down. */
+  /** Whether nodes claim messages before they record them. */
   readonly claimsUnrecorded: boolean;
 }
 
-/** What a node knows of the others. */
 export interface Others {
-  /** Whether one has ended. */
   readonly hasEnded: (node: string) => boolean;
-  /** Whether one that has ended has died, and what it had may have caused that. */
+  /** Whether a node that has ended has crashed, perhaps because of a message. */
   readonly hasCrashed: (node: string) => boolean;
 }
 
-/** What a step reads of the log. */
+/** Reads of the log. */
 export interface LogReading {
-  /** What a range still holds, and how many of these are not in the log any more. */
+  /** The messages that a range still holds, and how many of them are no longer in the log. */
   readonly readRange: (range: Range) => Promise<{ readonly messages: readonly ReadMessage[]; readonly lost: number }>;
   /** The first messages after a position. */
-  readonly readAfter: (place: Cursor, count: number) => Promise<readonly ReadMessage[]>;
-  /** Which message of a range one is; undefined if it is not in the log any more. */
+  readonly readAfter: (after: Cursor, count: number) => Promise<readonly ReadMessage[]>;
+  /** The index of a message in a range; undefined if it is no longer in the log. */
   readonly indexIn: (range: Range, at: Cursor) => Promise<number | undefined>;
 }
 
-/** A change of the record. It is made on a copy, and counts when it is written. */
+/** A change of a copy of the record. It takes effect when it is written. */
 export class StateTransition {
   readonly state: ConsumerState;
-  /** The messages in hand of which it says what became of them. */
+  /** Deliveries whose outcomes it records. */
   readonly acknowledged: readonly Delivery[];
-  /** Messages in hand that the record has by themselves from now on. */
+  /** Deliveries that the record lists one by one from now on. */
   readonly dissolved: Delivery[] = [];
   /** Messages of the log that it claims. */
   readonly claimed: Delivery[] = [];
-  /** Entries of the record that it claims. */
+  /** Pending messages that it claims. */
   readonly claimedPending: PendingMessage[] = [];
   readonly #base: ConsumerState;
   readonly #options: TransitionOptions;
-  /** Messages in hand that the record goes on to have for this node. */
+  /** In-flight messages that stay assigned to this node. */
   readonly #unfinished: readonly Delivery[];
   #isChanged = false;
 
@@ -93,9 +91,7 @@ export class StateTransition {
     this.#unfinished = options.inFlight.filter(({ outcome }) => !outcome);
   }
 
-  /**
-   * Says which messages this node has taken of what was open to it, and what became of messages.
-   */
+  /** Records the unrecorded claim, and the outcomes. */
   acknowledge(): void {
     const { state } = this;
     const { node, unrecorded } = this.#options;
@@ -113,7 +109,7 @@ export class StateTransition {
       if (range) {
         const done = bits.get(range) ?? [...(range.done || "0".repeat(range.count))];
         bits.set(range, done);
-        // A write whose answer was lost has said it before.
+        // A write without a reply has recorded it before.
         if (done[delivery.index] === "1") continue;
         done[delivery.index] = "1";
         if (!outcome.isDone) state.pending.push(toPending(delivery, { ...outcome, node: "" }));
@@ -128,10 +124,10 @@ export class StateTransition {
   }
 
   /**
-   * Says that messages are done whose handlers have resolved late: when others had them, or after
-   * the time of the handler was over.
+   * Records messages as done whose handlers resolved late: after their timeout, or after another
+   * node got the message.
    *
-   * @returns Those of which nothing is left to say.
+   * @returns Those that need no further transition.
    */
   async finishLate(late: Iterable<Cursor>, log: LogReading): Promise<Cursor[]> {
     const { state } = this;
@@ -158,7 +154,7 @@ export class StateTransition {
     this.#isChanged = true;
   }
 
-  /** What is left of the oldest ranges is held one by one. */
+  /** Lists what is left of the oldest ranges one by one. */
   #dissolveRanges(): void {
     const { node } = this.#options;
     const known = new Set(this.#unfinished.map(({ range }) => range));
@@ -174,8 +170,8 @@ export class StateTransition {
   }
 
   /**
-   * Frees what others held that have ended, and what this node does not know of: a write whose
-   * answer was lost has claimed it.
+   * Frees the messages of nodes that have ended, and messages that this node holds without knowing:
+   * a write without a reply has claimed them.
    */
   async takeOver({ hasEnded, hasCrashed }: Others, log: LogReading): Promise<void> {
     const { state } = this;
@@ -215,8 +211,8 @@ export class StateTransition {
   }
 
   /**
-   * Counts a death for the messages that a node may have taken of what was open to it: it may have
-   * died in the first moment of a handler, before it wrote down which message it has.
+   * Counts a crash for the messages that a node may have claimed without recording them: it may
+   * have crashed in the first moment of a handler.
    */
   async #suspectNext(log: LogReading): Promise<void> {
     const { state } = this;
@@ -230,7 +226,7 @@ export class StateTransition {
     state.next = last.cursor;
   }
 
-  /** The page to take back before late messages are claimed, if there is room for one. */
+  /** The page to restore before pending messages are claimed, if there is space for one. */
   get duePage(): PendingPage | undefined {
     const { pending, pages } = this.state;
     const due = pages.filter(({ due, count }) => due <= this.#options.time && pending.length + count <= MAX_WAITING);
@@ -250,7 +246,7 @@ export class StateTransition {
    * Claims messages that are due.
    *
    * @param room How many at most.
-   * @param isLoaded Whether one of them is in memory.
+   * @param isLoaded Whether a message is in memory.
    */
   claimPending(room: number, isLoaded: (at: Cursor) => boolean): void {
     const { time, node } = this.#options;
@@ -266,18 +262,14 @@ export class StateTransition {
     }
   }
 
-  /**
-   * Claims what comes next in the log. Those whose key is held up are put aside.
-   *
-   * @param messages The messages that come next, as many as there is room for.
-   */
+  /** Claims the next messages of the log. Those of busy keys become pending. */
   claimNext(messages: readonly ReadMessage[]): void {
     const { state } = this;
     const { node, hasKeys } = this.#options;
     const last = messages.at(-1);
     if (last === undefined) return;
     const blocked = new Set(hasKeys ? this.#blockedKeys() : []);
-    // Nobody knows how many messages are missing in one place.
+    // How many messages are missing in one gap is unknown: it counts as one.
     state.lost += countGaps(state.next, messages);
     const range: Range = { node, from: state.next, to: last.cursor, count: messages.length, done: "" };
     let done = "";
@@ -298,13 +290,13 @@ export class StateTransition {
     state.next = range.to;
   }
 
-  /** Skips what was removed before anybody had it. Nobody knows how many messages there were. */
+  /** Skips messages that were removed before any node had them. Their number is unknown. */
   skipTo(low: Cursor): void {
     this.state.lost++;
     this.state.next = low;
   }
 
-  /** Opens the end of the log to this node if it has room, or closes it. */
+  /** Gives the end of the log to this node if it has room, or gives it up. */
   open(hasRoom: boolean, isEnd: boolean): void {
     const { state } = this;
     const { node } = this.#options;
@@ -314,8 +306,8 @@ export class StateTransition {
   }
 
   /**
-   * The late messages to put on a page, if there are too many, or a page that is due needs their
-   * place. With keys, all must stay in the record: they say what else has to wait.
+   * The pending messages to move to a page, if there are too many or a page that is due needs
+   * space. With keys all stay in the record, since they hold up others.
    */
   get excess(): readonly PendingMessage[] {
     const { pending, pages } = this.state;
@@ -333,7 +325,7 @@ export class StateTransition {
     this.state.pages.push({ id, count: put.size, due: Math.max(...pending.map(({ due }) => due)) });
   }
 
-  /** Shows that this node lives, if it holds anything. Gives whether there is anything to write. */
+  /** Updates the heartbeat. The result is whether there is anything to write. */
   finish(heartbeat: number, isRenewal: boolean): boolean {
     const { state } = this;
     const base = this.#base;
@@ -367,7 +359,7 @@ export class StateTransition {
   }
 }
 
-/** PendingMessage messages that nobody holds, and that no earlier one of their key holds up. */
+/** Pending messages of no node that no earlier message of their key holds up. */
 export function* claimable({ pending, ranges }: ConsumerState): Generator<PendingMessage> {
   const keys = new Set(ranges.flatMap(({ keys }) => keys ?? []));
   for (const entry of pending) {
@@ -378,14 +370,14 @@ export function* claimable({ pending, ranges }: ConsumerState): Generator<Pendin
 }
 
 /**
- * Whether two messages must not be in hand together: one that was in hand when nodes ended twice
- * may be the cause, and another beside it would seem to be.
+ * Whether two messages must not be in flight together: one that was in flight in two crashes may be
+ * the cause, and the other one would share the suspicion.
  */
 export function isRisk(crashCount: number, others: number): boolean {
   return Math.min(crashCount, others) >= 1 && Math.max(crashCount, others) >= 2;
 }
 
-/** Whether the end of the log is open to another node. */
+/** Whether another node has the end of the log. */
 export function isElsewhere({ open }: ConsumerState, node: string): boolean {
   return open !== "" && open !== node;
 }
@@ -393,7 +385,7 @@ export function isElsewhere({ open }: ConsumerState, node: string): boolean {
 /** Whether nothing more of the log may be claimed. */
 export function isFull(state: ConsumerState, hasKeys: boolean): boolean {
   const { pending, pages } = state;
-  // With keys, pages are what operators redeliver. One comes back when there is room for it.
+  // With keys, pages are redeliveries by operators. One is restored when there is space for it.
   const most = pages.length > 0 ? MAX_WAITING - PAGE_SIZE : MAX_WAITING;
   return spaceIn(state) <= 0 || (hasKeys && pending.length >= most);
 }
@@ -406,14 +398,14 @@ export function spaceIn({ pending, ranges, pages }: ConsumerState): number {
 
 function toPending(
   { at, crashCount, key }: Delivery,
-  place: Pick<PendingMessage, "attempt" | "due" | "node">,
+  fields: Pick<PendingMessage, "attempt" | "due" | "node">,
 ): PendingMessage {
   return {
     at,
-    attempt: place.attempt,
-    due: place.due,
+    attempt: fields.attempt,
+    due: fields.due,
     crashCount,
-    node: place.node,
+    node: fields.node,
     ...(key !== undefined && { key }),
   };
 }

@@ -1,59 +1,50 @@
-/** The crons of an application. What runs them is loaded when it starts, if there are any. */
+/** The crons of an application. The module that runs them is loaded when one is needed. */
 import { load } from "../../base/async_context.ts";
+import { type SharedClock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { RouteError } from "../../base/errors.ts";
-import type { AppHandle } from "../../http/app_handle.ts";
-import type { Records } from "../../store/records.ts";
 import { quote } from "../../base/options.ts";
 import { readVariable } from "../../base/runtime.ts";
-import { triggersOf } from "./options.ts";
-import { clockOf, type CronClock } from "./clock.ts";
-import type { CronJobs } from "./jobs.ts";
+import { type Service, stopReason } from "../../base/service.ts";
+import type { AppHandle } from "../../http/app_handle.ts";
 import type { Topics } from "../../topics/topics.ts";
-import { type DeclareCron, type DeclaredCron, readCron } from "./options.ts";
+import type { CronJob } from "./cron_job.ts";
+import { type DeclareCron, type DeclaredCron, readCron, triggersOf } from "./options.ts";
 import type { CronReport } from "./record.ts";
 
-/** How long runs have after a stop without a server, in milliseconds. */
-const GRACE = 10_000;
-
-/** Runs a function at times: `Deno.cron` on Deno Deploy. */
+/** `Deno.cron`, which Deno Deploy calls at the times of a cron. */
 export type PlatformCron = (name: string, schedule: string, handler: () => Promise<void>) => unknown;
 
-/** What the crons need of their application. */
+/** What handlers get of their application. */
+interface Owner<State> {
+  readonly app: AppHandle;
+  readonly state: Readonly<State>;
+}
+
 export interface CronsParts {
-  /** The records, and the time of their store. */
-  readonly topics: Pick<Topics, "records" | "recordsTime">;
-  /** Starts the application. */
-  readonly start: () => Promise<void>;
-  /** The clock; by default that of this machine. */
-  readonly clock?: CronClock;
-  /**
-   * Gives the times where the platform stops programs in between; by default it is `Deno.cron` on
-   * Deno Deploy.
-   */
+  readonly topics: Pick<Topics, "records" | "recordsTime" | "needRecords">;
+  readonly startApp: () => Promise<void>;
+  readonly clock?: SharedClock;
+  /** By default `Deno.cron` on Deno Deploy, which stops programs between requests. */
   readonly platform?: PlatformCron | undefined;
 }
 
-export class Crons<State> {
-  /** Declares a cron. */
+export class Crons<State> implements Service<Owner<State>> {
   readonly declare: DeclareCron<State>;
-  readonly #records: Records;
+  readonly #topics: CronsParts["topics"];
   readonly #platform: PlatformCron | undefined;
   readonly #startApp: () => Promise<void>;
-  readonly #clock: CronClock;
+  readonly #clock: SharedClock;
   readonly #declared = new Map<string, DeclaredCron>();
   #isFrozen = false;
-  #jobs: CronJobs | undefined;
-  /** After how many milliseconds a stop aborts the signals; undefined if a server does it. */
-  #grace: number | undefined;
-  /** What the application has started with. */
-  #owner: { readonly app: AppHandle; readonly state: unknown } | undefined;
-  /** Aborts runs of {@linkcode Crons.runNow}. */
+  #jobs: readonly CronJob[] = [];
+  #owner: Owner<State> | undefined;
+  /** Aborts the runs of {@linkcode Crons.runNow}. */
   #runsNow = new AbortController();
 
-  constructor({ topics, start, clock = clockOf(() => topics.recordsTime), platform = platformCron() }: CronsParts) {
-    this.#records = topics.records;
-    this.#startApp = start;
-    this.#clock = clock;
+  constructor({ topics, startApp, clock, platform = platformCron() }: CronsParts) {
+    this.#topics = topics;
+    this.#startApp = startApp;
+    this.#clock = clock ?? { ...SYSTEM_CLOCK, time: () => topics.recordsTime };
     this.#platform = platform;
     this.declare = (name: string, schedule: string, ...rest: readonly unknown[]): void => {
       this.#add(readCron(name, schedule, rest.length > 1 ? rest[0] : {}, rest.at(rest.length > 1 ? 1 : 0)));
@@ -61,53 +52,38 @@ export class Crons<State> {
   }
 
   /**
-   * Checks that the schedules have times. From now on, no cron can be declared.
+   * Checks that each schedule has a next time. From now on, no cron can be declared.
    *
-   * @returns Whether there are any.
    * @throws {TypeError} If one has none.
    */
-  async check(): Promise<boolean> {
+  async check(): Promise<void> {
     this.#isFrozen = true;
-    if (this.#declared.size === 0) return false;
+    if (this.#declared.size === 0) return;
     const { CronTimes } = await load(() => import("./times.ts"));
     for (const cron of this.#declared.values()) new CronTimes(cron);
-    return true;
   }
 
-  /** Runs the crons until they are stopped. It returns the state. */
-  async start(app: AppHandle, state: Readonly<State>): Promise<Readonly<State>> {
-    this.#owner = { app, state };
-    if (this.#declared.size === 0 || this.#platform) return state;
-    this.#jobs = await this.#makeJobs([...this.#declared.values()]);
-    this.#jobs.work();
-    return state;
+  async start(owner: Owner<State>): Promise<void> {
+    this.#owner = owner;
+    if (this.#declared.size === 0 || this.#platform) return;
+    this.#jobs = await Promise.all(Array.from(this.#declared.values(), (cron) => this.#makeJob(cron)));
+    for (const job of this.#jobs) job.start();
   }
 
-  /**
-   * Begins no more runs.
-   *
-   * @param hasServer Whether a server calls {@linkcode Crons.abort} after the grace period.
-   */
-  end(hasServer = true): void {
-    if (!hasServer) this.#grace = GRACE;
-    this.#jobs?.end(this.#grace);
+  drain(): void {
+    for (const job of this.#jobs) job.drain();
   }
 
-  /** Aborts the signals of runs. */
-  abort(): void {
-    this.#grace = 0;
-    this.#jobs?.abort();
-    this.#abortRunsNow();
+  abort(reason: DOMException): void {
+    for (const job of this.#jobs) job.abort(reason);
+    this.#abortRunsNow(reason);
   }
 
-  /** Waits until all runs have ended, at most until shortly after their signals were aborted. */
-  async stop(): Promise<void> {
-    // A stop that came while the application started found no jobs.
-    this.#jobs?.end(this.#grace);
-    await this.#jobs?.stopped();
-    this.#jobs = this.#grace = undefined;
+  async close(): Promise<void> {
+    await Promise.all(this.#jobs.map((job) => job.close()));
+    this.#jobs = [];
     this.#owner = undefined;
-    this.#abortRunsNow();
+    this.#abortRunsNow(stopReason());
   }
 
   /**
@@ -128,18 +104,22 @@ export class Crons<State> {
   }
 
   /**
-   * What operators see.
+   * Reports on each cron, for operators.
    *
-   * @param hasRecords Whether there are records to read.
+   * @param hasRecords False where there is no store to read.
    */
   async report(hasRecords = true): Promise<CronReport[]> {
     if (this.#declared.size === 0) return [];
     const { reportCrons } = await load(() => import("./record.ts"));
-    return await reportCrons(this.#declared.values(), hasRecords ? this.#records : undefined, this.#clock.time());
+    return await reportCrons(
+      this.#declared.values(),
+      hasRecords ? this.#topics.records : undefined,
+      this.#clock.time(),
+    );
   }
 
-  #abortRunsNow(): void {
-    this.#runsNow.abort(new DOMException("The application stops", "AbortError"));
+  #abortRunsNow(reason: DOMException): void {
+    this.#runsNow.abort(reason);
     this.#runsNow = new AbortController();
   }
 
@@ -152,18 +132,19 @@ export class Crons<State> {
       throw new RouteError("conflict", `Cannot declare the cron "${name}": there is one of this name, rename one`);
     }
     this.#declared.set(name, cron);
-    // Deno Deploy wants to know of it while the program is loaded.
+    this.#topics.needRecords();
+    // Deno Deploy collects crons while it loads the program.
     this.#platform?.(name, triggersOf(cron.schedule, cron.timeZone), () => this.#runOnPlatform(cron));
   }
 
   async #runOnPlatform(cron: DeclaredCron): Promise<void> {
     await this.#startApp();
-    await (await this.#makeJobs([cron])).workOnce();
+    await (await this.#makeJob(cron)).runDue();
   }
 
-  async #makeJobs(declared: readonly DeclaredCron[]): Promise<CronJobs> {
-    const { CronJobs } = await load(() => import("./jobs.ts"));
-    return new CronJobs(declared, { ...this.#owner!, records: this.#records, clock: this.#clock });
+  async #makeJob(cron: DeclaredCron): Promise<CronJob> {
+    const { CronJob } = await load(() => import("./cron_job.ts"));
+    return new CronJob(cron, { ...this.#owner!, records: this.#topics.records, clock: this.#clock });
   }
 }
 

@@ -1,4 +1,4 @@
-/** How a cron is declared: its options, its handler, and their checks. */
+/** How a cron is declared: its schedule, its options, its handler. */
 import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../../base/options.ts";
 import type { Log } from "../../log/log.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
@@ -10,22 +10,22 @@ import type { AppHandle } from "../../http/app_handle.ts";
  */
 export interface CronOptions {
   /**
-   * The time zone of the schedule, such as `"Europe/Berlin"`. A local time that is skipped at the
-   * change of summer time runs at the first time after the gap, and one that is doubled runs once.
-   * If the hour is `*`, the cron runs in each hour that passes, also in a doubled one.
+   * The time zone of the schedule, such as `"Europe/Berlin"`. A local time that the start of summer
+   * time skips runs after the gap, and a doubled one runs once. If the hour is `*`, the cron runs
+   * in each hour that passes, also in a doubled one.
    *
    * @default {"UTC"}
    */
   timeZone?: string;
   /**
-   * How late a time that was missed is made up for, 31 days at most. Of several, the last one runs.
-   * By default none is made up for.
+   * How late a missed run is made up for, at most 31 days. Of several, the last one runs. By
+   * default none is made up for.
    */
   catchUp?: Duration;
 }
 
 /**
- * What the handler of a cron gets. `State` is the type of what the lifespans yield.
+ * The argument of a cron's handler. `State` is the type of what the lifespans yield.
  *
  * @category Cron
  */
@@ -33,8 +33,8 @@ export interface CronRun<State = Record<string, unknown>> {
   /** The time that is due. */
   readonly scheduled: Date;
   /**
-   * Is aborted when the application stops and the grace period is over, or when the node has lost
-   * the store for so long that another one may take the run over.
+   * Aborted when the grace period of a stop is over, or when the node could not renew its lease and
+   * another one may take the run over.
    */
   readonly signal: AbortSignal;
   /**
@@ -48,10 +48,8 @@ export interface CronRun<State = Record<string, unknown>> {
   readonly state: Readonly<State>;
 }
 
-/** Runs at the times of a cron. */
 export type CronHandler<State> = (run: CronRun<State>) => unknown;
 
-/** Declares crons. */
 export interface DeclareCron<State> {
   /**
    * Runs a function at times that a cron expression gives: minute, hour, day of the month, month,
@@ -94,11 +92,10 @@ export interface DeclareCron<State> {
    * ```
    */
   (name: string, schedule: string, options: CronOptions, handler: CronHandler<State>): void;
-  /** As above, in UTC, without making up for missed times. */
+  /** The same in UTC, without making up for missed runs. */
   (name: string, schedule: string, handler: CronHandler<State>): void;
 }
 
-/** A declared cron. */
 export interface DeclaredCron {
   readonly name: string;
   readonly schedule: string;
@@ -110,9 +107,9 @@ export interface DeclaredCron {
 
 const OPTIONS: OptionNames<CronOptions> = { timeZone: true, catchUp: true };
 
-/** What Deno Deploy takes, too. */
+/** The names that Deno Deploy takes, too. */
 const NAME = /^[A-Za-z0-9_ -]{1,64}$/;
-/** In milliseconds: 31 days. */
+/** 31 days, in milliseconds. */
 const MAX_CATCH_UP = 31 * 24 * 3_600_000;
 
 /** Reads a declaration. Throws what {@linkcode DeclareCron} says. */
@@ -165,7 +162,7 @@ interface Field {
   readonly name: string;
   readonly least: number;
   readonly most: number;
-  /** Names of values: the first one is that of `least`. */
+  /** The names of values. The first one is that of `least`. */
   readonly names?: readonly string[];
   /** Forms that only this field has. */
   readonly special?: RegExp;
@@ -188,14 +185,10 @@ const FIELDS: readonly Field[] = [
   },
 ];
 
-/** A value, a range, or `*`, with a step perhaps. */
+/** A value, a range, or `*`, perhaps with a step. */
 const ITEM = /^(?:\*|(\w+)(?:-(\w+))?)(?:\/(\d+))?$/;
 
-/**
- * Says what is wrong with a cron expression.
- *
- * @returns The reason; undefined if nothing is wrong.
- */
+/** Checks a cron expression. The result says what is wrong with it; undefined if nothing is. */
 export function faultOf(schedule: unknown): string | undefined {
   const rule = 'the schedule must have five fields, such as "0 3 * * *" for each day at 3:00';
   if (typeof schedule !== "string") return rule;
@@ -211,15 +204,14 @@ export function faultOf(schedule: unknown): string | undefined {
   return undefined;
 }
 
-/** Whether the hour of a schedule is `*`: such a cron follows the time that passes. */
+/** Whether the hour of a schedule is `*`: such a cron runs in each hour that passes. */
 export function hasEachHour(schedule: string): boolean {
   const [, hour] = schedule.trim().split(/\s+/);
   return hour!.split(",").includes("*");
 }
 
 /**
- * A schedule in UTC that comes at least at all times of another one, whatever its time zone and the
- * day are.
+ * A schedule in UTC that includes all times of another one, whatever its time zone and the day.
  */
 export function triggersOf(schedule: string, timeZone: string): string {
   const [minute, hour] = schedule.trim().split(/\s+/) as [string, string];

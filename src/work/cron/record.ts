@@ -1,53 +1,51 @@
-/** What the nodes know of a cron together: one record. */
+/** The record of a cron, which all nodes share, and the report of it for operators. */
 import { type Records, recordsOf } from "../../store/records.ts";
 import type { TopicReport } from "../../topics/topic_report.ts";
 import type { DeclaredCron } from "./options.ts";
 import { CronTimes } from "./times.ts";
 
-/** A run that goes on. */
+/** A run in progress. */
 export interface RunningCron {
-  /** The time that is due. */
+  /** The scheduled time. */
   readonly scheduled: number;
-  /** When it began. */
   readonly began: number;
-  /** The node that has it; empty if it has given it back. */
+  /** The node that runs it; "" after it gave the run back. */
   readonly node: string;
   /** The name of its process, if the store can say whether that has ended. */
   readonly process?: string | undefined;
 }
 
-/** A run that has ended. */
 export interface EndedCron {
   readonly scheduled: number;
   readonly began: number;
   readonly ended: number;
 }
 
-/** What is kept of a cron. Times are in milliseconds since 1970. */
+/** Times are in milliseconds since 1970. */
 export interface CronRecord {
-  /** The newest time that ran or was skipped; when the cron was declared before that. */
-  readonly place: number;
+  /** The newest time that ran or was skipped; at first, when the cron was declared. */
+  readonly watermark: number;
   readonly run?: RunningCron | undefined;
   readonly last?: EndedCron | undefined;
-  /** How many runs have ended, how many of them by an error, and how many times were skipped. */
+  /** How many runs have ended, how many of them failed, and how many times were skipped. */
   readonly runs: number;
   readonly failures: number;
   readonly skipped: number;
   readonly lastError?: { readonly at: number; readonly error: string } | undefined;
 }
 
-/** The space of the records. */
+/** The first part of the keys. */
 export const CRON_SPACE = "cron";
-/** A place further ahead of now, in milliseconds, was written by a wrong clock. */
+/** A watermark that is further ahead, in milliseconds, comes from a wrong clock. */
 export const MAX_AHEAD = 3_600_000;
 
-/** The record of a cron that begins. */
-export function newRecord(place: number): CronRecord {
-  return { place, runs: 0, failures: 0, skipped: 0 };
+/** The record of a new cron. */
+export function newRecord(watermark: number): CronRecord {
+  return { watermark, runs: 0, failures: 0, skipped: 0 };
 }
 
 /**
- * A cron of the application, and how its last runs went on all nodes.
+ * A cron of the application, and its last runs on all nodes.
  *
  * @category Cron
  */
@@ -60,22 +58,22 @@ export interface CronReport {
   readonly timeZone: string;
   /** When it runs next. */
   readonly next: Date;
-  /** The time that runs now, and when it began; undefined if none does. */
+  /** The run in progress; undefined if there is none. */
   readonly running: { readonly scheduled: Date; readonly began: Date } | undefined;
-  /** The run that ended last; undefined if none has. */
+  /** The run that ended last; undefined if there is none. */
   readonly last: { readonly scheduled: Date; readonly began: Date; readonly ended: Date } | undefined;
   /** How many runs have ended. */
   readonly runs: number;
-  /** How many of them ended by an error. */
+  /** How many of them failed. */
   readonly failures: number;
-  /** How many times were skipped, because the run before still went on. */
+  /** How many times were skipped, because the previous run was still in progress. */
   readonly skipped: number;
-  /** The last error, and when it was thrown; undefined if none was. */
+  /** The last error, and when it was thrown; undefined if there is none. */
   readonly lastError: { readonly at: Date; readonly error: string } | undefined;
 }
 
 /**
- * What operators see of the work of an application.
+ * The topics, consumers and crons of an application.
  *
  * @category Topics
  */
@@ -102,9 +100,9 @@ export async function reportCrons(
 
 function toReport(cron: DeclaredCron, record: CronRecord | undefined, now: number): CronReport {
   const { name, schedule, timeZone } = cron;
-  const { place = now, run, last, lastError, runs = 0, failures = 0, skipped = 0 } = record ?? {};
-  // Another node, whose clock is ahead, may have run the next time already.
-  const after = place <= now + MAX_AHEAD ? Math.max(place, now) : now;
+  const { watermark = now, run, last, lastError, runs = 0, failures = 0, skipped = 0 } = record ?? {};
+  // A node whose clock is ahead may have run the next time already.
+  const after = watermark <= now + MAX_AHEAD ? Math.max(watermark, now) : now;
   return {
     name,
     schedule,

@@ -5,20 +5,20 @@ import type { DeclaredCron } from "./options.ts";
 
 /** The resolution of the library, in milliseconds. */
 const SECOND = 1_000;
-/** Longer ago than this, a change of the offset doubles no local time of now. */
+/** A change of the offset longer ago than this doubles no local time of now. */
 const LONGEST_SHIFT = 26 * 3_600_000;
 
 /**
- * Computes the times of a cron, in milliseconds since 1970. The library computes them as if the
- * zone were UTC, so that local times have no gaps, and the zone says when they are.
+ * Computes the times of a cron, in milliseconds since 1970. The library computes local times as if
+ * the zone were UTC, so that they have no gaps; the zone converts them.
  */
 export class CronTimes {
   readonly #cron: Cron;
   readonly #zone: Zone;
-  /** Whether it runs in each hour that passes, also in a doubled one. */
+  /** Whether it runs in each hour that passes, including a doubled one. */
   readonly #hasEachHour: boolean;
 
-  /** @throws {TypeError} If the schedule cannot be read, or no time ever comes. */
+  /** @throws {TypeError} If the schedule cannot be parsed, or has no next time. */
   constructor({ name, schedule, timeZone }: DeclaredCron) {
     try {
       this.#cron = new Cron(schedule, { mode: "5-part", timezone: "UTC", paused: true });
@@ -35,22 +35,21 @@ export class CronTimes {
     );
   }
 
-  /** The first time after a moment; `Infinity` if none comes. */
+  /** The first time after a moment; `Infinity` if there is none. */
   next(after: number): number {
     let local = this.#localAfter(after + this.#zone.offset(after));
     if (this.#hasEachHour) return this.#nextPassing(after, local);
-    // Of local times that are doubled, the first one may be over.
+    // A doubled local time counts at its first moment, which may be over.
     while (local !== undefined && this.#zone.momentOf(local) <= after) local = this.#localAfter(local);
     return local === undefined ? Infinity : this.#zone.momentOf(local);
   }
 
-  /** The last time up to a moment, and after another one; undefined if there is none. */
+  /** The last time in the interval, without its start; undefined if there is none. */
   latest(after: number, until: number): number | undefined {
     const found = this.#hasEachHour ? this.#latestPassing(after, until) : this.#latestFixed(until);
     return found !== undefined && found > after ? found : undefined;
   }
 
-  /** Goes on from one offset of the zone to the next. */
   #nextPassing(after: number, local: number | undefined): number {
     if (local === undefined) return Infinity;
     const time = local - this.#zone.offset(after);
@@ -70,7 +69,7 @@ export class CronTimes {
 
   #latestFixed(until: number): number | undefined {
     const zone = this.#zone;
-    // Local times after that of now are over where they are doubled.
+    // A doubled local time that is later than that of now may be over.
     const offset = Math.max(zone.offset(until), zone.offset(until - LONGEST_SHIFT));
     let local = this.#localUpTo(until + offset);
     while (local !== undefined && zone.momentOf(local) > until) local = this.#localUpTo(local - 1);
@@ -82,7 +81,7 @@ export class CronTimes {
   }
 
   #localUpTo(local: number): number | undefined {
-    // Times are whole seconds, and the library gives those before its argument.
+    // Times are whole seconds, and the library returns those before its argument.
     const end = new Date(Math.floor(local / SECOND) * SECOND + SECOND);
     return this.#cron.previousRuns(1, end)[0]?.getTime();
   }
@@ -93,9 +92,7 @@ const DAY = 24 * 60 * MINUTE;
 /** Shorter than the time between two changes of an offset: Morocco changes it around Ramadan. */
 const STEP = 7 * DAY;
 
-/**
- * A time zone. A local time is a number, too: the milliseconds since 1970 if the zone were UTC.
- */
+/** A time zone. Local times are milliseconds since 1970 as if the zone were UTC. */
 export class Zone {
   readonly #format: Intl.DateTimeFormat | undefined;
 
@@ -130,9 +127,7 @@ export class Zone {
     return this.#changeWithin(local - DAY, local + DAY);
   }
 
-  /**
-   * The first moment after one from which another offset holds; undefined if none is up to `end`.
-   */
+  /** The first moment after `time` with another offset; undefined if there is none up to `end`. */
   nextChange(time: number, end: number): number | undefined {
     const offset = this.offset(time);
     for (let from = time; from < end; from += STEP) {
@@ -142,7 +137,7 @@ export class Zone {
     return undefined;
   }
 
-  /** The last moment up to one from which its offset holds; undefined if that is before `begin`. */
+  /** The first moment of the offset of `time`; undefined if that is before `begin`. */
   lastChange(time: number, begin: number): number | undefined {
     const offset = this.offset(time);
     for (let to = time; to > begin; to -= STEP) {

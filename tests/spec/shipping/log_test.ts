@@ -90,7 +90,7 @@ Deno.test("A consumer has a log, whose entries say which message they are of", a
   const fields = { topic: "orders", consumer: "mail", message_id: id };
   assertEquals(entries.map(rest), [
     ["info", "Mail", { ...fields, data: "book", attempt: 1 }],
-    ["warn", "A consumer failed to handle a message, and tries again", { ...fields, attempt: 1 }, "Error: away"],
+    ["warn", "A consumer failed to handle a message and will retry", { ...fields, attempt: 1 }, "Error: away"],
     ["info", "Mail", { ...fields, data: "book", attempt: 2 }],
     ["info", "Later", { ...fields, attempt: 2 }],
   ]);

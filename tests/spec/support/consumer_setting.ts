@@ -1,6 +1,6 @@
 /** Consumers of several nodes that share a store, in virtual time. */
 import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
-import { SYSTEM_CLOCK } from "../../../src/work/consumers/clock.ts";
+import { SYSTEM_CLOCK } from "../../../src/base/clock.ts";
 import { Consumer, type ConsumerSetup } from "../../../src/work/consumers/consumer.ts";
 import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/work/consumers/record.ts";
 import type { RecordKey, RecordStore } from "../../../src/store/record_store.ts";

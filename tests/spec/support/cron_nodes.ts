@@ -1,5 +1,6 @@
 // Nodes of one application that share a store of records, and a clock that the test moves.
 
+import { stopReason } from "../../../src/base/service.ts";
 import { App, type AppHandle } from "@webfw/core";
 import type { LogEntry } from "@webfw/core/types";
 import { Crons, type PlatformCron } from "../../../src/work/cron/crons.ts";
@@ -133,8 +134,9 @@ export class TestNode {
         get recordsTime() {
           return known();
         },
+        needRecords: () => {},
       },
-      start: async () => void await this.start(),
+      startApp: async () => void await this.start(),
       platform,
       clock: { time: known, now, wall: () => time() + this.#ahead, after: this.after },
     });
@@ -146,7 +148,7 @@ export class TestNode {
 
   async start(): Promise<this> {
     await this.crons.check();
-    await this.crons.start(this.#app, {});
+    await this.crons.start({ app: this.#app, state: {} });
     return this;
   }
 
@@ -215,8 +217,8 @@ export class Nodes {
     using _log = new CapturedLog();
     for (const node of this.#nodes) node.thaw();
     const stopped = Promise.all(this.#nodes.map(({ crons }) => {
-      crons.abort();
-      return crons.stop();
+      crons.abort(stopReason());
+      return crons.close();
     }));
     await this.clock.advance(10_000);
     await stopped;

@@ -3,6 +3,7 @@
 // message done, also late"; "a message whose nodes died `attempts` times while they had it is given
 // up likewise".
 
+import { stopReason } from "../../../src/base/service.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { never, rest, type Setting, Switch, test } from "../support/consumer_setting.ts";
@@ -58,13 +59,13 @@ for (const attempts of [1, 2, 5]) {
       await rest(3_000);
       // It is done: nobody needs to go on with it.
       assert(seen[0]![2].aborted || (await setting.state()).ranges.every(({ done }) => done.includes("1")));
-      other.abort();
-      await Promise.all([blocked.node.stop(), other.stop()]);
+      other.abort(stopReason());
+      await Promise.all([blocked.node.close(), other.close()]);
       const third = await setting.node((data) => seen.push([data, 0, AbortSignal.abort()]), { attempts, lease: 2_000 });
       await rest(10_000);
       assertEquals([seen.length, await setting.failures()], [2, []]);
       assertEquals(log.text.includes("given up"), false);
-      await third.stop();
+      await third.close();
     },
   );
 }
@@ -81,7 +82,7 @@ test("A handler that resolves late makes its message done, also where it was giv
   await rest(3_000);
   assertEquals([seen, await setting.failures()], [[], []]);
   assertMatch(log.text, /A message was given up/);
-  await Promise.all([blocked.node.stop(), other.stop()]);
+  await Promise.all([blocked.node.close(), other.close()]);
 });
 
 test("A handler that resolves after its time makes its message done: there is no other try", async (setting) => {
@@ -99,7 +100,7 @@ test("A handler that resolves after its time makes its message done: there is no
   assertEquals((await setting.state()).pending, []);
   await rest(120_000);
   assertEquals(tries, [1]);
-  await node.stop();
+  await node.close();
 });
 
 test("One that fails after its time changes nothing", async (setting) => {
@@ -114,7 +115,7 @@ test("One that fails after its time changes nothing", async (setting) => {
   reject(new Error("late"));
   await rest(120_000);
   assertEquals(tries, [1, 2]);
-  await node.stop();
+  await node.close();
 });
 
 for (const attempts of [1, 2, 3, 5]) {
@@ -137,8 +138,8 @@ for (const attempts of [1, 2, 3, 5]) {
         return never();
       }, { connection, attempts, lease: 2_000 });
       stops.push(() => {
-        node.abort();
-        return node.stop();
+        node.abort(stopReason());
+        return node.close();
       });
     };
     await start();

@@ -33,7 +33,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 
 /** What operators do by `webfw topics`. */
 function operate(app: App, action: "retry" | "remove", path: string): Promise<unknown> {
-  return Reflect.get(app, Symbol.for("webfw.consumer"))(action, path);
+  return Reflect.get(app, Symbol.for("webfw.app")).changeConsumer(action, path);
 }
 
 /** Starts a process whose consumer has a message in hand, and never ends with it. */

@@ -1,15 +1,18 @@
 // Section 2 of the contract of work: what consumers promise about time, and about nodes that end.
 // Time is virtual here.
 
+import type { PrecheckParts } from "../../../src/routing/precheck.ts";
+import { stopReason } from "../../../src/base/service.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { SYSTEM_CLOCK } from "../../../src/work/consumers/clock.ts";
+import { SYSTEM_CLOCK } from "../../../src/base/clock.ts";
 import { Consumer } from "../../../src/work/consumers/consumer.ts";
-import { reportConsumers } from "../../../src/work/consumers/operate.ts";
+import { reportConsumers } from "../../../src/work/operate.ts";
 import { consumerKey } from "../../../src/work/consumers/record.ts";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import type { ConsumerReport } from "../../../src/topics/topic_report.ts";
 import { Topics } from "../../../src/topics/topics.ts";
-import { Work } from "../../../src/app/work.ts";
+import { Lifecycle } from "../../../src/app/lifecycle.ts";
+import { Crons } from "../../../src/work/cron/crons.ts";
 import type { AppHandle } from "../../../src/http/app_handle.ts";
 import { LOG, NAME, never, OPTIONS, rest, type Setting, Switch, test } from "../support/consumer_setting.ts";
 
@@ -31,8 +34,8 @@ test("`a lease ends lease and a look (at most a quarter of it) after its node is
   // Its last renewal was up to a third of the lease before.
   assert(time - gone <= 10_000 * 1.25 + 200, `${time - gone}`);
   assert(time - gone >= 10_000 * (1 - 1 / 3) - 200, `${time - gone}`);
-  dead.abort();
-  await Promise.all([dead.stop(), alive.stop()]);
+  dead.abort(stopReason());
+  await Promise.all([dead.close(), alive.close()]);
 });
 
 test("`a look` is `at most a quarter` of the lease, whenever the others begin and the node is gone", async (setting) => {
@@ -55,8 +58,8 @@ test("`a look` is `at most a quarter` of the lease, whenever the others begin an
     connection.isAway = true;
     await rest(30_000);
     times.push(seen[0]! - gone);
-    dead.abort();
-    await Promise.all([dead.stop(), alive.stop()]);
+    dead.abort(stopReason());
+    await Promise.all([dead.close(), alive.close()]);
   }
   for (const time of times) assert(time >= 10_000 && time <= 10_000 * 1.25 + 50, `${times}`);
 });
@@ -87,8 +90,8 @@ test("where a store tells which processes have ended, others do not wait for the
     }
     assert(seen.includes("one"), `${seen.length}`);
     assert(asked <= 3, `${asked}`);
-    dead.abort();
-    await Promise.all([dead.stop(), alive.stop()]);
+    dead.abort(stopReason());
+    await Promise.all([dead.close(), alive.close()]);
   }
 });
 
@@ -110,8 +113,8 @@ test("a store that fails to tell who has ended holds up nobody: the lease counts
   connection.isAway = true;
   await rest(13_000);
   assertEquals(seen, ["one"]);
-  dead.abort();
-  await Promise.all([dead.stop(), alive.stop()]);
+  dead.abort(stopReason());
+  await Promise.all([dead.close(), alive.close()]);
 });
 
 test("what is published after a node is gone that waited for it is handled within the lease and a look", async (setting) => {
@@ -130,8 +133,8 @@ test("what is published after a node is gone that waited for it is handled withi
   const [, [node, data, time]] = seen as [unknown, [string, unknown, number]];
   assertEquals([node, data, seen.length], ["alive", "two", 2]);
   assert(time - gone <= 10_000 * 1.25 + 200, `${time - gone}`);
-  dead.abort();
-  await Promise.all([dead.stop(), alive.stop()]);
+  dead.abort(stopReason());
+  await Promise.all([dead.close(), alive.close()]);
 });
 
 test("`a node that cannot renew` `aborts its signals at 0.8 of it, which counts as no try`", async (setting) => {
@@ -160,7 +163,7 @@ test("`a node that cannot renew` `aborts its signals at 0.8 of it, which counts 
   await rest(10_000);
   assertEquals(attempts, [1, 1, 1]);
   assertEquals((await setting.state()).pending, []);
-  await node.stop();
+  await node.close();
 });
 
 test("a node that cannot renew `starts nothing new`, also of what it has in hand", async (setting) => {
@@ -184,7 +187,7 @@ test("a node that cannot renew `starts nothing new`, also of what it has in hand
   connection.isAway = false;
   await rest(20_000);
   assertEquals(begun.includes("next"), true);
-  await node.stop();
+  await node.close();
 });
 
 test("a store that is away for longer than a lease is no death of the nodes", async (setting) => {
@@ -208,7 +211,7 @@ test("a store that is away for longer than a lease is no death of the nodes", as
   await rest(100_000);
   assertEquals(seen, ["long"]);
   assertEquals(await setting.failures(), []);
-  await Promise.all([holder.stop(), other.stop()]);
+  await Promise.all([holder.close(), other.close()]);
 });
 
 test("with few tries, nothing waits in hand: the end of the node would count as one", async (setting) => {
@@ -223,7 +226,7 @@ test("with few tries, nothing waits in hand: the end of the node would count as 
     const { ranges } = await setting.state();
     assertEquals(ranges.reduce((sum, { count }) => sum + count, 0), inHand, `${attempts}`);
     await rest(60_000);
-    await node.stop();
+    await node.close();
   }
 });
 
@@ -251,8 +254,8 @@ async function countDeaths(setting: Setting, publish: (start: () => Promise<void
   assertEquals([...new Set(seen)].sort(), ["a", "b", "c", "d"]);
   const [failure] = await setting.failures();
   assertMatch(failure!.error, /the processes that had it have ended/);
-  for (const node of nodes) node.abort();
-  await Promise.all(nodes.map((node) => node.stop()));
+  for (const node of nodes) node.abort(stopReason());
+  await Promise.all(nodes.map((node) => node.close()));
   return deaths;
 }
 
@@ -290,11 +293,11 @@ test(
     await rest(1_000);
     assertEquals(begun, [1, 2]);
     node.drain();
-    const stopping = node.stop();
+    const stopping = node.close();
     await rest(3_000);
     assertEquals(ended, [1]);
     assertEquals([log.text, signals.map(({ aborted }) => aborted)], ["", [false, false]]);
-    node.abort();
+    node.abort(stopReason());
     assertEquals(signals.map(({ aborted }) => aborted), [false, true]);
     await stopping;
     assertEquals([begun, ended], [[1, 2], [1]]);
@@ -304,7 +307,7 @@ test(
     const other = await setting.node((data, { attempt }) => attempts.push(`${data}, try ${attempt}`));
     await rest(1_000);
     assertEquals(attempts.sort(), ["2, try 1", "3, try 1", "4, try 1"]);
-    await other.stop();
+    await other.close();
   },
 );
 
@@ -319,14 +322,14 @@ test("at stop, what waits in hand is given back at once, and does not begin", as
   begun.length = 0;
   await setting.publish("slow", "next");
   await rest(1_000);
-  const stopping = first.stop();
+  const stopping = first.close();
   await rest(1_000);
   const seen: unknown[] = [];
   const other = await setting.node((data) => seen.push(data));
   await rest(1_000);
   assertEquals([begun, seen], [["slow"], ["next"]]);
   await stopping;
-  await other.stop();
+  await other.close();
   assertEquals([begun, seen], [["slow"], ["next"]]);
 });
 
@@ -344,8 +347,8 @@ test("without `key`, `concurrency` is each node's", async (setting) => {
   await setting.publish(...Array(20).fill("one"));
   await rest(60_000);
   assertEquals(begun, [3, 3]);
-  for (const node of nodes) node.abort();
-  await Promise.all(nodes.map((node) => node.stop()));
+  for (const node of nodes) node.abort(stopReason());
+  await Promise.all(nodes.map((node) => node.close()));
 });
 
 for (const kind of ["in hand", "tried again"]) {
@@ -370,8 +373,8 @@ for (const kind of ["in hand", "tried again"]) {
     connection.newest = undefined;
     await rest(60_000);
     assertEquals([seen.sort(), (await setting.state()).lost], [["one", "two"], 0]);
-    dead.abort();
-    await Promise.all([dead.stop(), node.stop()]);
+    dead.abort(stopReason());
+    await Promise.all([dead.close(), node.close()]);
   });
 }
 
@@ -381,7 +384,7 @@ test(
     setting.log = { ...LOG, policy: { ...LOG.policy, age: 10_000 } };
     const options = { lease: 120_000 };
     const lost = "A consumer lost messages, which its topic no longer keeps topic=orders consumer=mail";
-    await (await setting.node(never, options)).stop();
+    await (await setting.node(never, options)).close();
     await setting.publish("one", "two");
     await rest(60_000);
     // `A consumer whose place is older than what is kept` has nothing to go on at.
@@ -401,8 +404,8 @@ test(
     await setting.publish("five");
     await rest(1_000);
     assertEquals(seen, ["five"]);
-    dead.abort();
-    await Promise.all([dead.stop(), alive.stop()]);
+    dead.abort(stopReason());
+    await Promise.all([dead.close(), alive.close()]);
   },
 );
 
@@ -419,13 +422,13 @@ test(
     await setting.publish("one");
     await rest(1_000);
     // Another node does not have it in memory.
-    await first.stop();
+    await first.close();
     const second = await setting.node(handle, { backoff: 60_000 });
     await rest(120_000);
     const { pending, lost } = await setting.state();
     assertEquals([tries, pending, lost], [[1], [], 1]);
     assertStringIncludes(log.text, "which its topic no longer keeps topic=orders consumer=mail lost=1");
-    await second.stop();
+    await second.close();
   },
 );
 
@@ -454,7 +457,7 @@ test("`lag` is `the age of the oldest message that is not handled`, wherever it 
   assertEquals(await lag(), [0, 5]);
   await setting.publish("quick");
   await rest(1_000);
-  await node.stop();
+  await node.close();
   await setting.publish("late");
   await rest(7_000);
   assertEquals(await lag(), [7, 6]);
@@ -467,22 +470,26 @@ test("a handler that ignores its signal, and a store that is away, hold up a sto
   await rest(1_000);
   connection.isAway = true;
   const begin = setting.time;
-  node.abort();
-  await node.stop();
+  node.abort(stopReason());
+  await node.close();
   assert(setting.time - begin <= 2_100, `${setting.time - begin}`);
 });
 
 test("a stop that comes while the application starts gives handlers the grace, and no more", async (setting) => {
   const topics = new Topics({ openStore: () => setting.store });
   topics.topic("orders").consume("mail", { from: "earliest" }, never);
-  const work = new Work(topics, async () => {});
+  const crons = new Crons<object>({ topics, startApp: async () => {} });
+  const precheck = { proxies: { open: async () => {} } } as unknown as PrecheckParts;
+  const parts = { app: {} as AppHandle, precheck, topics, crons, mounted: () => [], openSockets: () => 0 };
+  const lifecycle = new Lifecycle(parts);
   await setting.publish(1);
-  const starting = work.start({} as AppHandle, {});
-  work.limit();
+  const starting = lifecycle.start([]);
+  setTimeout(() => lifecycle.abort(stopReason(), "handlers"), 10_000);
+  await lifecycle.drain();
   await starting;
   const begin = setting.time;
   await rest(100);
-  await work.stop();
+  await lifecycle.close();
   assert(setting.time - begin <= 12_000, `${setting.time - begin}`);
 });
 
@@ -497,7 +504,7 @@ test("a store that is away at the start does not keep a consumer from stopping, 
   const node = await starting;
   await rest(6_000);
   assertEquals(seen, [1]);
-  await node.stop();
+  await node.close();
 });
 
 test(
@@ -529,9 +536,9 @@ test(
     isAway = false;
     await rest(5_000);
     assertEquals([letters, tries], [[[2, "no", true]], 2]);
-    assertMatch(log.text, /A message could not be given up, and this is tried again/);
+    assertMatch(log.text, /A message could not be given up and will be retried/);
     assertEquals((await setting.state()).pending, []);
-    await node.stop();
+    await node.close();
   },
 );
 
@@ -553,7 +560,7 @@ test(
     assertEquals(seen, ["a", "b", "c", "d"]);
     assertEquals((await setting.state()).lost, 1);
     assertMatch(log.text, /A consumer lost messages/);
-    await node.stop();
+    await node.close();
   },
 );
 
@@ -567,7 +574,7 @@ test("a consumer whose record is removed begins anew", async (setting) => {
   await setting.publish("b");
   await rest(6_000);
   assertEquals(seen, ["a", "b"]);
-  await node.stop();
+  await node.close();
 });
 
 test("the wall clock may be set: messages stay with their node, and are handled once more at most", async (setting) => {
@@ -592,7 +599,7 @@ test("the wall clock may be set: messages stay with their node, and are handled 
   skew = 3_600_000;
   await rest(30_000);
   assertEquals(seen, ["a", "a"]);
-  await consumer.stop();
+  await consumer.close();
 });
 
 test("a consumer that is slow reads only a little more than it handles", async (setting) => {
@@ -607,8 +614,8 @@ test("a consumer that is slow reads only a little more than it handles", async (
   assert(handled > 50, `${handled}`);
   // Two pages.
   assert(connection.read <= 512, `${connection.read} messages were read`);
-  node.abort();
-  await node.stop();
+  node.abort(stopReason());
+  await node.close();
 });
 
 test("`At stop: no new messages`, also none that are being claimed", async (setting) => {
@@ -620,7 +627,7 @@ test("`At stop: no new messages`, also none that are being claimed", async (sett
   // It writes its claim by now.
   await rest(300);
   slow.drain();
-  await slow.stop();
+  await slow.close();
   assertEquals(seen, []);
   const { pending } = await setting.state();
   assertEquals(pending.map(({ node, attempt, crashCount }) => ({ node, attempt, crashCount })), [{
@@ -662,7 +669,7 @@ test("a write that is carried out late, while its node goes on, does not deliver
   await rest(200_000);
   assert(isDone);
   assertEquals(seen, ["one", "two"]);
-  await node.stop();
+  await node.close();
 });
 
 test("what is open to a node is not taken by what a former leader says of the record", async (setting) => {
@@ -681,5 +688,5 @@ test("what is open to a node is not taken by what a former leader says of the re
   await setting.publish(...messages);
   await rest(30_000);
   assertEquals(handled.slice(1).toSorted((one, other) => Number(one) - Number(other)), messages);
-  await Promise.all([quick.stop(), slow.stop()]);
+  await Promise.all([quick.close(), slow.close()]);
 });

@@ -1,11 +1,12 @@
 // Section 2 of the contract of work: what consumers promise about messages that fail, and about keys.
 // Time is virtual here.
 
+import { stopReason } from "../../../src/base/service.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Consumer } from "../../../src/work/consumers/consumer.ts";
-import { removeConsumer, retryFailures } from "../../../src/work/consumers/operate.ts";
+import { removeConsumer, retryFailures } from "../../../src/work/operate.ts";
 import { consumerKey, failureKey, pageKey } from "../../../src/work/consumers/record.ts";
-import { readProgress, reportConsumers } from "../../../src/work/consumers/operate.ts";
+import { readProgress, reportConsumers } from "../../../src/work/operate.ts";
 import { Discard } from "../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { LOG, NAME, never, rest, Switch, test } from "../support/consumer_setting.ts";
@@ -24,7 +25,7 @@ test("`timeout`: `signal is aborted, and the try counts as failed`, also if the 
   assertEquals(reasons, ["TimeoutError", "TimeoutError", "TimeoutError"]);
   const [failure] = await setting.failures();
   assertEquals([failure?.error, failure?.attempts], ["The handler has not ended within 5000 ms", 3]);
-  await node.stop();
+  await node.close();
 });
 
 test("`after backoff, doubling with jitter to 1 h, attempts tries in all`", async (setting) => {
@@ -41,7 +42,7 @@ test("`after backoff, doubling with jitter to 1 h, attempts tries in all`", asyn
   for (const ratio of ratios) assert(ratio >= 1 && ratio <= 1.27, `${ratios}`);
   // What comes on top is random.
   assert(Math.max(...ratios) - Math.min(...ratios) > 0.05, `${ratios}`);
-  await node.stop();
+  await node.close();
 });
 
 test("a message is tried again `on whichever node`", async (setting) => {
@@ -53,10 +54,10 @@ test("a message is tried again `on whichever node`", async (setting) => {
   await setting.publish("one");
   await rest(100);
   const second = await setting.node((_, { attempt }) => tries.push(["second", attempt]));
-  await first.stop();
+  await first.close();
   await rest(60_000);
   assertEquals(tries, [["first", 1], ["second", 2]]);
-  await second.stop();
+  await second.close();
 });
 
 test("`Beyond 512 messages that wait (blocked or failing) a keyed consumer reads no further`", async (setting) => {
@@ -74,7 +75,7 @@ test("`Beyond 512 messages that wait (blocked or failing) a keyed consumer reads
   isBroken = false;
   await rest(600_000);
   assertEquals(seen, Array.from({ length: 1_000 }, (_, n) => n));
-  await node.stop();
+  await node.close();
 });
 
 test("many messages that fail wait outside the record, which stays below 60 KiB", async (setting) => {
@@ -98,7 +99,7 @@ test("many messages that fail wait outside the record, which stays below 60 KiB"
   assertEquals(handled, 3_000);
   const { pending, pages, lost } = await setting.state();
   assertEquals([pending.length, pages.length, lost], [0, 0, 0]);
-  await node.stop();
+  await node.close();
 });
 
 test("pages of messages that wait are deleted, also where several nodes write at once", async (setting) => {
@@ -123,7 +124,7 @@ test("pages of messages that wait are deleted, also where several nodes write at
   await rest(2_000_000);
   const { pending, pages: left } = await setting.state();
   assertEquals([pending.length, left.length, (await pages()).length], [0, 0, 0]);
-  await Promise.all(nodes.map((node) => node.stop()));
+  await Promise.all(nodes.map((node) => node.close()));
 });
 
 test("what `--retry` redelivers gets all its tries again", async (setting) => {
@@ -141,7 +142,7 @@ test("what `--retry` redelivers gets all its tries again", async (setting) => {
   // Nodes begin `within a quarter of the lease`.
   await rest(2_600);
   assertEquals(tries, [1, 2, 3, 1, 2, 3]);
-  await node.stop();
+  await node.close();
 });
 
 test('`key: () => ""` `is one at a time and in order on all nodes`, with keys, failures and a slow store', async (setting) => {
@@ -171,7 +172,7 @@ test('`key: () => ""` `is one at a time and in order on all nodes`, with keys, f
     await rest(600_000);
     for (const numbers of done.values()) assertEquals(numbers, numbers.toSorted((one, other) => one - other));
     assertEquals([...done.values()].flat().length, 300);
-    await Promise.all(nodes.map((node) => node.stop()));
+    await Promise.all(nodes.map((node) => node.close()));
     await (await setting.records()).delete(consumerKey(NAME), {});
     await setting.store.close();
     setting.store = new MemoryStore();
@@ -198,7 +199,7 @@ test("a message that fails holds back one of its key that is being claimed", asy
   gate.reject(new Error("no"));
   await rest(20_000);
   assertEquals(begun, [1, 1, 2]);
-  await node.stop();
+  await node.close();
 });
 
 test("`its id, error and attempts are kept, the newest 10,000 of a consumer`", async (setting) => {
@@ -214,7 +215,7 @@ test("`its id, error and attempts are kept, the newest 10,000 of a consumer`", a
   assertEquals(Number.parseInt(newest.slice(9), 16), 11_200);
   const oldest = failures.map(({ id }) => id).sort()[0]!;
   assert(Number.parseInt(oldest.slice(9), 16) > 11_200 - failures.length - 256, oldest);
-  await node.stop();
+  await node.close();
 });
 
 test(
@@ -241,7 +242,7 @@ test(
     assertEquals((await setting.failures()).length, before + 1_000);
     isKilled = false;
     const other = await setting.node(handle);
-    await node.stop();
+    await node.close();
     await setting.publish(0);
     await rest(60_000);
     assertEquals((await setting.failures()).length, 10_000);
@@ -249,7 +250,7 @@ test(
       log.text,
       / WARN The oldest failures of a consumer are deleted topic=orders consumer=mail failures=\d+\n/,
     );
-    await other.stop();
+    await other.close();
   },
 );
 
@@ -271,7 +272,7 @@ test("the gauge of lags reads no failures, which may be many", async (setting) =
   assertEquals((await readProgress(store, LOG)).map(({ name, lag }) => [name, lag]), [["mail", 0]]);
   assertEquals(listed, ["consumers"]);
   assertEquals((await reportConsumers(store, LOG))[0]!.failures, 3);
-  await node.stop();
+  await node.close();
 });
 
 test("what was kept is counted, also where redelivering was cut short or done twice", async (setting) => {
@@ -299,7 +300,7 @@ test("what was kept is counted, also where redelivering was cut short or done tw
   await setting.publish(4);
   await rest(30_000);
   assert(await failures() > 0);
-  await node.stop();
+  await node.close();
 });
 
 test("`--remove orders/mail` forgets a consumer: also what has failed, and what waits to be tried again", async (setting) => {
@@ -316,7 +317,7 @@ test("`--remove orders/mail` forgets a consumer: also what has failed, and what 
   const [record, pages, failures] = await kept();
   assert(pages! > 0, `${pages}`);
   assertEquals([record, failures], [1, 1]);
-  await node.stop();
+  await node.close();
   await removeConsumer(setting.store, "orders/mail");
   assertEquals(await kept(), [0, 0, 0]);
 });
@@ -342,7 +343,7 @@ test("`--retry` does not forget what fails again while it works", async (setting
   assertEquals(operated, { redelivered: 3, gone: [] });
   await rest(30_000);
   assertEquals((await setting.failures()).length, 3);
-  await node.stop();
+  await node.close();
 });
 
 test("`--retry` redelivers what had failed before a backup of its store was restored", async (setting) => {
@@ -379,7 +380,7 @@ test("`--retry` redelivers what had failed before a backup of its store was rest
   await rest(10_000);
   assertEquals(seen.slice(3).sort(), ["a", "b", "c"]);
   assertEquals((await setting.failures()).length, 0);
-  await node.stop();
+  await node.close();
 });
 
 test("what `--retry` redelivers is handled though a consumer with keys is behind", async (setting) => {
@@ -407,6 +408,6 @@ test("what `--retry` redelivers is handled though a consumer with keys is behind
   while (again.length < 300 && others < 10_000) await rest(100);
   assertEquals(again.length, 300);
   assert(others - before < 2_000, `${others - before} others were first`);
-  for (const node of nodes) node.abort();
-  await Promise.all(nodes.map((node) => node.stop()));
+  for (const node of nodes) node.abort(stopReason());
+  await Promise.all(nodes.map((node) => node.close()));
 });

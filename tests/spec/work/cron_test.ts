@@ -1,6 +1,11 @@
 // Section 3 of the contract of work: `app.cron(name, "0 3 * * *", { timeZone: "UTC", catchUp: "1h" },
 // async ({ scheduled, signal }) => …)`.
 
+import { Lifecycle } from "../../../src/app/lifecycle.ts";
+import type { PrecheckParts } from "../../../src/routing/precheck.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
+import { Topics } from "../../../src/topics/topics.ts";
+import { stopReason } from "../../../src/base/service.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, RouteError } from "@webfw/core";
 import { CapturedLog } from "../support/captured_log.ts";
@@ -176,7 +181,7 @@ Deno.test("a node that was frozen finds that another one has its run, and its re
 
 Deno.test("a time that was missed by less than `catchUp` is made up for once", async () => {
   const nodes = new Nodes("2026-01-01T00:00:00Z", "0 3 * * *", { catchUp: "1h" });
-  await (await nodes.start()).crons.stop();
+  await (await nodes.start()).crons.close();
   await nodes.clock.until("2026-01-01T03:59:00Z");
   await nodes.start();
   await nodes.start();
@@ -185,13 +190,13 @@ Deno.test("a time that was missed by less than `catchUp` is made up for once", a
   await nodes.stop();
 
   const late = new Nodes("2026-01-01T00:00:00Z", "0 3 * * *", { catchUp: "1h" });
-  await (await late.start()).crons.stop();
+  await (await late.start()).crons.close();
   await late.clock.until("2026-01-01T04:00:00Z");
   using log = new CapturedLog();
   await late.start();
   await late.clock.advance(60_000);
   assertEquals(late.times, []);
-  assertMatch(log.text, /A time of a cron was missed cron=job scheduled=2026-01-01T03:00:00.000Z/);
+  assertMatch(log.text, /A scheduled cron run was missed cron=job scheduled=2026-01-01T03:00:00.000Z/);
   await late.stop();
 });
 
@@ -199,7 +204,7 @@ Deno.test("of several missed times, the last one runs; by default none does", as
   for (const [catchUp, expected] of [["6h", ["2026-01-01T09:00:00.000Z"]], [undefined, []]] as const) {
     using _log = new CapturedLog();
     const nodes = new Nodes("2026-01-01T00:30:00Z", "0 * * * *", catchUp === undefined ? {} : { catchUp });
-    await (await nodes.start()).crons.stop();
+    await (await nodes.start()).crons.close();
     await nodes.clock.until("2026-01-01T09:30:00Z");
     await nodes.start();
     await nodes.clock.advance(60_000);
@@ -217,7 +222,7 @@ Deno.test("a machine that slept over a time makes up for it by `catchUp`, and lo
     nodes.clock.set("2026-01-02T05:00:00Z");
     await nodes.clock.advance(120_000);
     assertEquals(nodes.times, [...expected]);
-    assertEquals(log.text.match(/A time of a cron was missed/g)?.length ?? 0, 1 - expected.length);
+    assertEquals(log.text.match(/A scheduled cron run was missed/g)?.length ?? 0, 1 - expected.length);
     await nodes.stop();
   }
 });
@@ -342,8 +347,8 @@ Deno.test("stop gives the grace and aborts the signal; a run that broke off is g
   await nodes.clock.until("2026-01-01T03:00:00Z");
   const other = await nodes.start();
   await nodes.clock.advance(1_000);
-  node.crons.end(false);
-  const stopped = node.crons.stop();
+  nodes.clock.after(10_000, () => node.crons.abort(stopReason()));
+  const stopped = node.crons.close();
   await nodes.clock.advance(9_000);
   assertEquals([nodes.runs.length, nodes.runs[0]!.signal.aborted], [1, false]);
   await nodes.clock.advance(2_000);
@@ -367,8 +372,8 @@ Deno.test("a run that ends within the grace has run, and a stop begins no new on
   using _log = new CapturedLog();
   const node = await nodes.start(() => gate.promise);
   await nodes.clock.until("2026-01-01T00:01:55Z");
-  node.crons.end();
-  const stopped = node.crons.stop();
+  node.crons.drain();
+  const stopped = node.crons.close();
   await nodes.clock.advance(10_000);
   gate.resolve();
   await stopped;
@@ -384,8 +389,8 @@ Deno.test("a run whose claim is answered after a stop does not begin here", asyn
   other.freeze();
   node.store.answers.close();
   await nodes.clock.until("2026-01-01T03:00:01Z");
-  node.crons.end();
-  const stopped = node.crons.stop();
+  node.crons.drain();
+  const stopped = node.crons.close();
   node.store.answers.open();
   await nodes.clock.advance(1_000);
   await stopped;
@@ -396,25 +401,35 @@ Deno.test("a run whose claim is answered after a stop does not begin here", asyn
   await nodes.stop();
 });
 
-Deno.test("a stop that comes while the application starts gives the grace, too", async () => {
+Deno.test("a stop that comes while the application starts aborts runs, too", async () => {
   using _log = new CapturedLog();
-  for (const hasServer of [false, true]) {
-    const nodes = new Nodes("2026-01-01T02:59:59Z", "0 3 * * *", { catchUp: "1h" });
-    const early = await nodes.start();
-    await nodes.clock.advance(100);
-    early.freeze();
-    const node = nodes.make(forever);
-    await node.crons.check();
-    node.crons.end(hasServer);
-    if (hasServer) node.crons.abort();
-    await nodes.clock.until("2026-01-01T03:00:01Z");
-    await node.crons.start(null as never, {});
-    await nodes.clock.advance(0);
-    const stopped = node.crons.stop();
-    await nodes.clock.advance(12_000);
-    await stopped;
-    await nodes.stop();
-  }
+  const nodes = new Nodes("2026-01-01T02:59:59Z", "0 3 * * *", { catchUp: "1h" });
+  const early = await nodes.start();
+  await nodes.clock.advance(100);
+  early.freeze();
+  const { crons } = nodes.make(forever);
+  const topics = new Topics({ openStore: () => new MemoryStore() });
+  const precheck = { proxies: { open: async () => {} } } as unknown as PrecheckParts;
+  const lifecycle = new Lifecycle({
+    ...{ app: nodes.app, precheck, topics, crons },
+    mounted: () => [],
+    openSockets: () => 0,
+  });
+  const gate = Promise.withResolvers<void>();
+  lifecycle.add(async function* () {
+    await gate.promise;
+    yield;
+  });
+  const starting = lifecycle.start([]);
+  await nodes.clock.until("2026-01-01T03:00:01Z");
+  await lifecycle.drain();
+  lifecycle.abort(stopReason());
+  gate.resolve();
+  await starting;
+  const stopped = lifecycle.close();
+  await nodes.clock.advance(2_000);
+  await stopped;
+  await nodes.stop();
 });
 
 Deno.test("a handler that never ends, and a store that is away, do not hold up a stop", async () => {
@@ -424,9 +439,9 @@ Deno.test("a handler that never ends, and a store that is away, do not hold up a
     const node = await nodes.start(forever);
     await nodes.clock.until("2026-01-01T03:00:00Z");
     if (isAway) node.store.gate.close();
-    node.crons.end();
-    node.crons.abort();
-    const stopped = node.crons.stop();
+    node.crons.drain();
+    node.crons.abort(stopReason());
+    const stopped = node.crons.close();
     await nodes.clock.advance(2_000);
     await stopped;
     await nodes.clock.advance(60_000);

@@ -250,7 +250,7 @@ Deno.test("Abandoned publishes fail: sent messages may be stored, others are not
   const waiting = assertRejects(() => topic.publish(2), Error, NOT_SENT);
   const subscription = topic.subscribe();
   const held = assertRejects(() => topic.publish(3), Error, NOT_SENT);
-  topics.abandonPublishing();
+  topics.abort();
   const { id, cause } = await sent;
   const reason = "Cannot wait for the store any longer: the application stops";
   assertEquals([id, (cause as Error).message], ["one", reason]);
@@ -273,7 +273,7 @@ Deno.test("A publish that waits for a start position is abandoned, too", async (
   const subscription = topic.subscribe();
   const held = assertRejects(() => topic.publish(1), Error, NOT_SENT);
   await gate.reached;
-  topics.abandonPublishing();
+  topics.abort();
   await held;
   // The close does not wait for the subscription.
   await topics.close();
@@ -313,7 +313,7 @@ Deno.test("A publish after the others were abandoned has a second, and no longer
     const store = new FaultyStore(new MemoryStore());
     const topics = topicsOf({ openStore: () => store });
     const topic = topics.topic<number>("a");
-    topics.abandonPublishing();
+    topics.abort();
     store.faults = { beforeAppend: () => new Promise(() => {}) };
     const begin = performance.now();
     await assertRejects(() => topic.publish(1), PublishOutcomeUnknownError);

@@ -1,8 +1,9 @@
 // A node in the process of the simulation: a consumer whose store is far away, and which may end or
 // stand still at any moment.
 
+import { stopReason } from "../../../../src/base/service.ts";
 import { Consumer } from "../../../../src/work/consumers/consumer.ts";
-import type { Clock } from "../../../../src/work/consumers/clock.ts";
+import type { Clock } from "../../../../src/base/clock.ts";
 import { failureKey } from "../../../../src/work/consumers/record.ts";
 import type { RecordKey, RecordStore, SetRecordOptions } from "../../../../src/store/record_store.ts";
 import { Discard, type ResolvedConsumeOptions } from "../../../../src/topics/consume_options.ts";
@@ -98,8 +99,8 @@ export class SimulatedConsumer {
   /** Ends it as an application does. */
   async stop(grace: number): Promise<void> {
     this.#consumer.drain();
-    const timer = setTimeout(() => this.#consumer.abort(), grace);
-    await this.#consumer.stop();
+    const timer = setTimeout(() => this.#consumer.abort(stopReason()), grace);
+    await this.#consumer.close();
     clearTimeout(timer);
     this.isDead = true;
     this.#shared.journal.note({ kind: "stopped", node: this.name });

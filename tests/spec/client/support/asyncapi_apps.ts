@@ -7,7 +7,7 @@ import type { AsyncAPIDocument } from "../../../../src/describe/asyncapi/documen
 
 /** What `webfw asyncapi` prints, as the program in the process of the application gets it. */
 export async function asyncapiOf(app: unknown): Promise<AsyncAPIDocument> {
-  const describe: () => Promise<AsyncAPIDocument> = Reflect.get(app as App, Symbol.for("webfw.asyncapi"));
+  const describe: () => Promise<AsyncAPIDocument> = Reflect.get(app as App, Symbol.for("webfw.app")).asyncapi;
   return await describe();
 }
 

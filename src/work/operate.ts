@@ -1,9 +1,19 @@
-/** What operators do with consumers: redeliver what was given up, and forget a consumer. */
-import { nearest, quote } from "../../base/options.ts";
-import type { RecordKey, RecordStore } from "../../store/record_store.ts";
-import { cursorBefore, toId, toPosition } from "../../topics/message.ts";
-import type { Cursor, LogRef, StoredMessage, TopicStore } from "../../store/topic_store.ts";
-import type { Failure } from "./failures.ts";
+/** For operators: reports on topics, consumers and crons, and changes of consumers. */
+import { log } from "../log/log.ts";
+import {
+  type Cursor,
+  type LogRef,
+  type StoredMessage,
+  StoreMissingError,
+  type TopicStore,
+} from "../store/topic_store.ts";
+import type { Topics } from "../topics/topics.ts";
+import type { Crons } from "./cron/crons.ts";
+import type { TopicsReport } from "./cron/record.ts";
+import { nearest, quote } from "../base/options.ts";
+import type { RecordKey, RecordStore } from "../store/record_store.ts";
+import { cursorBefore, toId, toPosition } from "../topics/message.ts";
+import type { Failure } from "./consumers/failures.ts";
 import {
   consumerKey,
   type ConsumerName,
@@ -20,33 +30,67 @@ import {
   type PendingMessage,
   type PendingPage,
   type Range,
-} from "./record.ts";
-import { PAGE_SIZE } from "./state_transition.ts";
-import type { ConsumerReport } from "../../topics/topic_report.ts";
+} from "./consumers/record.ts";
+import { PAGE_SIZE } from "./consumers/state_transition.ts";
+import type { ConsumerReport } from "../topics/topic_report.ts";
 
-/** What became of the failures of a consumer. */
+export type ConsumerAction = "retry" | "remove";
+
+/** The result of a redelivery. */
 export interface Redelivery {
-  /** How many are delivered again. */
   readonly redelivered: number;
   /** The ids of messages that are no longer kept. */
   readonly gone: readonly string[];
 }
 
-/** How often a record is changed that others change, too, before that is given up. */
+/** How often a write is tried while nodes change the record. */
 const MAX_ATTEMPTS = 200;
 /** The longest pause in between, in milliseconds. */
 const MAX_PAUSE = 100;
 const MAX_BYTES = 1024 * 1024;
-/** How many messages are looked for by one read. */
+/** How many messages one read looks for. */
 const READ_AT_ONCE = 256;
 
 /**
- * Delivers the messages again that a consumer has given up and that are kept.
+ * Reports on topics, consumers and crons.
  *
- * @param store The store of its topic.
+ * @param after The id of the last message that a reader has seen.
+ */
+export async function reportWork(
+  topics: Topics,
+  crons: Pick<Crons<never>, "report">,
+  after: string | undefined,
+): Promise<TopicsReport> {
+  try {
+    return { topics: await topics.report(after, reportConsumers), crons: await crons.report() };
+  } catch (error) {
+    // An application that has never started shows what is declared.
+    if (!(error instanceof StoreMissingError)) throw error;
+    log("warn", error.message);
+    return { topics: await topics.reportDeclared(), crons: await crons.report(false) };
+  }
+}
+
+/**
+ * Redelivers the failures of a consumer, or removes the consumer.
+ *
  * @param path The names of the topic and the consumer, with a slash between them.
- * @throws {TypeError} If there is no such consumer, of which the message names the nearest one; or
- * if the store cannot list its topics.
+ */
+export async function changeConsumer(
+  topics: Topics,
+  action: ConsumerAction,
+  path: string,
+): Promise<Redelivery | void> {
+  const store = topics.storeOf(true);
+  return await (action === "retry" ? retryFailures(store, path) : removeConsumer(store, path));
+}
+
+/**
+ * Redelivers the failures of a consumer whose messages are still kept.
+ *
+ * @param path The names of the topic and the consumer, with a slash between them.
+ * @throws {TypeError} If there is no such consumer: the message names the nearest one. If the store
+ * cannot list its topics.
  */
 export async function retryFailures(store: TopicStore, path: string): Promise<Redelivery> {
   const records = await openRecords(store);
@@ -75,7 +119,7 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
   const present = log ? await findPresent(store, log, [...pending.keys()]) : new Set<Cursor>();
   const kept = [...pending.values()].filter(({ at }) => present.has(at));
   await addPages(records, consumer, kept);
-  // One that has failed again meanwhile has another version, and stays.
+  // A message that has failed again meanwhile has another version, and stays.
   for (const [id, version] of versions) await records.delete(failureKey(consumer, id), { expect: version });
   const removed = failures.map(({ id }) => id).filter((id) => !present.has(toPosition(id).cursor));
   const gone = [...new Set([...lost, ...removed])].sort();
@@ -83,9 +127,8 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
 }
 
 /**
- * Forgets a consumer. Processes that have it begin anew.
+ * Removes the record of a consumer. Processes that run it begin anew.
  *
- * @param store The store of its topic.
  * @param path The names of the topic and the consumer, with a slash between them.
  * @throws {TypeError} If there is no such consumer. The message names the nearest one.
  */
@@ -116,7 +159,6 @@ async function findConsumer(records: RecordStore, path: string, action: string):
   throw new TypeError(`Cannot ${action} ${quote(path)}: the store has no such consumer, ${cure}`);
 }
 
-/** Which of some messages are in a log. */
 async function findPresent(store: TopicStore, log: LogRef, cursors: readonly Cursor[]): Promise<Set<Cursor>> {
   const present = new Set<Cursor>();
   let end = "";
@@ -130,7 +172,7 @@ async function findPresent(store: TopicStore, log: LogRef, cursors: readonly Cur
   return present;
 }
 
-/** Gives late messages to a consumer. The pages are written before the record refers to them. */
+/** Adds pending messages to a consumer. The pages are written before the record refers to them. */
 async function addPages(
   records: RecordStore,
   consumer: ConsumerName,
@@ -145,7 +187,7 @@ async function addPages(
   }
   await changeState(records, consumer, (state) => {
     const known = new Set(state.pages.map(({ id }) => id));
-    // It is refused after it was carried out, if its answer was lost.
+    // Then an earlier write was carried out, and its reply was lost.
     if (pages.some(({ id }) => known.has(id))) return undefined;
     return { ...state, pages: [...state.pages, ...pages] };
   });
@@ -169,7 +211,7 @@ async function changeState(
   throw new Error(`${problem}: others change it all the time, try again`);
 }
 
-/** How a consumer gets on, but for its failures: all of them are read to count them. */
+/** The state of a consumer without its failures: counting these reads all of them. */
 export type ConsumerProgress = Omit<ConsumerReport, "failures">;
 
 /** The consumers of a log, sorted by name. */
@@ -182,7 +224,6 @@ export async function reportConsumers(store: TopicStore, log: LogRef): Promise<C
   return reports;
 }
 
-/** The same without their failures. */
 export async function readProgress(store: TopicStore, log: LogRef): Promise<ConsumerProgress[]> {
   const records = await store.openRecords?.();
   if (records === undefined) return [];
@@ -228,7 +269,7 @@ async function countFailures(name: string, store: TopicStore, log: LogRef): Prom
   return count;
 }
 
-/** The oldest message that waits by itself, in the record and on each page. */
+/** The oldest pending message of the record and of its pages. */
 async function firstWaiting(name: string, { pending, pages }: ConsumerState, source: Source): Promise<Cursor[]> {
   const found = pending.slice(0, 1).map(({ at }) => at);
   for (const { id } of pages) {
@@ -239,13 +280,13 @@ async function firstWaiting(name: string, { pending, pages }: ConsumerState, sou
   return found.sort().slice(0, 1);
 }
 
-/** Which message of a range is the first one that it holds. */
+/** The index of the first message that a range still holds. */
 function firstHeld({ done }: Range): number {
   return Math.max(0, done.indexOf("0"));
 }
 
 /** The message after a position and so many others. */
-async function readAt({ store, log }: Source, place: Cursor, skipped: number): Promise<StoredMessage | undefined> {
-  const { messages } = await store.read(log, place, { maxMessages: skipped + 1, maxBytes: MAX_BYTES });
+async function readAt({ store, log }: Source, after: Cursor, skipped: number): Promise<StoredMessage | undefined> {
+  const { messages } = await store.read(log, after, { maxMessages: skipped + 1, maxBytes: MAX_BYTES });
   return messages.at(-1);
 }
