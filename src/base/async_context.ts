@@ -42,7 +42,26 @@ export const outsideRequests: RunInContext = captureContext();
  * @param start Calls `import()`.
  */
 export function load<Module>(start: () => Promise<Module>): Promise<Module> {
-  return outsideRequests(start);
+  const module = outsideRequests(start);
+  loads += 1;
+  module.then(endLoad, endLoad);
+  return module;
+}
+
+/** How many modules are being loaded. */
+let loads = 0;
+let whenLoaded: (() => void)[] = [];
+
+function endLoad(): void {
+  loads -= 1;
+  if (loads > 0) return;
+  for (const resolve of whenLoaded) resolve();
+  whenLoaded = [];
+}
+
+/** Resolves when no module is being loaded. */
+export async function loaded(): Promise<void> {
+  if (loads > 0) await new Promise<void>((resolve) => whenLoaded.push(resolve));
 }
 
 // The client has no room for this module, but a handler may call other services by it.

@@ -1,5 +1,5 @@
 /** Serves an application on a socket until it stops. */
-import { load } from "../base/async_context.ts";
+import { load, loaded } from "../base/async_context.ts";
 import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import { isDenoServe, loadingCommand, readVariable } from "../base/runtime.ts";
@@ -358,9 +358,10 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
     resolve("late");
   }, grace);
   const drain = async (): Promise<Stop["end"]> => {
-    // A shutdown cuts off WebSockets and arriving bodies, so these end first.
+    // A shutdown cuts off WebSockets and arriving bodies, so these end first. A body whose reader
+    // is still being loaded gets its full time after that.
     const [areCut] = await Promise.all([
-      endWaits(app.owner, Math.min(BODY_TIMEOUT_MS, grace / 2)),
+      loaded().then(() => endWaits(app.owner, Math.min(BODY_TIMEOUT_MS, grace / 2))),
       app.drain(),
     ]);
     if (areCut) await lastReplies(app, late);

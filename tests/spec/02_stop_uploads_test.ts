@@ -54,7 +54,7 @@ for (const [name, { type, head, tail, declare }] of Object.entries(READERS)) {
       return await next(request);
     });
     declare(app);
-    const serving = await Serving.start(app);
+    await using serving = await Serving.start(app);
     using connection = await RawConnection.open(serving.port);
     const fill = "x".repeat(SIZE - head.length - tail.length);
     await connection.write(
@@ -78,7 +78,7 @@ Deno.test("While it waits for a body, it answers new requests with 503", async (
     return (await Array.fromAsync(body)).length > 0;
   });
   app.get("/", async () => "served");
-  const serving = await Serving.start(app);
+  await using serving = await Serving.start(app);
   using other = await RawConnection.open(serving.port);
   await other.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   assertEquals((await other.reply()).status, 200);
