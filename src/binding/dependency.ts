@@ -15,7 +15,7 @@ import {
 import { tracing } from "../log/telemetry.ts";
 import { readSecurity, type RequiredScheme, type SecurityRequirement, type SecurityWay } from "./security.ts";
 
-/** The type of an option that is not given: it declares no names. */
+/** @ignore The type of an option that is not given: it declares no names. */
 export type None = Record<never, never>;
 
 /**
@@ -108,7 +108,8 @@ export interface DependencyOptions<
 }
 
 /**
- * The inputs that a dependency declares, as its type carries them: schemas in their public form.
+ * @ignore The inputs that a dependency declares, as its type carries them: schemas in their public
+ * form.
  */
 export type DeclaredInputs<PathSchemas, QuerySchemas, HeaderSchemas, CookieSchemas> =
   & InputsUnder<"params", PathSchemas>
@@ -116,17 +117,18 @@ export type DeclaredInputs<PathSchemas, QuerySchemas, HeaderSchemas, CookieSchem
   & ([HeaderSchemas] extends [never] ? unknown : InputsUnder<"headers", HeaderSchemas>)
   & ([CookieSchemas] extends [never] ? unknown : InputsUnder<"cookies", CookieSchemas>);
 
-/** Schemas by name under an option; nothing if there are none. */
+/** @ignore Schemas by name under an option; nothing if there are none. */
 export type InputsUnder<Option extends string, Schemas> = [keyof Schemas] extends [never] ? unknown
   : { [_ in Option]: { [Name in keyof Schemas]: Schema<InputOf<Schemas[Name]>, OutputOf<Schemas[Name]>> } };
 
-/** The inputs of several dependencies together. */
+/** @ignore The inputs of several dependencies together. */
 export type InputsOf<Given> = (
   Given extends { readonly "~inputs"?: infer Inputs | undefined } ? (inputs: Inputs) => void : never
 ) extends (inputs: infer Inputs) => void ? Inputs : unknown;
 
 /**
- * The value of a path parameter that the route does not declare: that of a dependency, or a string.
+ * @ignore The value of a path parameter that the route does not declare: that of a dependency, or a
+ * string.
  */
 export type PathValue<Name, Used> = InputsOf<Used> extends infer Inputs
   ? Inputs extends { readonly params: { readonly [_ in Name & string]: infer Given } } ? OutputOf<Given>
@@ -134,24 +136,26 @@ export type PathValue<Name, Used> = InputsOf<Used> extends infer Inputs
   : string
   : never;
 
-/** One object type in place of an intersection, so that messages and editors write it out. */
+/**
+ * @ignore One object type in place of an intersection, so that messages and editors write it out.
+ */
 export type FlatInputs<All> = All extends infer Each ? [keyof Each] extends [never] ? None
   : { [Option in keyof Each]: { [Name in keyof Each[Option]]: Each[Option][Name] } }
   : never;
 
-/** The values of dependencies by name. */
+/** @ignore The values of dependencies by name. */
 export type ValuesOf<Dependencies> = { readonly [Name in keyof Dependencies]: DependencyValue<Dependencies[Name]> };
 
 /**
- * Makes the value: an `async function`, or an `async function*` that yields it once and then cleans
- * up.
+ * @ignore Makes the value: an `async function`, or an `async function*` that yields it once and
+ * then cleans up.
  */
 export type Resolve<Value, State, Args> = (
   request: HttpRequest<State>,
   args: Args,
 ) => Promise<Value> | AsyncGenerator<Value, void, void>;
 
-/** Any dependency. */
+/** @ignore Any dependency. */
 export type AnyDependency =
   | Dependency<unknown, never>
   | ((request: HttpRequest<never>) => Promise<unknown> | AsyncGenerator<unknown, void, void>);
@@ -166,7 +170,7 @@ export type DependencyValue<Given> = Given extends Dependency<infer Value, never
   : Given extends (request: never) => AsyncGenerator<infer Value, void, void> ? Value
   : never;
 
-/** The state that several dependencies need together. */
+/** @ignore The state that several dependencies need together. */
 export type NeededState<Given> = (
   Given extends Dependency<unknown, infer State> ? (state: State) => void
     : Given extends (request: HttpRequest<infer State>) => unknown ? (state: RequiredState<State>) => void
@@ -174,7 +178,7 @@ export type NeededState<Given> = (
 ) extends (state: infer State) => void ? State
   : unknown;
 
-/** The state that a declaration needs: none, if it does not name a type. */
+/** @ignore The state that a declaration needs: none, if it does not name a type. */
 export type RequiredState<State> = string extends keyof State ? unknown : State;
 
 /**
@@ -206,7 +210,7 @@ export interface Dependency<Value, State = unknown, Inputs = None> {
   readonly "~state"?: ((state: State) => void) | undefined;
 }
 
-/** A value of `deps`: a dependency, or an async function of the request. */
+/** @ignore A value of `deps`: a dependency, or an async function of the request. */
 export type DependencyLike<Value, State> =
   | Dependency<Value, State>
   | Resolve<Value, State, None>;

@@ -19,8 +19,8 @@ import type { UploadedFile } from "../http/files/disk_blob.ts";
 export type UploadFile = UploadedFile;
 
 /**
- * The type of {@linkcode UploadFile}: a schema that the functions of valibot accept. It has only
- * the members that they need.
+ * @ignore The type of {@linkcode UploadFile}: a schema that the functions of valibot accept. It has
+ * only the members that they need.
  */
 export interface UploadFileSchema extends Schema<Blob, UploadFile> {
   /** The kind of the schema. */

@@ -175,11 +175,12 @@ export function sharedDeps(shared: ReadonlyMap<PreparedDependency, string>): Rec
   return Object.fromEntries(Array.from(shared, ([dependency, name]) => [name, dependency]));
 }
 
-/** An alternative of {@linkcode anySecurity}: security schemes, or a guard. */
+/** @ignore An alternative of {@linkcode anySecurity}: security schemes, or a guard. */
 export type Alternative = SecurityRequirement | Dependency<unknown, never>;
 
 /**
- * What {@linkcode anySecurity} makes of alternatives: of guards a guard, of schemes a requirement.
+ * @ignore What {@linkcode anySecurity} makes of alternatives: of guards a guard, of schemes a
+ * requirement.
  */
 export type AnySecurity<Ways extends readonly unknown[]> = [Ways[number]] extends [Dependency<unknown, never>]
   ? Dependency<DependencyValue<Ways[number]>, NeededState<Ways[number]>>

@@ -5,10 +5,10 @@ import type { Limits } from "../http/limits.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { Schema } from "../schema/schema.ts";
 
-/** What a client may send where a handler reads the body itself. */
+/** @ignore What a client may send where a handler reads the body itself. */
 export type StreamInput = Blob | BufferSource | ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** The declaration of a body that the handler reads, made by {@linkcode Stream}. */
+/** @ignore The declaration of a body that the handler reads, made by {@linkcode Stream}. */
 export interface StreamSchema extends Schema<StreamInput, ReadableStream<Uint8Array<ArrayBuffer>>> {
   /** Distinguishes it from the schemas of JSON bodies. */
   readonly type: "stream";

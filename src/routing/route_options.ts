@@ -10,33 +10,36 @@ import type { RateLimits } from "../rate_limit/rate_limit.ts";
 import type { FormSchema } from "../schema/form.ts";
 import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 
-/** The names of the parameters in a path. */
+/** @ignore The names of the parameters in a path. */
 export type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? (Name extends `${infer Base}...` ? Base : Name) | PathNames<Rest>
   : never;
 
-/** Whether the compiler knows the whole text of a path. A computed path can contain any names. */
+/**
+ * @ignore Whether the compiler knows the whole text of a path. A computed path can contain any
+ * names.
+ */
 export type IsKnown<Path extends string> = Record<never, never> extends Record<Path, 1> ? false : true;
 
 /**
- * A quick test for paths that may contain a parameter of another framework. It runs for each path;
- * {@linkcode ForeignCure} then decides.
+ * @ignore A quick test for paths that may contain a parameter of another framework. It runs for
+ * each path; {@linkcode ForeignCure} then decides.
  */
 export type SuspiciousPath =
   | `${string}/${":" | "*" | "[" | "<" | "(." | "{*" | "{+" | "{." | "{{"}${string}`
   | `${string}{${string}${":" | "?" | "*" | "+" | "="}${string}`
   | `${string}}${"." | "-" | ":" | "{"}${string}`;
 
-/** The first character of a name; the types only know ASCII. */
+/** @ignore The first character of a name; the types only know ASCII. */
 export type NameStart = Letter | Uppercase<Letter> | "_" | "$";
 
-/** A lower-case ASCII letter. */
+/** @ignore A lower-case ASCII letter. */
 // deno-fmt-ignore
 export type Letter =
   | "a" | "b" | "c" | "d" | "e" | "f" | "g" | "h" | "i" | "j" | "k" | "l" | "m"
   | "n" | "o" | "p" | "q" | "r" | "s" | "t" | "u" | "v" | "w" | "x" | "y" | "z";
 
-/** A segment if it is a parameter in another framework; never if it is none. */
+/** @ignore A segment if it is a parameter in another framework; never if it is none. */
 // deno-fmt-ignore
 export type ForeignSegment<Segment extends string> = Segment extends `{${infer Name}}`
   ? Name extends `${string}${":" | "?" | "*" | "+" | "=" | "{" | "}"}${string}` | `...${string}` ? Segment : never
@@ -50,38 +53,38 @@ export type ForeignSegment<Segment extends string> = Segment extends `{${infer N
   : never;
 
 /**
- * What to write in place of the parameters of other frameworks in a path; never if there are none.
- * Only the last segment can take the rest of a path.
+ * @ignore What to write in place of the parameters of other frameworks in a path; never if there
+ * are none. Only the last segment can take the rest of a path.
  */
 // deno-fmt-ignore
 export type ForeignCure<Path extends string> = Path extends `${infer Segment}/${infer Rest}`
   ? (ForeignSegment<Segment> extends never ? never : `Write '{name}' in place of '${ForeignSegment<Segment>}'`) | ForeignCure<Rest>
   : ForeignSegment<Path> extends never ? never : `Write '{name}' or '{path...}' in place of '${ForeignSegment<Path>}'`;
 
-/** A path, or a mistake if it contains a parameter of another framework. */
+/** @ignore A path, or a mistake if it contains a parameter of another framework. */
 export type PathText<Path extends string> = Path extends SuspiciousPath
   ? ForeignCure<Path> extends never ? Path : Mistake<ForeignCure<Path>>
   : Path;
 
-/** A path before others, or a mistake if it contains a parameter of another framework. */
+/** @ignore A path before others, or a mistake if it contains a parameter of another framework. */
 export type PrefixText<Path extends string> = Path extends SuspiciousPath
   ? Path extends `${string}/${"*" | "**"}` ? Mistake<"Leave out the star at the end: what follows is taken without it">
   : ForeignCure<`${Path}/`> extends never ? Path
   : Mistake<ForeignCure<`${Path}/`>>
   : Path;
 
-/** A path, or a mistake if it binds a name that the deps of the scope have `Taken`. */
+/** @ignore A path, or a mistake if it binds a name that the deps of the scope have `Taken`. */
 export type FreePath<Path extends string, Names extends string, Taken> = Names & Taken extends never ? PathText<Path>
   : Mistake<`The deps of the scope bind '${Names & Taken & string}' already`>;
 
-/** The same for a path before others. */
+/** @ignore The same for a path before others. */
 export type FreePrefix<Path extends string, Names extends string, Taken> = Names & Taken extends never
   ? PrefixText<Path>
   : Mistake<`The deps of the scope bind '${Names & Taken & string}' already`>;
 
 /**
- * The first type argument of options. The compiler's message shows it if a handler is in the place
- * of the options.
+ * @ignore The first type argument of options. The compiler's message shows it if a handler is in
+ * the place of the options.
  */
 export type ArgumentOrder = "the options come before the handler";
 
@@ -166,21 +169,22 @@ export interface RouteOptions<
 }
 
 /**
- * The result, or a mistake if it has keys that the model does not have, also through a variable.
+ * @ignore The result, or a mistake if it has keys that the model does not have, also through a
+ * variable.
  */
 export type Exact<Result, Model> = ExtraKeys<Result, Model> extends never ? Result
   : Mistake<
     `The response model has no '${ExtraKeys<Result, Model>}': leave it out, or declare the result as the model's type`
   >;
 
-/** The keys of a result, or of the items of a list, that are not in the model. */
+/** @ignore The keys of a result, or of the items of a list, that are not in the model. */
 export type ExtraKeys<Result, Model> = unknown extends Model ? never
   : Result extends readonly (infer Item)[] ? Model extends readonly (infer Wanted)[] ? ExtraKeys<Item, Wanted> : never
   : keyof Result extends KeysOf<Model> ? never
   : Result extends Response | Atom | void ? never
   : Exclude<keyof Result, KeysOf<Model>> & string;
 
-/** The keys of all members of a union. */
+/** @ignore The keys of all members of a union. */
 export type KeysOf<Model> = Model extends unknown ? keyof Model : never;
 
 /**
@@ -549,8 +553,8 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
 }
 
 /**
- * What the types of all references have. Each member is as it was declared; the client computes
- * what it needs for the routes that are called.
+ * @ignore What the types of all references have. Each member is as it was declared; the client
+ * computes what it needs for the routes that are called.
  */
 export interface RouteInputs<
   Kind extends string,
@@ -650,8 +654,8 @@ export interface WebSocketRef<
 }
 
 /**
- * What a client finds a route by besides its path: the method, or on GET the kind of its declared
- * reply, which is `EVENTS` for event streams.
+ * @ignore What a client finds a route by besides its path: the method, or on GET the kind of its
+ * declared reply, which is `EVENTS` for event streams.
  */
 export type KindOf<Reply, Method extends string> = [Reply["~kind" & keyof Reply]] extends [never] ? Method
   : Method extends "GET" ? Reply["~kind" & keyof Reply] & string

@@ -50,7 +50,7 @@ export interface GroupOptions extends ScopeOptions {
 }
 
 /**
- * The dependencies of a router or an application, by the names of their values.
+ * @ignore The dependencies of a router or an application, by the names of their values.
  *
  * Nothing is inferred of the state: what a dependency needs is not what the application has.
  */
@@ -65,8 +65,8 @@ export type ScopeDependencies<State, Names extends string, Given> =
   & InferredDependencies;
 
 /**
- * Makes the compiler refuse dependencies whose names it did not infer, because type arguments were
- * given: `{}` would take anything.
+ * @ignore Makes the compiler refuse dependencies whose names it did not infer, because type
+ * arguments were given: `{}` would take anything.
  */
 export interface InferredDependencies {
   /**

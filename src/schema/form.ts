@@ -2,7 +2,7 @@
 import { HTTPError } from "../base/errors.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "./schema.ts";
 
-/** A form, made by {@linkcode Form}. */
+/** @ignore A form, made by {@linkcode Form}. */
 export interface FormSchema<Value = unknown, Input = unknown> {
   /** Distinguishes forms. */
   readonly kind: "form";

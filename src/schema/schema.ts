@@ -127,12 +127,14 @@ function vendorOf(value: unknown): string | undefined {
   return typeof vendor === "string" ? vendor : undefined;
 }
 
-/** A mistake in a declaration: the compiler's message shows `Text`. No value has this type. */
+/**
+ * @ignore A mistake in a declaration: the compiler's message shows `Text`. No value has this type.
+ */
 export type Mistake<Text extends string> = Text & { readonly "~mistake": never };
 
 /**
- * A schema as an option. With the index signature, the compiler's message is that a value is no
- * schema; otherwise it names the first unknown key.
+ * @ignore A schema as an option. With the index signature, the compiler's message is that a value
+ * is no schema; otherwise it names the first unknown key.
  */
 export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Input, Output> {
   /** Other properties of a schema. */
@@ -140,14 +142,14 @@ export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Inp
   readonly [key: string]: any;
 }
 
-/** Schemas by name. */
+/** @ignore Schemas by name. */
 export type Schemas = Readonly<Record<string, Schema>>;
 
-/** The type of a schema's results. */
+/** @ignore The type of a schema's results. */
 export type OutputOf<Given> = Given extends { readonly "~types"?: { readonly output: infer Value } | undefined } ? Value
   : unknown;
 
-/** The type of a schema's input. */
+/** @ignore The type of a schema's input. */
 export type InputOf<Given> = Given extends { readonly "~types"?: { readonly input: infer Value } | undefined } ? Value
   : unknown;
 
@@ -158,12 +160,12 @@ export type JsonForm<Value> = unknown extends Value ? unknown
   : Value extends { toJSON(...args: never[]): infer Plain } ? Plain
   : { [Key in keyof Value]: JsonForm<Value[Key]> };
 
-/** The mistake of a value that is no object of schemas. */
+/** @ignore The mistake of a value that is no object of schemas. */
 export type NotSchemas<Given> = Given extends Schema | { readonly "~standard": unknown }
   ? Mistake<"Give each schema by its name: { name: schema }">
   : Mistake<`'${NamesOfOthers<Given>}' must be a valibot schema`>;
 
-/** The names whose values are not schemas. */
+/** @ignore The names whose values are not schemas. */
 export type NamesOfOthers<Given> =
   & { readonly [Name in keyof Given]: Given[Name] extends Schema ? never : Name }[keyof Given]
   & string;

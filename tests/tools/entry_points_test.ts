@@ -1,7 +1,7 @@
 // The exports: each name has one entry point, and the main one is small enough to read.
 
 import { assert, assertEquals } from "@std/assert";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import config from "../../deno.json" with { type: "json" };
 import { prepareDeno } from "../../dev/tools/deno.ts";
 
@@ -9,29 +9,38 @@ const ROOT = join(import.meta.dirname!, "..", "..");
 /** More than this is not read at one sitting. The declarations of replies are a part of it. */
 const MAX_NAMES = 88;
 
-/** The names that a module exports, by its list of exports. */
-async function exportsOf(module: string): Promise<string[]> {
-  const names: string[] = [];
+/** The names that a module exports, by its list of exports, and the modules that declare them. */
+async function declarationsOf(module: string): Promise<Map<string, string>> {
+  const declarations = new Map<string, string>();
   const collect: Deno.lint.Rule = {
     create: () => ({
-      ExportSpecifier(node) {
-        if (node.exported.type === "Identifier") names.push(node.exported.name);
+      ExportNamedDeclaration({ source, specifiers }) {
+        for (const { exported } of specifiers) {
+          if (exported.type !== "Identifier") continue;
+          declarations.set(exported.name, source ? join(ROOT, dirname(module), source.value) : module);
+        }
       },
     }),
   };
   const source = await Deno.readTextFile(join(ROOT, module));
   Deno.lint.runPlugin({ name: "entry", rules: { collect } }, module, source);
-  return names;
+  return declarations;
 }
 
-Deno.test("a name is exported by one entry point", async () => {
+async function exportsOf(module: string): Promise<string[]> {
+  return [...(await declarationsOf(module)).keys()];
+}
+
+Deno.test("a name means one thing, whatever entry point exports it", async () => {
   const lists = await Promise.all(
-    Object.values(config.exports).filter((module) => module !== "./cli.ts").map(exportsOf),
+    Object.values(config.exports).filter((module) => module !== "./cli.ts").map(declarationsOf),
   );
-  assert(lists.every((names) => names.length > 0));
+  assert(lists.every(({ size }) => size > 0));
+  const exported = Map.groupBy(lists.flatMap((list) => [...list]), ([name]) => name);
   // A WebSocket that is closed is the same error on both sides, which share no code.
-  const names = lists.flat().filter((name) => name !== "WebSocketClosedError");
-  assertEquals(names.filter((name, index) => names.indexOf(name) !== index), []);
+  exported.delete("WebSocketClosedError");
+  const isOne = (each: readonly (readonly [string, string])[]) => new Set(each.map(([, module]) => module)).size === 1;
+  assertEquals([...exported].filter(([, each]) => !isOne(each)), []);
 });
 
 Deno.test(`the main entry point has at most ${MAX_NAMES} names`, async () => {

@@ -289,7 +289,7 @@ const MEMBERS = {
 };
 
 /**
- * The type of {@linkcode Problem}: a schema that the functions of valibot accept.
+ * @ignore The type of {@linkcode Problem}: a schema that the functions of valibot accept.
  *
  * It has only the members that they need. With a type of valibot's own, webfw would export
  * everything that this type refers to.

@@ -39,9 +39,9 @@ export function isDeclaredReply(value: unknown): value is Schema & DeclaredReply
 }
 
 /**
- * What a call of a typed client gives. At run time the client does not know the declaration: it
- * parses JSON, lines of JSON and events, whatever the handler makes them of, and then the type is
- * unknown.
+ * @ignore What a call of a typed client gives. At run time the client does not know the
+ * declaration: it parses JSON, lines of JSON and events, whatever the handler makes them of, and
+ * then the type is unknown.
  */
 export type ReceivedAs<Type extends string, As> = Lowercase<Type> extends
   `application/${string}json${string}` | `text/event-stream${string}` ? unknown : As;
@@ -62,16 +62,18 @@ export function checkMediaType(type: unknown, name: string): string {
   );
 }
 
-/** The values that a handler can return for a model. Their parts can be read-only. */
+/** @ignore The values that a handler can return for a model. Their parts can be read-only. */
 export type Returned<Model> = unknown extends Model ? unknown
   : Model extends Atom ? Model
   : { readonly [Key in keyof Model]: Returned<Model[Key]> };
 
-/** The values that a handler can yield for a model, or for a declared reply: its `~yields`. */
+/**
+ * @ignore The values that a handler can yield for a model, or for a declared reply: its `~yields`.
+ */
 export type Yielded<Model, Reply> = [Reply["~yields" & keyof Reply]] extends [never] ? Returned<Model>
   : Reply["~yields" & keyof Reply];
 
-/** A value whose parts are not checked. */
+/** @ignore A value whose parts are not checked. */
 export type Atom =
   | string
   | number
@@ -88,8 +90,8 @@ export type Atom =
   | ((...args: never[]) => unknown);
 
 /**
- * A reply of text, made by {@linkcode Text} or {@linkcode Html}. `As` is what a call of a typed
- * client gives.
+ * @ignore A reply of text, made by {@linkcode Text} or {@linkcode Html}. `As` is what a call of a
+ * typed client gives.
  */
 export interface TextReply<As = string> extends Schema<string, string> {
   /** Distinguishes it from the schemas of JSON replies. */
@@ -154,7 +156,9 @@ export function Html(): TextReply {
   return Text("text/html");
 }
 
-/** A reply of bytes, made by {@linkcode Bytes}. `As` is what a call of a typed client gives. */
+/**
+ * @ignore A reply of bytes, made by {@linkcode Bytes}. `As` is what a call of a typed client gives.
+ */
 export interface BytesReply<As = Blob> extends Schema<Blob | ReadableStream<Uint8Array> | Uint8Array, Blob> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "bytes";
@@ -202,15 +206,15 @@ export function Bytes<const Type extends string>(
   return Object.freeze(reply) as unknown as BytesReply<ReceivedBytes<Type>>;
 }
 
-/** What a call of a typed client gives: text where its `charset` is named. */
+/** @ignore What a call of a typed client gives: text where its `charset` is named. */
 export type ReceivedBytes<Type extends string> = ReceivedAs<
   Type,
   Lowercase<Type> extends `${string}charset=${string}` ? string : Blob
 >;
 
 /**
- * A reply of lines of JSON, made by {@linkcode JsonLines}. `Input` is what the handler gives,
- * `Line` what a line holds.
+ * @ignore A reply of lines of JSON, made by {@linkcode JsonLines}. `Input` is what the handler
+ * gives, `Line` what a line holds.
  */
 export interface JsonLinesReply<Input, Line> extends Schema<AsyncIterable<Returned<Input>>, Line> {
   /** Distinguishes it from the schemas of JSON replies. */

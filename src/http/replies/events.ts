@@ -5,8 +5,8 @@ import type { EventStream, ServerSentEvent } from "../sse/sse.ts";
 import { DECLARED, type Returned } from "./declared_reply.ts";
 
 /**
- * A reply of server-sent events, made by {@linkcode Events}. `Input` is the data that the handler
- * gives, `Data` the data of the events.
+ * @ignore A reply of server-sent events, made by {@linkcode Events}. `Input` is the data that the
+ * handler gives, `Data` the data of the events.
  */
 export interface EventsReply<Input, Data> extends
   Schema<

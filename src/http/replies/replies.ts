@@ -4,7 +4,7 @@ import { isSchema, type JsonForm, type Mistake, type OutputOf, type Schema, sche
 import { WITHOUT_BODY } from "../without_body.ts";
 import { DECLARED, isDeclaredReply } from "./declared_reply.ts";
 
-/** A result with its status, made by {@linkcode reply}. */
+/** @ignore A result with its status, made by {@linkcode reply}. */
 export interface StatusReply<Status extends number, Value> {
   /** The status. */
   readonly "~status": Status;
@@ -12,13 +12,13 @@ export interface StatusReply<Status extends number, Value> {
   readonly "~value": Value;
 }
 
-/** What a schema takes, and so what a handler returns for it. */
+/** @ignore What a schema takes, and so what a handler returns for it. */
 export type TakenBy<Given> = Given extends { readonly "~types"?: { readonly input: infer Value } | undefined } ? Value
   : never;
 
 /**
- * What a handler returns: a result of a model, or one with its status. Messages of the compiler
- * show the cure; no value has it.
+ * @ignore What a handler returns: a result of a model, or one with its status. Messages of the
+ * compiler show the cure; no value has it.
  */
 export type AnyResult<Models> =
   | { readonly "~cure": "Return what a model takes, or reply(status, value) with a status of Replies({ … })" }
@@ -26,12 +26,12 @@ export type AnyResult<Models> =
     [Status in keyof Models]: TakenBy<Models[Status]> | StatusReply<Status & number, TakenBy<Models[Status]>>;
   }[keyof Models];
 
-/** What a call of a typed client gives for a model. */
+/** @ignore What a call of a typed client gives for a model. */
 export type ReceivedFor<Model> = Model extends { readonly "~as": infer Value } ? Value
   : OutputOf<Model> extends infer Value ? Value extends Blob ? Blob : Value extends void ? undefined : JsonForm<Value>
   : never;
 
-/** Replies of several statuses, made by {@linkcode Replies}. */
+/** @ignore Replies of several statuses, made by {@linkcode Replies}. */
 export interface RepliesReply<Models> extends Schema<AnyResult<Models>, OutputOf<Models[keyof Models]>> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "replies";
@@ -43,7 +43,7 @@ export interface RepliesReply<Models> extends Schema<AnyResult<Models>, OutputOf
   readonly entries: ReadonlyMap<number, Schema>;
 }
 
-/** The models, or a mistake in the place of each that is wrong. */
+/** @ignore The models, or a mistake in the place of each that is wrong. */
 export type CheckedModels<Models> = Models extends Schema ? Mistake<"Write Replies({ 200: Item, 201: Item })"> : {
   readonly [Status in keyof Models]: Models[Status] extends Schema
     ? `${Status & (number | string)}` extends `${2 | 3}${number}` ? Models[Status]

@@ -30,40 +30,43 @@ export function isEvent(item: unknown): item is ServerSentEvent {
     Object.keys(item).every((key) => EVENT_KEYS.has(key));
 }
 
-/** How data becomes text: as JSON, strings too; or strings unchanged, and JSON for the rest. */
+/**
+ * @ignore How data becomes text: as JSON, strings too; or strings unchanged, and JSON for the rest.
+ */
 export type DataEncoding = "json" | "text";
 
-/** Finds items that look like events, but have a field of a type that no event can have. */
+/** @ignore Finds items that look like events, but have a field of a type that no event can have. */
 export type Misread<Item> = Item extends { readonly data: unknown }
   ? keyof Item extends keyof ServerSentEvent
     ? Item extends ServerSentEvent ? never : Mistake<"An event's id and name are strings. Send data as { data: … }">
   : never
   : never;
 
-/** The data of the events that a source gives. */
+/** @ignore The data of the events that a source gives. */
 export type SentData<Source> = Source extends Subscription<infer Data> ? Data
   : Source extends readonly Subscription<infer Data>[] ? Data
   : Source extends AsyncIterable<infer Item> ? ItemData<Item>
   : unknown;
 
-/** The data of what an async iterable gives: of events, and data itself. */
+/** @ignore The data of what an async iterable gives: of events, and data itself. */
 export type ItemData<Item> = Item extends { readonly data: infer Data }
   ? FilledKeys<Item> extends keyof ServerSentEvent ? Exclude<Data, undefined> : Item
   : Item;
 
 /**
- * The keys that have a value. Of several literals, the compiler gives each the keys of the others.
+ * @ignore The keys that have a value. Of several literals, the compiler gives each the keys of the
+ * others.
  */
 export type FilledKeys<Item> = {
   [Key in keyof Item]-?: [Exclude<Item[Key], undefined>] extends [never] ? never : Key;
 }[keyof Item];
 
-/** The messages that a source gives to `filter` and `map`: only subscriptions have some. */
+/** @ignore The messages that a source gives to `filter` and `map`: only subscriptions have some. */
 export type SourceMessage<Source> = Source extends Subscription<infer Data> ? TopicMessage<Data>
   : Source extends readonly Subscription<infer Data>[] ? TopicMessage<Data>
   : never;
 
-/** A source whose items cannot be mistaken for events. */
+/** @ignore A source whose items cannot be mistaken for events. */
 export type CheckedSource<Source> = Source extends Subscription ? unknown
   : Source extends AsyncIterable<infer Item> ? [Misread<Item>] extends [never] ? unknown : AsyncIterable<Misread<Item>>
   : unknown;

@@ -26,7 +26,7 @@ import {
   type TopicStore,
 } from "../topic_store.ts";
 
-/** Connects the workers of a process to the store in the first of them. */
+/** @ignore Connects the workers of a process to the store in the first of them. */
 export type WorkerPorts =
   | {
     /** In the first worker: one for each of the others. */
