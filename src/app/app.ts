@@ -197,7 +197,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       builtIns(urls, {
         ...{ title, version, description, limits, ...shown, dispatcher, replacements },
         document: (basePath) => documentBelow(this.#documents.openapi(), basePath),
-        tokenAdvice: (tool, request) => resource.adviceForTool(tool, request),
+        metadataHint: (tool, request) => resource.hintForTool(tool, request),
         stateForCall: () => this.#serving.stateForCall,
         limiters: this.#registry.scope.limiters,
       });
@@ -207,7 +207,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       ...{ log, limits, precheck, guardsOfPage, readyUrl: urls.readyUrl, builtIns: endpoints },
       ...{ app: this as unknown as App<State>, registry: this.#registry, topics: this.#topics, crons: this.#crons },
       endpointsFor: (routes) => resource.endpoints(routes),
-      tokenAdvice: (route, request) => resource.adviceFor(route, request),
+      metadataHint: (route, request) => resource.hintFor(route, request),
       errorBoundary: () => errorBoundary(this.#errorHandler as ErrorHandler | undefined),
     });
     this.fetch = this.#serving.fetch;

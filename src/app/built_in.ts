@@ -34,7 +34,7 @@ export interface BuiltInUrls {
 
 /** What the endpoints show and ask. */
 export interface BuiltInParts
-  extends McpParts, Pick<McpApplication, "title" | "version" | "description" | "limits" | "tokenAdvice"> {
+  extends McpParts, Pick<McpApplication, "title" | "version" | "description" | "limits" | "metadataHint"> {
   /** Makes the document of the application below a path. */
   readonly document: (basePath: string) => OpenAPIDocument;
   readonly docs: DocsParts;

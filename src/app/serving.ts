@@ -18,7 +18,7 @@ import { type BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
 import type { ErrorBoundary } from "../routing/middleware.ts";
 import { type MountedApp, mountedApps, refuseMountInItself, type SharedWork } from "../routing/mount.ts";
 import { type AnyRoute, foldersOf, neededBy, type Registry } from "../routing/registry.ts";
-import type { TokenAdviceOf } from "../routing/route.ts";
+import type { ResourceMetadataHintOf } from "../routing/route.ts";
 import { type RunOptions, type Servable, serve, stopWithDenoServe } from "../server/serve.ts";
 import type { Topics } from "../topics/topics.ts";
 import type { Crons } from "../work/cron/crons.ts";
@@ -44,7 +44,7 @@ interface ServingParts<App, State> {
   /** Makes endpoints that depend on the routes. */
   readonly endpointsFor: (routes: readonly AnyRoute[]) => readonly BuiltInRoute[];
   readonly guardsOfPage: readonly PreparedDependency[];
-  readonly tokenAdvice: TokenAdviceOf;
+  readonly metadataHint: ResourceMetadataHintOf;
   readonly errorBoundary: () => ErrorBoundary;
 }
 
@@ -228,7 +228,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
   }
 
   #createDispatcher(shared?: SharedWork): Dispatcher {
-    const { app, registry, topics, limits, precheck, tokenAdvice, builtIns } = this.#parts;
+    const { app, registry, topics, limits, precheck, metadataHint, builtIns } = this.#parts;
     const { endpointsFor, errorBoundary, guardsOfPage } = this.#parts;
     this.#checkMounts();
     stopWithDenoServe(this.servable);
@@ -242,7 +242,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       routes,
       prefixes: registry.prefixes,
       builtIns: [...builtIns, ...endpointsFor(routes)],
-      tokenAdvice,
+      metadataHint,
       middlewares: registry.scope.middlewares,
       limits,
       ...precheck,

@@ -24,7 +24,7 @@ export function isChallenge({ status, headers }: Pick<HTTPError, "status" | "hea
 }
 
 /** What a client needs to get a token: the metadata of the resource (RFC 9728), and the scopes. */
-export interface TokenAdvice {
+export interface ResourceMetadataHint {
   /** The URL of the metadata, in ASCII without quotes. */
   readonly metadata: string;
   /** The scopes that the token must have. */
@@ -39,7 +39,7 @@ export interface TokenAdvice {
  * @param reply The reply, whose headers can be changed.
  * @param advice What is added.
  */
-export function adviseOnToken({ status, headers }: Response, { metadata, scopes }: TokenAdvice): void {
+export function addMetadataHint({ status, headers }: Response, { metadata, scopes }: ResourceMetadataHint): void {
   if (status !== 401 && status !== 403) return;
   const challenges = headers.get(HEADER) ?? "";
   // Of the same length, and without what only looks like a challenge.

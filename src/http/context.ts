@@ -6,7 +6,7 @@ import { Aborter } from "./aborter.ts";
 import { AfterResponse, type Failure, type Opened, type Task } from "./after_response.ts";
 import type { AppHandle } from "./app_handle.ts";
 import { BodyReader } from "./body.ts";
-import type { TokenAdvice } from "./challenge.ts";
+import type { ResourceMetadataHint } from "./challenge.ts";
 import { type ConnectionInfo, type Forwarded, mountedOf } from "./connection.ts";
 import { checkHostHeader, hostOf } from "./host.ts";
 import type { ResolvedLimits } from "./limits.ts";
@@ -79,7 +79,7 @@ export class RequestContext implements Logger {
   /** Undefined until it is first read. */
   id: string | undefined;
   /** What the challenges of an error reply add for a client that needs a token. */
-  tokenAdvice: TokenAdvice | undefined;
+  metadataHint: ResourceMetadataHint | undefined;
   /** The sign-ins of the client that can end; undefined if there are none. */
   signIns: SignIn[] | undefined;
   /** The call of an agent that the request belongs to. */
@@ -118,7 +118,7 @@ export class RequestContext implements Logger {
     this.bufferedReply = undefined;
     this.plainReply = undefined;
     this.id = undefined;
-    this.tokenAdvice = undefined;
+    this.metadataHint = undefined;
     this.signIns = undefined;
     this.call = call;
   }

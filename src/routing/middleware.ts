@@ -185,9 +185,9 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
     const shaped = await shape(toHTTPError(thrown), request, context);
     if (!isRefusal(shaped)) report(thrown, request);
     const reply = context.ownReply = placeErrorHeaders(context, shaped);
-    if (context.tokenAdvice) {
-      const { adviseOnToken } = await load(() => import("../http/challenge.ts"));
-      adviseOnToken(reply, context.tokenAdvice);
+    if (context.metadataHint) {
+      const { addMetadataHint } = await load(() => import("../http/challenge.ts"));
+      addMetadataHint(reply, context.metadataHint);
     }
     return reply;
   };

@@ -10,7 +10,7 @@ import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { NO_INPUTS } from "../binding/inputs.ts";
 import type { Values } from "../binding/resolver.ts";
 import { type BackgroundTasks, runAfterResponse } from "../http/after_response.ts";
-import type { TokenAdvice } from "../http/challenge.ts";
+import type { ResourceMetadataHint } from "../http/challenge.ts";
 import type { MatchedRoute, RequestContext } from "../http/context.ts";
 import type { Cors } from "../http/cors.ts";
 import { ownReply } from "../http/own_reply.ts";
@@ -28,7 +28,7 @@ import { compose, type Endpoint, type ErrorBoundary, type Middleware, type Reply
 import { callerThroughMounts, MountRoute } from "./mount.ts";
 import type { Precheck } from "./precheck.ts";
 import type { AnyRoute } from "./registry.ts";
-import type { AnyHandler, Route, TokenAdviceOf } from "./route.ts";
+import type { AnyHandler, ResourceMetadataHintOf, Route } from "./route.ts";
 import { type OpenWebSockets, WebSocketHandshake, WebSocketRoute } from "./websocket_route.ts";
 
 /** What a request runs of its route: before a batch of calls, agents evaluate the guards alone. */
@@ -39,7 +39,7 @@ export interface PipelineParts {
   readonly toErrorReply: ErrorBoundary;
   /** Returns the signal that is aborted when the server stops. */
   readonly stopping: Stopping;
-  readonly tokenAdvice: TokenAdviceOf;
+  readonly metadataHint: ResourceMetadataHintOf;
   /** Lets pages of these origins read replies; undefined if there are none. */
   readonly cors: Cors | undefined;
   readonly background: BackgroundTasks;
@@ -100,7 +100,7 @@ interface Work {
   /** The route, if it runs once for each `Idempotency-Key`. */
   readonly idempotent?: Route | undefined;
   /** What a refusal tells a client that needs a token. */
-  readonly adviceFor?: ((request: HttpRequest) => TokenAdvice | undefined) | undefined;
+  readonly hintFor?: ((request: HttpRequest) => ResourceMetadataHint | undefined) | undefined;
   /** The option `response`. */
   readonly model?: Schema | undefined;
   /** The option `status`. */
@@ -131,8 +131,8 @@ export function plainEndpoint(
 /** Puts a route into its middlewares. The outermost function finalizes the reply. */
 export function routeEndpoint(route: AnyRoute, parts: PipelineParts, finalize: ReplyStep, extent: Extent): Endpoint {
   const { name, middlewares, compiled: { binder, authorize } } = route;
-  const adviceFor = (request: HttpRequest) => parts.tokenAdvice(route, request);
-  const common = { name, binder, authorize, adviceFor };
+  const hintFor = (request: HttpRequest) => parts.metadataHint(route, request);
+  const common = { name, binder, authorize, hintFor };
   if (route instanceof WebSocketRoute) {
     const handshake = new WebSocketHandshake(route, parts);
     const { begin, accept } = handshake;
@@ -239,7 +239,7 @@ function workEndpoint(
       context.releaseBody();
       const { thrown: error } = await context.fail(thrown);
       if (!isAuthorized) {
-        context.tokenAdvice = work.adviceFor?.(request);
+        context.metadataHint = work.hintFor?.(request);
         context.call?.refused(error);
       }
       if (context.headWork) await context.headWork;

@@ -12,7 +12,7 @@ import {
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import { WITHOUT_BODY } from "../http/without_body.ts";
-import type { TokenAdvice } from "../http/challenge.ts";
+import type { ResourceMetadataHint } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type Idempotency, readIdempotency } from "../idempotency/options.ts";
@@ -149,7 +149,7 @@ export abstract class RouteRecord implements RouteInfo {
  * What the challenges of a route tell a client that needs a token; undefined if its guards take no
  * tokens of an authorization server.
  */
-export type TokenAdviceOf = (route: RouteRecord, request: HttpRequest) => TokenAdvice | undefined;
+export type ResourceMetadataHintOf = (route: RouteRecord, request: HttpRequest) => ResourceMetadataHint | undefined;
 
 /**
  * Checks what all kinds of routes declare.

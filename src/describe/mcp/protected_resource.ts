@@ -4,7 +4,7 @@
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { isScope } from "../../binding/security.ts";
-import type { TokenAdvice } from "../../http/challenge.ts";
+import type { ResourceMetadataHint } from "../../http/challenge.ts";
 import { belowBasePath } from "../../http/connection.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { BuiltInRoute } from "../../routing/dispatch.ts";
@@ -48,13 +48,13 @@ export class ProtectedResource {
   }
 
   /** What the challenges of a route tell a client that needs a token. */
-  adviceFor(route: RouteRecord, request: HttpRequest): TokenAdvice | undefined {
-    return this.#adviceAt(WELL_KNOWN, route, request);
+  hintFor(route: RouteRecord, request: HttpRequest): ResourceMetadataHint | undefined {
+    return this.#hintAt(WELL_KNOWN, route, request);
   }
 
   /** What the challenges of the endpoint for agents tell for a tool. */
-  adviceForTool(tool: RouteRecord, request: HttpRequest): TokenAdvice | undefined {
-    return this.#adviceAt(metadataPath(this.#parts.mcpUrl ?? ""), tool, request);
+  hintForTool(tool: RouteRecord, request: HttpRequest): ResourceMetadataHint | undefined {
+    return this.#hintAt(metadataPath(this.#parts.mcpUrl ?? ""), tool, request);
   }
 
   /**
@@ -112,7 +112,7 @@ export class ProtectedResource {
     };
   }
 
-  #adviceAt(path: string, route: RouteRecord, request: HttpRequest): TokenAdvice | undefined {
+  #hintAt(path: string, route: RouteRecord, request: HttpRequest): ResourceMetadataHint | undefined {
     if (!this.#takesTokens(route)) return undefined;
     const metadata = urlOf(path, request);
     return metadata === undefined ? undefined : { metadata, scopes: requiredScopes(this.#tokenGuards(route)) };

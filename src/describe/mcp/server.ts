@@ -14,7 +14,7 @@ import { HTTPError, isHTTPError } from "../../base/errors.ts";
 import { toHTTPError } from "../../http/reply.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { describeError } from "../../log/log.ts";
-import type { Route, TokenAdviceOf } from "../../routing/route.ts";
+import type { ResourceMetadataHintOf, Route } from "../../routing/route.ts";
 import { importLate } from "../../base/runtime.ts";
 import { findOverflows } from "../../schema/coerce_json.ts";
 import { isStackOverflow } from "../../schema/schema.ts";
@@ -49,7 +49,7 @@ export interface McpApplication extends CallTarget {
   /** Which tools are listed. */
   readonly toolListing: ToolListing;
   /** What the challenges of a tool tell a client that needs a token. */
-  readonly tokenAdvice: TokenAdviceOf;
+  readonly metadataHint: ResourceMetadataHintOf;
 }
 
 interface ListedTool {
@@ -235,7 +235,7 @@ export class McpServer {
   #throwRefusal({ challenge, failure, caller }: Exchange): void {
     if (failure) throw failure.thrown;
     if (!challenge) return;
-    contextOf(caller).tokenAdvice = this.#app.tokenAdvice(challenge.route, caller);
+    contextOf(caller).metadataHint = this.#app.metadataHint(challenge.route, caller);
     throw challenge.error;
   }
 
@@ -257,8 +257,8 @@ export class McpServer {
     }
     if (!challenge) throw limited;
     // Without scopes, clients ask for all of the metadata, so that they have to sign in only once.
-    const advice = this.#app.tokenAdvice(challenge.route, caller);
-    contextOf(caller).tokenAdvice = advice && { ...advice, scopes: [] };
+    const hint = this.#app.metadataHint(challenge.route, caller);
+    contextOf(caller).metadataHint = hint && { ...hint, scopes: [] };
     throw challenge.error;
   }
 

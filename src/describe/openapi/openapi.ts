@@ -69,7 +69,7 @@ export function openapiDocument(parts: DocumentParts): OpenAPIDocument {
     return operation;
   });
   const tags = tagsOf(operations, described);
-  return withLastHand({
+  return transformed({
     openapi: "3.1.0",
     info: infoOf(parts),
     ...(servers && servers.length > 0 && { servers: [...servers] }),
@@ -214,12 +214,15 @@ function shapeOf(template: PathTemplate): string {
  * @throws {TypeError} If the result is no document.
  * @throws {Error} If the function throws, with its error as the cause.
  */
-export function withLastHand(document: OpenAPIDocument, lastHand: DocumentOptions["document"]): OpenAPIDocument {
-  if (lastHand === undefined) return document;
+export function transformed(
+  document: OpenAPIDocument,
+  transformDocument: DocumentOptions["document"],
+): OpenAPIDocument {
+  if (transformDocument === undefined) return document;
   const copy: OpenAPIDocument = JSON.parse(stringify(document));
   let result: unknown;
   try {
-    result = lastHand(copy);
+    result = transformDocument(copy);
   } catch (error) {
     const reason = error instanceof Error ? error.message : quote(error);
     throw new Error(`Cannot describe the App: its option "document" threw: ${reason}`, { cause: error });
