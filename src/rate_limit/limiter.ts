@@ -31,8 +31,8 @@ export class RateLimiters {
   /**
    * The limiter of a declaration.
    *
-   * @param place The first route that it holds for, and its number there. Other processes with the
-   * same program give the same one.
+   * @param place The first route of the declaration, and its number there: the same in all
+   * processes of a program.
    * @throws {TypeError} If its `store` makes no limiter.
    */
   limiterOf(limit: DeclaredLimit, place: string): RateLimiter {
@@ -197,7 +197,7 @@ function openStore(
   const limiter: Partial<SharedLimiter> | undefined = chosen(limit, perMs);
   if (typeof limiter?.consume === "function") return limiter as SharedLimiter;
   throw new TypeError(
-    `Cannot count the requests of ${place}: "store" must give a limiter of rate-limiter-flexible, got ${
+    `Cannot count the requests of ${place}: "store" must return a limiter of rate-limiter-flexible, got ${
       quote(limiter)
     }`,
   );

@@ -56,7 +56,7 @@ export class SharedCounts {
     const now = performance.now();
     if (now - this.#lastLogged < LOG_EVERY_MS) return;
     this.#lastLogged = now;
-    log("error", "A rate limit lets requests through: its store fails", {
+    log("error", "A rate limit allows all requests: its store fails", {
       limit: this.#name,
       error: describeError(error),
     });
@@ -89,7 +89,7 @@ function isCount(value: unknown): value is SharedCount {
 }
 
 function toCount(given: SharedCount, isRefused: boolean): Count {
-  if (!isCount(given)) throw new TypeError("Cannot count the request: the store gave no RateLimiterRes");
+  if (!isCount(given)) throw new TypeError("Cannot count the request: the store returned no RateLimiterRes");
   return { isRefused, remaining: Math.max(0, given.remainingPoints), resetMs: Math.max(0, given.msBeforeNext) };
 }
 

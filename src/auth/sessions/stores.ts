@@ -13,7 +13,7 @@ import type { StoredRecord } from "../../store/record_store.ts";
 export interface SessionWrite {
   /** The time to live, in milliseconds. */
   readonly expiresIn: number;
-  /** Whether to write only if the key exists: a session that was cleared must not come back. */
+  /** Whether to write only if the key exists: a write must not restore a cleared session. */
   readonly mustExist: boolean;
   /**
    * The value that the key must have, or else nothing is written: a renewal must not undo a write

@@ -91,6 +91,6 @@ Deno.test("A store function that gives no limiter is an error when the applicati
   assertThrows(
     () => app.fetch(new Request("http://localhost/")),
     TypeError,
-    'Cannot count the requests of GET /#1: "store" must give a limiter of rate-limiter-flexible, got undefined',
+    'Cannot count the requests of GET /#1: "store" must return a limiter of rate-limiter-flexible, got undefined',
   );
 });

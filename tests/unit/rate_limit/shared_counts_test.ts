@@ -34,7 +34,7 @@ Deno.test("A store that fails lets requests through, and is logged at most once 
     assertEquals(await shared.count(LIMIT, "a", false), undefined);
   }
   assertEquals(log.lines.length, 1);
-  assertStringIncludes(log.text, "A rate limit lets requests through: its store fails");
+  assertStringIncludes(log.text, "A rate limit allows all requests: its store fails");
   assertStringIncludes(log.text, "no connection");
   clock.now = 60_000;
   await shared.count(LIMIT, "a", false);
@@ -102,5 +102,5 @@ Deno.test("A store that gives something else has failed", async () => {
   const limiter = { consume: async () => undefined as unknown as SharedCount };
   const shared = new SharedCounts(new LimiterCounts(limiter, ""), "GET /#1");
   assertEquals(await shared.count(LIMIT, "a", false), undefined);
-  assertStringIncludes(log.text, "the store gave no RateLimiterRes");
+  assertStringIncludes(log.text, "the store returned no RateLimiterRes");
 });
