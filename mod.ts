@@ -29,7 +29,7 @@
  * passwords and keys, `@webfw/core/middleware` for security headers, time limits and other
  * middleware, `@webfw/core/testing` for tests, `@webfw/core/store` for authors of a store of
  * durable topics, `@webfw/core/openapi` for the types of the OpenAPI document, and
- * `@webfw/core/types` for the types that the compiler infers.
+ * `@webfw/core/types` for parts of other types, such as the types of single options.
  *
  * @module
  */
@@ -38,78 +38,45 @@
 export { App } from "./src/app/app.ts";
 export type { AppOptions } from "./src/app/app_options.ts";
 export { type IncludeOptions, Router, type RouterOptions } from "./src/app/router.ts";
-export type { MethodsOption } from "./src/routing/route_options.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
-export type { Lifespan } from "./src/app/lifecycle.ts";
-export type { ListenAddress } from "./src/server/listen.ts";
 export type { RunOptions } from "./src/server/serve.ts";
 export type { Limits } from "./src/http/limits.ts";
+export type { RateLimit } from "./src/rate_limit/rate_limit.ts";
 export type { Duration } from "./src/base/options.ts";
+export type { LogEntry } from "./src/log/log.ts";
 export { settings } from "./src/schema/settings.ts";
 
 // Declarations of routes
 export { Form } from "./src/schema/form.ts";
 export { Stream } from "./src/binding/stream_body.ts";
 export { UploadFile } from "./src/binding/form_body.ts";
-export type { UploadedFile } from "./src/http/files/disk_blob.ts";
 export type { Schema } from "./src/schema/schema.ts";
-export {
-  type Dependency,
-  dependency,
-  type DependencyOptions,
-  type DependencyValue,
-  type StateType,
-  stateType,
-} from "./src/binding/dependency.ts";
+export { type Dependency, dependency, stateType } from "./src/binding/dependency.ts";
 export { anySecurity } from "./src/binding/guard.ts";
-export type { SecurityRequirement, SecurityScheme } from "./src/binding/security.ts";
-export type { RouteInfo, ToolAnnotations, ToolOptions } from "./src/http/route_info.ts";
-export type { IdempotencyOptions } from "./src/idempotency/options.ts";
+export type { RouteInfo } from "./src/http/route_info.ts";
 
 // Requests, replies, streams
-export type { ConnectionInfo } from "./src/http/connection.ts";
 export type { AppHandle } from "./src/http/app_handle.ts";
 export { HttpRequest } from "./src/http/request.ts";
 export type { Cookie } from "./src/http/cookies.ts";
 export { file } from "./src/http/files/file.ts";
-export type { FileOptions } from "./src/http/files/served_file.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export { Events } from "./src/http/replies/events.ts";
-export { JsonLines } from "./src/http/replies/declared_reply.ts";
+export { Bytes, Html, JsonLines, Text } from "./src/http/replies/declared_reply.ts";
 export { Replies, reply } from "./src/http/replies/replies.ts";
-export { Bytes } from "./src/http/replies/declared_reply.ts";
-export { Html, Text } from "./src/http/replies/declared_reply.ts";
-export { type EventStream, type ServerSentEvent, SSE, type SSEOptions } from "./src/http/sse/sse.ts";
+export { SSE } from "./src/http/sse/sse.ts";
 export { WebSocketClosedError } from "./src/http/websocket/messages.ts";
 export type { WebSocketConnection } from "./src/http/websocket/connection.ts";
 
 // Errors
-export {
-  HTTPError,
-  type HTTPErrorOptions,
-  type InputSource,
-  type Issue,
-  type IssueCode,
-  type ProblemDetails,
-  RouteError,
-  type RouteErrorCode,
-  ValidationError,
-} from "./src/base/errors.ts";
+export { HTTPError, type Issue, type ProblemDetails, RouteError, ValidationError } from "./src/base/errors.ts";
 export type { ErrorHandler } from "./src/routing/middleware.ts";
-export { type ErrorShape, Problem } from "./src/describe/openapi/replies.ts";
+export { Problem } from "./src/describe/openapi/replies.ts";
 
-// Records
-export type { ListedRecord, SetRecordOptions, StoredRecord } from "./src/store/record_store.ts";
+// Records and topics
 export type { Records } from "./src/store/records.ts";
-
-// Topics
-export { type DataIssue, InvalidMessageError, type PublishOptions, type Topic } from "./src/topics/topic.ts";
-export { Discard } from "./src/topics/consume_options.ts";
-export type { TopicsLocation } from "./src/store/location.ts";
-export type { Retention, TopicOptions } from "./src/topics/topic_options.ts";
-export type { GapReason, TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
-export { PublishOutcomeUnknownError, type PublishResult } from "./src/topics/publisher.ts";
-export type { SubscribeOptions, Subscription } from "./src/topics/subscription.ts";
-
-// Cron
-export type { CronOptions, CronRun } from "./src/work/cron/options.ts";
+export { InvalidMessageError, type Topic } from "./src/topics/topic.ts";
+export { type ConsumerContext, type DeadLetter, Discard } from "./src/topics/consume_options.ts";
+export type { TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
+export { PublishOutcomeUnknownError } from "./src/topics/publisher.ts";
+export type { Subscription } from "./src/topics/subscription.ts";

@@ -1,7 +1,8 @@
 // One node of a run, in its own process: it publishes, reads, and logs what it sees. Its argument
 // is a plan as JSON.
 
-import { App, type TopicOptions, type TopicsLocation } from "../../mod.ts";
+import { App } from "../../mod.ts";
+import type { TopicOptions, TopicsLocation } from "../../src/types/mod.ts";
 import { NetworkClient } from "../../src/store/kv/network_client.ts";
 import type { KvWrite } from "../../src/store/kv/engine.ts";
 import { KvStore } from "../../src/store/kv/kv_store.ts";

@@ -1,6 +1,7 @@
 // The workload of a node, real or simulated: it publishes, reads, and logs what it sees.
 
-import { PublishOutcomeUnknownError, type SubscribeOptions, type Topic, type TopicEntry } from "../../mod.ts";
+import { PublishOutcomeUnknownError, type Topic, type TopicEntry } from "../../mod.ts";
+import type { SubscribeOptions } from "../../src/types/mod.ts";
 import type { LogEntry, Payload } from "./node_log.ts";
 import type { Stored } from "./history.ts";
 

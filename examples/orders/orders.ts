@@ -1,5 +1,6 @@
 /** Puts a node of the shop together. */
-import { App, type TopicsLocation } from "@webfw/core";
+import { App } from "@webfw/core";
+import type { TopicsLocation } from "@webfw/core/types";
 import { bundle } from "../bundle.ts";
 import { type MailOptions, sendMails } from "./mail.ts";
 import { type Node, TakenOrder } from "./models.ts";

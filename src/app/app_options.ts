@@ -189,8 +189,7 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    *
    * @example Entries of a test
    * ```ts
-   * import { App } from "@webfw/core";
-   * import type { LogEntry } from "@webfw/core/types";
+   * import { App, type LogEntry } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
    *
    * const entries: LogEntry[] = [];

@@ -16,8 +16,6 @@ import type { Crons } from "../work/cron/crons.ts";
  * application stops.
  *
  * `App` is the application, `State` the type of its state.
- *
- * @category Applications
  */
 export type Lifespan<App, State> = (
   app: App,

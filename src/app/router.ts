@@ -48,7 +48,7 @@ export interface IncludeOptions<
   rateLimit?: RateLimits<Counted, State>;
 }
 
-/** A router that can be included where the state is `State`. */
+/** @ignore A router that can be included where the state is `State`. */
 export interface Includable<State> {
   /**
    * Carries the type; absent at run time. A router without a type of state can be included

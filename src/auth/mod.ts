@@ -25,23 +25,9 @@ export { basic, type BasicOptions } from "./basic.ts";
 export { bearer, type BearerOptions } from "./bearer.ts";
 export { equal, type GuardOptions } from "./credentials.ts";
 export { jwt, type JwtGuard } from "./jwt.ts";
-export type { JwtClaims, JwtKey, JwtKeyFunction, JwtKeys, JwtOAuth2, JwtOptions } from "./jwt/options.ts";
-export type { JwtAlgorithm, JwtCryptoKey, JwtHeader } from "./jwt/token.ts";
+export type { JwtClaims, JwtOptions } from "./jwt/options.ts";
 export { optional } from "./optional.ts";
-export {
-  type RequiredSession,
-  type RequiredSessionOptions,
-  session,
-  type SessionDependency,
-  type SessionOptions,
-} from "./session.ts";
+export { type RequiredSession, session, type SessionDependency, type SessionOptions } from "./session.ts";
 export type { SessionCookieOptions } from "./sessions/cookie.ts";
-export type { Secrets, Session } from "./sessions/definition.ts";
-export {
-  memorySessions,
-  type MemorySessionsOptions,
-  type RecordSessions,
-  recordSessions,
-  type SessionStore,
-  type SessionWrite,
-} from "./sessions/stores.ts";
+export type { Session } from "./sessions/definition.ts";
+export { memorySessions, type MemorySessionsOptions, recordSessions, type SessionStore } from "./sessions/stores.ts";

@@ -22,11 +22,7 @@ export interface RequiredSession<Data, Input = Data> extends Session<Data, Input
   readonly data: Data;
 }
 
-/**
- * The options of `required()`.
- *
- * @category Dependencies
- */
+/** @ignore The options of `required()`. */
 export interface RequiredSessionOptions {
   /**
    * The path of the sign-in page. A browser that requests a page without a session is redirected

@@ -6,11 +6,7 @@ import { STATUS_TEXT } from "@std/http/status";
 import { checkOptions, type OptionNames, quote } from "./options.ts";
 import { readVariable } from "./runtime.ts";
 
-/**
- * Options of an {@linkcode HTTPError}. The client sees all of them except `cause`.
- *
- * @category Errors
- */
+/** Options of an {@linkcode HTTPError}. The client sees all of them except `cause`. */
 export interface HTTPErrorOptions extends ErrorOptions {
   /** Headers of the reply, such as `www-authenticate` for a 401. */
   headers?: HeadersInit;
@@ -101,6 +97,8 @@ export class HTTPError extends Error {
   readonly [HTTP_ERROR] = true;
 
   /**
+   * Makes an error that becomes a reply.
+   *
    * @param status 400 to 599.
    * @param detail What went wrong, for the client to read. By default the title.
    * @throws {TypeError} If an option is unknown.
@@ -150,11 +148,7 @@ export function isHTTPError(thrown: unknown): thrown is HTTPError {
   }
 }
 
-/**
- * The part of a request that holds an input.
- *
- * @category Errors
- */
+/** @ignore The part of a request that holds an input. */
 export type InputSource =
   | "path"
   | "query"
@@ -166,8 +160,6 @@ export type InputSource =
 /**
  * The kind of an issue: `missing` if a required value was not sent, `invalid` if a value does not
  * match or is not allowed there.
- *
- * @category Errors
  */
 export type IssueCode = "missing" | "invalid";
 
@@ -255,8 +247,6 @@ export class CannotStartError extends Error {
  * What is wrong with a declaration. `conflict`: another route has the method and shape. `frozen`:
  * the application has started. `idempotent`: the route cannot be idempotent. `path`: the path,
  * prefix or name is malformed. `tool`: the route cannot be exposed to agents.
- *
- * @category Errors
  */
 export type RouteErrorCode = "conflict" | "frozen" | "idempotent" | "path" | "tool";
 

@@ -18,11 +18,7 @@ import { readSecurity, type RequiredScheme, type SecurityRequirement, type Secur
 /** @ignore The type of an option that is not given: it declares no names. */
 export type None = Record<never, never>;
 
-/**
- * The type of the application's state as a value; see {@linkcode stateType}.
- *
- * @category Dependencies
- */
+/** @ignore The type of the application's state as a value; see {@linkcode stateType}. */
 export interface StateType<State> {
   /**
    * Carries the type; absent at run time.
@@ -61,11 +57,7 @@ export function stateType<State>(): StateType<State> {
   return {};
 }
 
-/**
- * The options of a dependency.
- *
- * @category Dependencies
- */
+/** The options of a dependency. */
 export interface DependencyOptions<
   State,
   PathSchemas,
@@ -160,11 +152,7 @@ export type AnyDependency =
   | Dependency<unknown, never>
   | ((request: HttpRequest<never>) => Promise<unknown> | AsyncGenerator<unknown, void, void>);
 
-/**
- * The type of a dependency's value.
- *
- * @category Dependencies
- */
+/** @ignore The type of a dependency's value. */
 export type DependencyValue<Given> = Given extends Dependency<infer Value, never> ? Value
   : Given extends (request: never) => Promise<infer Value> ? Value
   : Given extends (request: never) => AsyncGenerator<infer Value, void, void> ? Value

@@ -9,14 +9,27 @@ import { type FormEntry, type FormSchema, FormTree, hasStrayBrackets, keepFileTe
 import { checkDefaults, type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
 import { toValidator } from "../schema/check.ts";
-import type { UploadedFile } from "../http/files/disk_blob.ts";
 
 /**
- * A file in a form that a client has sent.
+ * A file that a client has uploaded: a `File` that can be saved. A large one is on disk, and can be
+ * read until the request is over: until the last byte of the reply has been sent, and the tasks of
+ * `request.after()` are done.
+ *
+ * The client chooses name and type. The name has no folders and no control characters. Use a name
+ * of your own all the same where it becomes part of a path.
  *
  * @category Routes
  */
-export type UploadFile = UploadedFile;
+export interface UploadFile extends File {
+  /**
+   * Saves the file, and replaces an existing one atomically. A large file is linked, or copied by
+   * the system, without reading it. Missing folders are made.
+   *
+   * @param path The path to save it at. Never use the file's name in it unchecked.
+   * @throws {Deno.errors.NotCapable} If the program may not write and read there.
+   */
+  save(path: string | URL): Promise<void>;
+}
 
 /**
  * @ignore The type of {@linkcode UploadFile}: a schema that the functions of valibot accept. It has

@@ -224,7 +224,8 @@ export type AnySecurity<Ways extends readonly unknown[]> = [Ways[number]] extend
  *
  * @example Security schemes: a token or a session cookie; an optional token
  * ```ts
- * import { anySecurity, App, dependency, type SecurityScheme } from "@webfw/core";
+ * import { anySecurity, App, dependency } from "@webfw/core";
+ * import type { SecurityScheme } from "@webfw/core/types";
  * import { assertEquals } from "@std/assert";
  *
  * const bearer: SecurityScheme = { type: "http", scheme: "bearer" };

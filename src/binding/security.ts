@@ -49,12 +49,10 @@ import { nodeOf, type SchemaNode } from "../schema/schema.ts";
  * app.get("/books", { deps: { writer } }, async () => []);
  * assertEquals(app.openapi().paths["/books"]?.get?.security, [{ oauth: ["read", "write"] }]);
  * ```
- *
- * @category Dependencies
  */
 export type SecurityRequirement = Readonly<Record<string, RequiredScheme>>;
 
-/** A security scheme with the scopes that are required of it. */
+/** @ignore A security scheme with the scopes that are required of it. */
 export type RequiredScheme =
   | ApiKeySecurityScheme
   | HttpSecurityScheme
@@ -70,7 +68,7 @@ export function isScope(value: unknown): value is string {
   return typeof value === "string" && SCOPE.test(value);
 }
 
-/** The scopes that are required of a scheme. */
+/** @ignore The scopes that are required of a scheme. */
 export interface RequiredScopes {
   /**
    * The scopes that the dependency requires. Those of all dependencies of a route add up.
@@ -80,11 +78,7 @@ export interface RequiredScopes {
   scopes?: readonly string[];
 }
 
-/**
- * A security scheme: one method of authentication.
- *
- * @category Dependencies
- */
+/** A security scheme: one method of authentication. */
 export type SecurityScheme =
   | ApiKeySecurityScheme
   | HttpSecurityScheme
@@ -142,13 +136,13 @@ export interface OAuth2SecurityScheme {
 /** The flows of OAuth 2.0 (RFC 6749). */
 export interface OAuth2Flows {
   /** A user grants an authorization code, which the client exchanges for a token. */
-  authorizationCode?: OAuth2Flow & AuthorizationUrl & TokenUrl;
+  authorizationCode?: OAuth2Flow & { authorizationUrl: string; tokenUrl: string };
   /** The client uses its own credentials. */
-  clientCredentials?: OAuth2Flow & TokenUrl;
+  clientCredentials?: OAuth2Flow & { tokenUrl: string };
   /** A user grants a token directly. RFC 9700 advises against it. */
-  implicit?: OAuth2Flow & AuthorizationUrl;
+  implicit?: OAuth2Flow & { authorizationUrl: string };
   /** The client uses the password of a user. RFC 9700 forbids it. */
-  password?: OAuth2Flow & TokenUrl;
+  password?: OAuth2Flow & { tokenUrl: string };
 }
 
 /** The members that all flows have. */
@@ -157,18 +151,6 @@ export interface OAuth2Flow {
   scopes: Record<string, string>;
   /** The URL that renews a token. */
   refreshUrl?: string;
-}
-
-/** The authorization endpoint of a flow. */
-export interface AuthorizationUrl {
-  /** The URL. */
-  authorizationUrl: string;
-}
-
-/** The token endpoint of a flow. */
-export interface TokenUrl {
-  /** The URL. */
-  tokenUrl: string;
 }
 
 /** A token of a provider that supports OpenID Connect Discovery. */

@@ -33,8 +33,7 @@ export interface AppHandle {
    *
    * @example An entry of a lifespan
    * ```ts
-   * import { App } from "@webfw/core";
-   * import type { LogEntry } from "@webfw/core/types";
+   * import { App, type LogEntry } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
    *
    * const entries: LogEntry[] = [];

@@ -6,11 +6,7 @@ import type { Logger } from "../log/log.ts";
 import type { SignIn } from "./sign_in.ts";
 import { quote } from "../base/options.ts";
 
-/**
- * The connection of a request: the part of `Deno.ServeHandlerInfo` that webfw reads.
- *
- * @category Requests and replies
- */
+/** The connection of a request: the part of `Deno.ServeHandlerInfo` that webfw reads. */
 export interface ConnectionInfo {
   /** The address of the client. */
   readonly remoteAddr?: Deno.Addr | undefined;

@@ -14,7 +14,7 @@ import { isLoopbackName, readAddress, readAuthority } from "./host.ts";
  * The proxies in front of an application: their number, their addresses, or
  * {@linkcode ProxyOptions}.
  *
- * @category Applications
+ * @ignore
  */
 export type TrustProxy = number | readonly string[] | ProxyOptions;
 

@@ -174,8 +174,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    *
    * @example An entry of a request
    * ```ts
-   * import { App } from "@webfw/core";
-   * import type { LogEntry } from "@webfw/core/types";
+   * import { App, type LogEntry } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
    *
    * const entries: LogEntry[] = [];

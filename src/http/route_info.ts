@@ -9,11 +9,7 @@ import type { Limits } from "./limits.ts";
 import type { Origins } from "./origin.ts";
 import { isDeclaredReply } from "./replies/declared_reply.ts";
 
-/**
- * How agents see a route, if that differs from the OpenAPI document.
- *
- * @category Routes
- */
+/** How agents see a route, if that differs from the OpenAPI document. */
 export interface ToolOptions {
   /** The name, at most 64 letters, digits, `_` and `-`. By default the operation's name. */
   name?: string;
@@ -23,11 +19,7 @@ export interface ToolOptions {
   annotations?: ToolAnnotations;
 }
 
-/**
- * Hints on what a call of a tool does (Model Context Protocol).
- *
- * @category Routes
- */
+/** Hints on what a call of a tool does (Model Context Protocol). */
 export interface ToolAnnotations {
   /** A title for people. */
   title?: string;
@@ -40,12 +32,6 @@ export interface ToolAnnotations {
   /** Whether a call reaches beyond the application. */
   openWorldHint?: boolean;
 }
-
-/** One limit on how often a client may send requests, or a list of them. */
-export type RateLimitOption = object;
-
-/** How a route answers requests with an `Idempotency-Key`: the window, or more. */
-export type IdempotentOption = Duration | object;
 
 /** The documentation of a route, and the options of its replies. */
 export interface RouteDescription {
@@ -99,7 +85,7 @@ export interface RouteDescription {
    */
   crossOrigin?: boolean;
   /** How often a client may send requests, besides the limits of the routers around it. */
-  rateLimit?: RateLimitOption;
+  rateLimit?: object;
   /**
    * Whether an event stream, lines of JSON or a stream of bytes ends with the sign-in of the
    * client: at the `exp` of the token of `jwt`, and when a session is cleared. Files, Blobs and
@@ -114,7 +100,7 @@ export interface RouteDescription {
    * Answers a repetition with the same `Idempotency-Key` by the same reply, and does not run the
    * handler again: for how long, or more options.
    */
-  idempotent?: IdempotentOption;
+  idempotent?: Duration | object;
 }
 
 /** All options of a route. */
@@ -167,7 +153,7 @@ export interface WebSocketDescription {
    */
   crossOrigin?: boolean;
   /** How often a client may connect, besides the limits of the routers around it. */
-  rateLimit?: RateLimitOption;
+  rateLimit?: object;
   /**
    * Whether the connection ends, with 1008, with the sign-in of the client: at the `exp` of the
    * token of `jwt`, and when a session is cleared.
@@ -179,7 +165,7 @@ export interface WebSocketDescription {
   limits?: Limits;
 }
 
-/** All options of a WebSocket route. */
+/** @ignore All options of a WebSocket route. */
 export interface WebSocketDeclaration
   extends WebSocketDescription, Pick<RouteDeclaration, "params" | "query" | "headers" | "cookies" | "deps"> {
   /** The schema of the messages from clients. */

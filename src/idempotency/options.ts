@@ -42,8 +42,6 @@ import type { RouteDeclaration } from "../http/route_info.ts";
  * assertEquals(paid, 5);
  * await app.stop();
  * ```
- *
- * @category Routes
  */
 export interface IdempotencyOptions<
   Args = Record<string, unknown>,

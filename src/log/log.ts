@@ -196,8 +196,7 @@ export interface Log {
  * @param message What happened.
  * @param fields Values by name. Objects are written as JSON, errors with their stack and causes,
  * and undefined values are left out.
- *
- * @category Applications
+ * @ignore
  */
 export type WriteEntry = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 

@@ -3,11 +3,7 @@ import { redactText } from "./redaction.ts";
 
 export type LogLevel = "info" | "warn" | "error";
 
-/**
- * A value of an entry of the log, as JSON has it.
- *
- * @category Applications
- */
+/** @ignore A value of an entry of the log, as JSON has it. */
 export type LogValue = string | number | boolean | null | readonly LogValue[] | { readonly [name: string]: LogValue };
 
 export type LogValues = Readonly<Record<string, LogValue>>;

@@ -19,10 +19,5 @@
 
 export { etag } from "./etag.ts";
 export { requestId, type RequestIdOptions } from "./request_id.ts";
-export {
-  type HstsOptions,
-  type ReferrerPolicyName,
-  secureHeaders,
-  type SecureHeadersOptions,
-} from "./secure_headers.ts";
+export { secureHeaders, type SecureHeadersOptions } from "./secure_headers.ts";
 export { timeout } from "./timeout.ts";

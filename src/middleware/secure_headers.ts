@@ -70,11 +70,7 @@ export interface SecureHeadersOptions {
   permissionsPolicy?: string | null;
 }
 
-/**
- * The option `hsts`.
- *
- * @category Middleware
- */
+/** The option `hsts`. */
 export interface HstsOptions {
   /**
    * How long browsers use only HTTPS, from each reply on.
@@ -96,11 +92,7 @@ export interface HstsOptions {
   preload?: boolean;
 }
 
-/**
- * A value of `Referrer-Policy`.
- *
- * @category Middleware
- */
+/** @ignore A value of `Referrer-Policy`. */
 export type ReferrerPolicyName =
   | "no-referrer"
   | "no-referrer-when-downgrade"

@@ -111,11 +111,7 @@ export interface SharedLimiter {
   consume(key: string): Promise<SharedCount>;
 }
 
-/**
- * The count of a caller: the part of `RateLimiterRes` that is used here.
- *
- * @category Routes
- */
+/** @ignore The count of a caller: the part of `RateLimiterRes` that is used here. */
 export interface SharedCount {
   /** How many more requests are allowed. */
   readonly remainingPoints: number;

@@ -39,6 +39,8 @@ export interface FilesOptions {
  * - `app.js.br` or `app.js.gz` next to `app.js` is sent to clients that prefer it.
  * - Files whose names begin with a dot are not served, nor are links out of the folder or to them.
  * - Nothing is read at the start, and nothing is kept in memory.
+ *
+ * @ignore
  */
 export interface RegisterFiles<Prefix extends string, Given = None> {
   /**

@@ -25,7 +25,11 @@ export interface MountInfo<State = Record<string, unknown>> extends ConnectionIn
   readonly request: HttpRequest<State>;
 }
 
-/** A handler for `mount`: a function of the platform's `Request`, as other frameworks export it. */
+/**
+ * A handler for `mount`: a function of the platform's `Request`, as other frameworks export it.
+ *
+ * @ignore
+ */
 export type MountedHandler<State = Record<string, unknown>> = (
   request: Request,
   info: MountInfo<State>,
@@ -34,7 +38,7 @@ export type MountedHandler<State = Record<string, unknown>> = (
 /** The key of what an application does for one that mounts it. */
 export const MOUNTING: unique symbol = Symbol("webfw.mounting");
 
-/** An application that another one can mount: an `App`. */
+/** @ignore An application that another one can mount: an `App`. */
 export interface MountableApp {
   /** @ignore */
   readonly [MOUNTING]: MountedApp;
@@ -114,6 +118,8 @@ export interface MountOptions {
  * `request.basePath` is the path of the mount. It checks hosts and origins by its own options,
  * after the application that mounts it. Any other handler cannot accept a WebSocket: it sees the
  * request as a GET. A WebSocket route can have the same path.
+ *
+ * @ignore
  */
 export interface RegisterMount<State, Prefix extends string, Given = None> {
   /**

@@ -237,11 +237,7 @@ export interface RegisterRoute<
   >;
 }
 
-/**
- * The option that `route()` takes in addition to those of every route.
- *
- * @category Applications
- */
+/** @ignore The option that `route()` takes in addition to those of every route. */
 export interface MethodsOption<Method extends string = string> {
   /** The methods to serve, at least one. */
   methods: readonly Method[];
@@ -252,6 +248,8 @@ export interface MethodsOption<Method extends string = string> {
  *
  * `Taken` and `Bound` are the names of the scope: of the values of its deps, and of the parameters
  * in its prefix. The compiler computes them once for a scope, and not for each route.
+ *
+ * @ignore
  */
 export interface RegisterDeclared<
   State,
@@ -439,6 +437,8 @@ export interface WebSocketOptions<
  * an ordinary reply. Pages of other origins are refused with 403, unless `origins` allows them.
  * A GET without an upgrade gets the same refusals, or else 426, unless a GET route has the same
  * path.
+ *
+ * @ignore
  */
 export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
   /**

@@ -4,7 +4,6 @@ import type { DependencyLevel } from "../binding/levels.ts";
 import {
   checkDocumentedReply,
   type DocumentedReply,
-  type RateLimitOption,
   type RouteDeclaration,
   type RouteInfo,
 } from "../http/route_info.ts";
@@ -34,7 +33,7 @@ export interface ScopeOptions {
    */
   crossOrigin?: boolean;
   /** How often a client may send requests; each limit is counted by itself. */
-  rateLimit?: RateLimitOption;
+  rateLimit?: object;
 }
 
 /** What a router or an include declares for all of its routes. */

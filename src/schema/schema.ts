@@ -153,7 +153,11 @@ export type OutputOf<Given> = Given extends { readonly "~types"?: { readonly out
 export type InputOf<Given> = Given extends { readonly "~types"?: { readonly input: infer Value } | undefined } ? Value
   : unknown;
 
-/** The type of a value after JSON: a date is a string, and an object is the result of `toJSON()`. */
+/**
+ * The type of a value after JSON: a date is a string, and an object is the result of `toJSON()`.
+ *
+ * @ignore
+ */
 export type JsonForm<Value> = unknown extends Value ? unknown
   : Value extends string | number | boolean | null | undefined ? Value
   : Value extends bigint ? string

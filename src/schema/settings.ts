@@ -20,11 +20,7 @@ import {
   type SchemaNode,
 } from "./schema.ts";
 
-/**
- * The schema of settings: an object schema that is not async.
- *
- * @category Applications
- */
+/** @ignore The schema of settings: an object schema that is not async. */
 export interface SettingsSchema<Input = unknown, Output = Input> extends GivenSchema<Input, Output> {
   /** The schemas by the name of their variable. */
   readonly entries: Readonly<Record<string, Schema>>;

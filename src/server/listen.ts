@@ -6,11 +6,7 @@ import { HttpServer, type ListenOptions } from "./http_server.ts";
 import { log } from "../log/log.ts";
 import { mayRead, readVariable } from "../base/runtime.ts";
 
-/**
- * Where a server listens.
- *
- * @category Applications
- */
+/** Where a server listens. */
 export interface ListenAddress {
   /** The address, or the path of a Unix socket. */
   readonly hostname: string;

@@ -51,8 +51,6 @@ export interface TopicsServers {
 /**
  * Where durable topics are stored: the path of a file, the address of a denokv (`https://…`) or of
  * NATS servers (`nats://…`), also with their credentials, or your own store.
- *
- * @category Topics
  */
 export type TopicsLocation = string | URL | TopicsDatabase | TopicsServers | TopicStore;
 

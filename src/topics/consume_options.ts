@@ -5,11 +5,7 @@ import type { TopicMessage } from "./message.ts";
 import type { LogRef } from "../store/topic_store.ts";
 import type { StoredCheck } from "./topic_log.ts";
 
-/**
- * How often a message is tried.
- *
- * @category Topics
- */
+/** How often a message is tried. */
 export interface RetryOptions {
   /**
    * How often a message is tried in all, 1 to 100.
@@ -26,11 +22,7 @@ export interface RetryOptions {
   backoff?: Duration;
 }
 
-/**
- * The options of a consumer. They must be equal in all processes that share the consumer.
- *
- * @category Topics
- */
+/** The options of a consumer. They must be equal in all processes that share the consumer. */
 export interface ConsumeOptions<Data = unknown> {
   /**
    * How many messages each process handles at the same time, 1 to 256. A process may lease up to as
@@ -99,6 +91,8 @@ export type ConsumerTry = Pick<ConsumerContext, "attempt" | "signal">;
 /**
  * Handles a message. The message is done when the handler, or its promise, resolves. `Owner` is
  * what the application adds to the context: itself and its state.
+ *
+ * @ignore
  */
 export type ConsumerHandler<Data, Owner> = (
   message: TopicMessage<Data>,

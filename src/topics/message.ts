@@ -29,8 +29,6 @@ export interface TopicMessage<Data = unknown> {
  * ended.
  * - `ahead`: the id is later than the end of the topic, because a backup was restored.
  * - `schema`: the messages are stored, but no longer fit the schema of the topic.
- *
- * @category Topics
  */
 export type GapReason = "retention" | "slow" | "epoch" | "ahead" | "schema";
 

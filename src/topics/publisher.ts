@@ -12,11 +12,7 @@ import {
   type TopicStore,
 } from "../store/topic_store.ts";
 
-/**
- * The outcome of publishing a message.
- *
- * @category Topics
- */
+/** The outcome of publishing a message. */
 export interface PublishResult {
   /** Readers resume after it. */
   readonly id: string;

@@ -3,11 +3,7 @@ import type { Schema } from "../schema/schema.ts";
 import { isId, type TopicEntry } from "./message.ts";
 import type { Batch, SubscriptionReader } from "./subscription_reader.ts";
 
-/**
- * Where a subscription begins, and what ends it.
- *
- * @category Topics
- */
+/** Where a subscription begins, and what ends it. */
 export interface SubscribeOptions {
   /** The id of the message to go on after. It takes precedence over `from`. */
   after?: string;

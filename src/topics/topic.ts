@@ -22,11 +22,7 @@ import { SubscriptionReader } from "./subscription_reader.ts";
 import { StoredCheck, TopicLog, TopicSpans } from "./topic_log.ts";
 import type { ResolvedTopicOptions } from "./topic_options.ts";
 
-/**
- * How a message is published.
- *
- * @category Topics
- */
+/** How a message is published. */
 export interface PublishOptions {
   /**
    * The publisher's own id for the message, 1 to 256 characters, such as the id of an order.
@@ -48,7 +44,7 @@ export interface PublishOptions {
 /**
  * One issue in the data of a message: its path, its code, a message, and what was expected.
  *
- * @category Topics
+ * @ignore
  */
 export type DataIssue = Omit<Issue, "in">;
 

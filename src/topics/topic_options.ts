@@ -3,11 +3,7 @@ import { checkOptions, type Duration, type OptionNames, quote, readOptions, toMi
 import { isSchema, nodeOf, NON_JSON, partsOf, type Schema, schemaFault, type SchemaNode } from "../schema/schema.ts";
 import type { LogPolicy } from "../store/topic_store.ts";
 
-/**
- * How long messages are stored. Each bound holds by itself, and is applied within 30 seconds.
- *
- * @category Topics
- */
+/** How long messages are stored. Each bound holds by itself, and is applied within 30 seconds. */
 export interface Retention {
   /** The greatest age of a message. */
   age?: Duration;
@@ -21,11 +17,7 @@ export interface Retention {
   bytes?: number;
 }
 
-/**
- * The options of a topic.
- *
- * @category Topics
- */
+/** The options of a topic. */
 export interface TopicOptions<Data = unknown, Input = Data> {
   /**
    * The schema of messages. Other data is a `TypeError`. Readers get the output of the schema,

@@ -36,6 +36,7 @@ export type {
   KeysOf,
   KindOf,
   Letter,
+  MethodsOption,
   NameStart,
   PathNames,
   PathText,
@@ -54,21 +55,33 @@ export type { MountableApp, MountedHandler, MountInfo, MountOptions, RegisterMou
 export type { FilesOptions, RegisterFiles } from "../routing/files.ts";
 export type { GroupOptions, InferredDependencies, ScopeDependencies, ScopeOptions } from "../routing/scope.ts";
 export type {
-  IdempotentOption,
-  RateLimitOption,
   RouteDeclaration,
   RouteDescription,
+  ToolAnnotations,
+  ToolOptions,
   WebSocketDeclaration,
   WebSocketDescription,
 } from "../http/route_info.ts";
+export type { IdempotencyOptions } from "../idempotency/options.ts";
 
-// Settings and logs
-export type { Log, LogEntry, WriteEntry } from "../log/log.ts";
+// Applications, settings and logs
+export type { Lifespan } from "../app/lifecycle.ts";
+export type { ListenAddress } from "../server/listen.ts";
+export type { Log, WriteEntry } from "../log/log.ts";
 export type { LogValue } from "../log/log_text.ts";
 export type { SettingsOptions, SettingsSchema } from "../schema/settings.ts";
 
-// Guards
+// Guards and sessions
 export type { Alternative, AnySecurity } from "../binding/guard.ts";
+export type { JwtKey, JwtKeyFunction, JwtKeys, JwtOAuth2 } from "../auth/jwt/options.ts";
+export type { JwtAlgorithm, JwtCryptoKey, JwtHeader } from "../auth/jwt/token.ts";
+export type { RequiredSessionOptions } from "../auth/session.ts";
+export type { Secrets } from "../auth/sessions/definition.ts";
+export type { RecordSessions, SessionWrite } from "../auth/sessions/stores.ts";
+
+// Errors
+export type { HTTPErrorOptions, InputSource, IssueCode, RouteErrorCode } from "../base/errors.ts";
+export type { ErrorShape } from "../describe/openapi/replies.ts";
 
 // Schemas
 export type {
@@ -88,11 +101,14 @@ export type { ProblemSchema } from "../describe/openapi/replies.ts";
 export type {
   CheckedSource,
   DataEncoding,
+  EventStream,
   FilledKeys,
   ItemData,
   Misread,
   SentData,
+  ServerSentEvent,
   SourceMessage,
+  SSEOptions,
 } from "../http/sse/sse.ts";
 
 // Declared replies
@@ -119,7 +135,6 @@ export type {
 
 // Limits on how often clients may send requests
 export type {
-  RateLimit,
   RateLimitByRequest,
   RateLimitByValue,
   RateLimitKey,
@@ -134,6 +149,8 @@ export type {
   AnyDependency,
   DeclaredInputs,
   DependencyLike,
+  DependencyOptions,
+  DependencyValue,
   FlatInputs,
   InputsOf,
   InputsUnder,
@@ -142,11 +159,11 @@ export type {
   PathValue,
   RequiredState,
   Resolve,
+  StateType,
   ValuesOf,
 } from "../binding/dependency.ts";
 export type {
   ApiKeySecurityScheme,
-  AuthorizationUrl,
   HttpSecurityScheme,
   MutualTlsSecurityScheme,
   OAuth2Flow,
@@ -155,36 +172,40 @@ export type {
   OpenIdConnectSecurityScheme,
   RequiredScheme,
   RequiredScopes,
-  TokenUrl,
+  SecurityRequirement,
+  SecurityScheme,
 } from "../binding/security.ts";
 export type { CorsOptions } from "../http/cors.ts";
 export type { Origins } from "../http/origin.ts";
 export type { ProxyOptions, TrustProxy } from "../http/proxy.ts";
 export type { CookieAttributes } from "../http/cookies.ts";
+export type { ConnectionInfo } from "../http/connection.ts";
+export type { FileOptions } from "../http/files/served_file.ts";
 export type { DocsOptions } from "../describe/page/options.ts";
 export type { McpOptions, ToolListing } from "../describe/mcp/options.ts";
 
-// Consumers
-export type {
-  ConsumeOptions,
-  ConsumerContext,
-  ConsumerHandler,
-  DeadLetter,
-  RetryOptions,
-} from "../topics/consume_options.ts";
+// Middleware
+export type { HstsOptions, ReferrerPolicyName } from "../middleware/secure_headers.ts";
+
+// Topics and consumers
+export type { DataIssue, PublishOptions } from "../topics/topic.ts";
+export type { Retention, TopicOptions } from "../topics/topic_options.ts";
+export type { GapReason } from "../topics/message.ts";
+export type { PublishResult } from "../topics/publisher.ts";
+export type { SubscribeOptions } from "../topics/subscription.ts";
+export type { ConsumeOptions, ConsumerHandler, RetryOptions } from "../topics/consume_options.ts";
 export type { ConsumerReport } from "../topics/topic_report.ts";
 
 // Records
-export type { DeleteRecordOptions } from "../store/record_store.ts";
 export type { WatchRecordOptions } from "../store/records.ts";
 
 // Workers, started by the command line
-export type { TopicsDatabase, TopicsServers } from "../store/location.ts";
+export type { TopicsDatabase, TopicsLocation, TopicsServers } from "../store/location.ts";
 export type { WorkerPorts } from "../store/memory/worker_store.ts";
 
 // Reports
 export type { TopicLag, TopicReport } from "../topics/topic_report.ts";
 
 // Cron
-export type { CronHandler, DeclareCron } from "../work/cron/options.ts";
+export type { CronHandler, CronOptions, CronRun, DeclareCron } from "../work/cron/options.ts";
 export type { CronReport, TopicsReport } from "../work/cron/record.ts";

@@ -1,7 +1,8 @@
 // A page that watches orders while the nodes of the shop are killed, one after the other.
 
 import { assert, assertEquals } from "@std/assert";
-import { App, type GapReason, type ServerSentEvent, SSE } from "@webfw/core";
+import { App, SSE } from "@webfw/core";
+import type { GapReason, ServerSentEvent } from "@webfw/core/types";
 import type { Page } from "npm:playwright-core@^1.65.1";
 import { fileURLToPath } from "node:url";
 import { bundle } from "../../examples/bundle.ts";

@@ -2,7 +2,8 @@
 // application.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { App, type GapReason, type Subscription } from "@webfw/core";
+import { App, type Subscription } from "@webfw/core";
+import type { GapReason } from "@webfw/core/types";
 import { take, takeData } from "../contract/reading.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { Denokv, hasDenokv } from "./denokv.ts";

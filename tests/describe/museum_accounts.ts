@@ -1,6 +1,7 @@
 // The routes of the museum that require credentials, of all kinds that documents can express.
 
-import { anySecurity, dependency, HTTPError, Problem, Router, type SecurityScheme } from "@webfw/core";
+import { anySecurity, dependency, HTTPError, Problem, Router } from "@webfw/core";
+import type { SecurityScheme } from "@webfw/core/types";
 import * as v from "valibot";
 
 /** The credentials in `Authorization` and in every other place. */

@@ -1,8 +1,8 @@
 // Consumers on NATS servers: section 2 of the contract of work.
 
 import { assert, assertEquals } from "@std/assert";
-import { App } from "@webfw/core";
-import type { ConsumeOptions, DeadLetter } from "@webfw/core/types";
+import { App, type DeadLetter } from "@webfw/core";
+import type { ConsumeOptions } from "@webfw/core/types";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { ticks } from "../spec/support/ticks.ts";

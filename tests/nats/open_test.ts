@@ -2,7 +2,8 @@
 // is wrong (permission, address, token, missing client) instead of the first publish".
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import { App, type TopicsLocation } from "@webfw/core";
+import { App } from "@webfw/core";
+import type { TopicsLocation } from "@webfw/core/types";
 import { takeData } from "../contract/reading.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";

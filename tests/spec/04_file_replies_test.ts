@@ -2,7 +2,8 @@
 // Range and conditional requests".
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { App, dependency, file, type FileOptions, Form, UploadFile } from "@webfw/core";
+import { App, dependency, file, Form, UploadFile } from "@webfw/core";
+import type { FileOptions } from "@webfw/core/types";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";
 import { exchange, headerOf, RawConnection } from "./support/raw_connection.ts";

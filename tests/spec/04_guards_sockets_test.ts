@@ -2,7 +2,8 @@
 // from strangers". Section 7: refusals of a WebSocket come before the upgrade.
 
 import { assert, assertEquals } from "@std/assert";
-import { App, dependency, Form, HTTPError, type SecurityRequirement, UploadFile } from "@webfw/core";
+import { App, dependency, Form, HTTPError, UploadFile } from "@webfw/core";
+import type { SecurityRequirement } from "@webfw/core/types";
 import * as v from "valibot";
 import { headerOf, RawConnection } from "./support/raw_connection.ts";
 import { RawSocket, upgradeRequest } from "./support/raw_socket.ts";

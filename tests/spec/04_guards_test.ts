@@ -4,7 +4,8 @@
 // 422 and no upload is taken from strangers".
 
 import { assertEquals } from "@std/assert";
-import { App, dependency, Form, HTTPError, type SecurityRequirement, UploadFile } from "@webfw/core";
+import { App, dependency, Form, HTTPError, UploadFile } from "@webfw/core";
+import type { SecurityRequirement } from "@webfw/core/types";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 

@@ -7,7 +7,8 @@
 // too; SSE(source, { encode: "text" }) sends strings as they are; a message's type is the event
 // name".
 
-import { App, Events, SSE, type SSEOptions, type Subscription } from "@webfw/core";
+import { App, Events, SSE, type Subscription } from "@webfw/core";
+import type { SSEOptions } from "@webfw/core/types";
 import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
 import * as v from "valibot";
 import { CapturedLog } from "./support/captured_log.ts";

@@ -1,7 +1,8 @@
 // Section 7 of the contract, for streams of several topics: each resumes separately, and a fault of
 // one does not affect the others.
 
-import { App, SSE, type SSEOptions } from "@webfw/core";
+import { App, SSE } from "@webfw/core";
+import type { SSEOptions } from "@webfw/core/types";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { EventReader } from "./support/event_reader.ts";
 import { Serving } from "./support/serving.ts";

@@ -3,7 +3,8 @@
 // handler.
 
 import { assertEquals } from "@std/assert";
-import { App, dependency, Form, HTTPError, Router, type SecurityRequirement } from "@webfw/core";
+import { App, dependency, Form, HTTPError, Router } from "@webfw/core";
+import type { SecurityRequirement } from "@webfw/core/types";
 import * as v from "valibot";
 import { Agent } from "../agents/agent.ts";
 

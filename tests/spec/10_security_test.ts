@@ -1,8 +1,8 @@
 // Section 10 of the contract: the document lists the credentials that dependencies declare.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { anySecurity, App, dependency, RouteError, Router, type SecurityRequirement } from "@webfw/core";
-import type { HttpSecurityScheme, OAuth2SecurityScheme } from "@webfw/core/types";
+import { anySecurity, App, dependency, RouteError, Router } from "@webfw/core";
+import type { HttpSecurityScheme, OAuth2SecurityScheme, SecurityRequirement } from "@webfw/core/types";
 import * as v from "valibot";
 import { operationAt } from "../describe/look_up.ts";
 

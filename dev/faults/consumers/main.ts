@@ -1,9 +1,8 @@
 // `deno task fault consumers`: consumers on three nodes, faults, and a checker that compares what the
 // nodes wrote down with the promises of consumers.
 
-import { App, type Topic } from "../../../mod.ts";
+import { App, type DeadLetter, type Topic } from "../../../mod.ts";
 import { Random } from "../../../tests/unit/support/random.ts";
-import type { DeadLetter } from "../../../src/types/mod.ts";
 import { type Control, type Experiment, type RunContext, runExperiment, type RunResult } from "../work/command.ts";
 import { disturbancesOf, type Setting } from "../work/disturb.ts";
 import { Nodes, rest } from "../work/nodes.ts";

@@ -1,7 +1,6 @@
 // A node of a run: a process with one consumer. It writes down when each handler begins and ends.
 
-import { App, Discard } from "../../../mod.ts";
-import type { DeadLetter } from "../../../src/types/mod.ts";
+import { App, type DeadLetter, Discard } from "../../../mod.ts";
 import { NodeProcess } from "../work/node.ts";
 import type { ConsumerPlan, HandlerLine, Task } from "./plan.ts";
 

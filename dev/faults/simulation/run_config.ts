@@ -1,7 +1,7 @@
 // The configuration of a run, drawn at random: the workload, and how nodes, network and database
 // misbehave.
 
-import type { TopicOptions } from "../../../mod.ts";
+import type { TopicOptions } from "../../../src/types/mod.ts";
 import type { Random } from "../../../tests/unit/support/random.ts";
 import { mostKept } from "../history.ts";
 import type { Payload } from "../node_log.ts";

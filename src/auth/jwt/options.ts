@@ -33,11 +33,7 @@ export interface JwtClaims {
   readonly [claim: string]: unknown;
 }
 
-/**
- * The endpoints of OAuth 2.0 that issue a token for an authorization code.
- *
- * @category Dependencies
- */
+/** The endpoints of OAuth 2.0 that issue a token for an authorization code. */
 export interface JwtOAuth2 {
   /** The URL at which users grant access. */
   authorizationUrl: string;
@@ -47,26 +43,18 @@ export interface JwtOAuth2 {
   scopes: Record<string, string>;
 }
 
-/**
- * A key that verifies signatures: a public `CryptoKey`, or a secret.
- *
- * @category Dependencies
- */
+/** A key that verifies signatures: a public `CryptoKey`, or a secret. */
 export type JwtKey = JwtCryptoKey | Uint8Array;
 
 /**
  * Finds the key of a token. Without a key (null or undefined), the token is refused. For a JSON Web
  * Key Set of the application, `createLocalJWKSet` of npm's `jose` makes such a function.
  *
- * @category Dependencies
+ * @ignore
  */
 export type JwtKeyFunction = (header: JwtHeader) => Promise<JwtKey | null | undefined>;
 
-/**
- * The option `keys` of `jwt`.
- *
- * @category Dependencies
- */
+/** The option `keys` of `jwt`. */
 export type JwtKeys = string | URL | JwtKey | JwtKeyFunction;
 
 /**

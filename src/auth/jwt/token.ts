@@ -3,11 +3,7 @@ import type { HttpRequest } from "../../http/request.ts";
 import { nearest, quote } from "../../base/options.ts";
 import { credentialsOf } from "../credentials.ts";
 
-/**
- * The header of a token that is not verified yet. A client can send any header.
- *
- * @category Dependencies
- */
+/** @ignore The header of a token that is not verified yet. A client can send any header. */
 // Not an interface, which would lack the index signature that functions of jose require.
 export type JwtHeader = {
   /** The algorithm, one of those that the guard accepts. */
@@ -20,7 +16,7 @@ export type JwtHeader = {
  * A `CryptoKey` of the platform. Its type is not named here, because Deno and the types of Node.js
  * declare different ones.
  *
- * @category Dependencies
+ * @ignore
  */
 export interface JwtCryptoKey {
   /** The kind of the key: `public` or `secret`. */
@@ -39,8 +35,6 @@ export class InvalidToken extends Error {}
 /**
  * The name of a signature algorithm (RFC 7518, RFC 8037, RFC 9864). `none` is not among them. Those
  * with `HS` sign and verify with one secret; all others have a pair of keys.
- *
- * @category Dependencies
  */
 export type JwtAlgorithm =
   | "RS256"

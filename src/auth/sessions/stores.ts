@@ -5,11 +5,7 @@ import type { AppHandle } from "../../http/app_handle.ts";
 import { hintsOf, type Records, recordsOf } from "../../store/records.ts";
 import type { StoredRecord } from "../../store/record_store.ts";
 
-/**
- * How a session is written.
- *
- * @category Dependencies
- */
+/** @ignore How a session is written. */
 export interface SessionWrite {
   /** The time to live, in milliseconds. */
   readonly expiresIn: number;
@@ -237,11 +233,7 @@ function sizeOf(key: string, { value }: MemoryEntry): number {
 
 const SPACE = "sessions";
 
-/**
- * A store of sessions in the records of the application that serves the request.
- *
- * @category Dependencies
- */
+/** @ignore A store of sessions in the records of the application that serves the request. */
 export class RecordSessions {
   /**
    * The store of an application.

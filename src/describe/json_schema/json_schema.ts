@@ -1,6 +1,6 @@
 /** JSON Schema, dialect 2020-12: its type, and functions that combine schemas. */
 
-/** The name of a JSON type, as the keyword `type` takes it. */
+/** @ignore The name of a JSON type, as the keyword `type` takes it. */
 export type JsonType = "array" | "boolean" | "integer" | "null" | "number" | "object" | "string";
 
 /**

@@ -89,7 +89,7 @@ export interface McpOptions {
   list?: "all" | "permitted";
 }
 
-/** Which tools are listed. */
+/** @ignore Which tools are listed. */
 export type ToolListing = NonNullable<McpOptions["list"]>;
 
 const OPTIONS: OptionNames<McpOptions> = { hosts: true, origins: true, list: true };

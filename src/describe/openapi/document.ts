@@ -107,7 +107,7 @@ export interface OpenAPITag extends OpenAPIExtensions {
   externalDocs?: OpenAPIExternalDocs;
 }
 
-/** The methods of a path item in OpenAPI 3.1, except TRACE, which is never served. */
+/** @ignore The methods of a path item in OpenAPI 3.1, except TRACE, which is never served. */
 export type OpenAPIMethod = "get" | "put" | "post" | "delete" | "options" | "head" | "patch";
 
 /** The operations of a path, by method. */
@@ -168,7 +168,7 @@ export interface OpenAPICallback {
   [expression: string]: OpenAPICallbackItem;
 }
 
-/** The requests of a callback or a webhook, by method. */
+/** @ignore The requests of a callback or a webhook, by method. */
 export interface OpenAPICallbackItem
   extends
     OpenAPIExtensions,

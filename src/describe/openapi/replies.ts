@@ -221,11 +221,7 @@ function reply(status: number, content?: Content, schema?: Schema): OpenAPIRespo
   return { description, ...(content && !WITHOUT_BODY.has(status) && { content }) };
 }
 
-/**
- * The body of the error replies that an application makes itself, for the document.
- *
- * @category Errors
- */
+/** @ignore The body of the error replies that an application makes itself, for the document. */
 export interface ErrorShape {
   /** The body. */
   readonly schema: Schema;
@@ -293,6 +289,8 @@ const MEMBERS = {
  *
  * It has only the members that they need. With a type of valibot's own, webfw would export
  * everything that this type refers to.
+ *
+ * @ignore
  */
 export interface ProblemSchema extends Schema<unknown, ProblemDetails> {
   /** The kind of the schema. */

@@ -122,50 +122,25 @@ function changed(): Error {
   return new Error("Cannot read the file: it was changed after its size was sent");
 }
 
-/**
- * A file that a client has uploaded. It is a `File` like any other. A large one is on disk, and can
- * be read until the request is over: until the last byte of the reply has gone, and the tasks of
- * `request.after()` are done.
- *
- * The client chooses name and type. The name has no folders and no control characters. Choose a
- * name of your own all the same where it becomes part of a path.
- *
- * @category Routes
- */
+/** The `UploadFile` of a handler: its content is in memory or on disk. */
 export class UploadedFile extends File {
   readonly #content: Blob;
   /** Whether `save` has linked the file. A second link would be the same file under two names. */
   #isLinked = false;
 
-  /**
-   * Makes a file of a content.
-   *
-   * @param content The bytes.
-   * @param name The name of the file.
-   * @param type The media type.
-   */
   constructor(content: Blob, name: string, type: string) {
     super([content], name, { type });
     this.#content = content;
   }
 
-  /** The bytes as a stream. */
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
     return this.#content.stream();
   }
 
-  /** A part of the file, from one byte to another. */
   override slice(start?: number, end?: number, type?: string): Blob {
     return new BlobSlice(this.#content, start, end, type);
   }
 
-  /**
-   * Saves the file, and replaces an existing one; nobody sees a half-written file. A large file is
-   * linked, or copied by the system, without reading it. Missing folders are made.
-   *
-   * @param path The path to save it at. Never use the file's name in it unchecked.
-   * @throws {Deno.errors.NotCapable} If the program may not write and read there.
-   */
   async save(path: string | URL): Promise<void> {
     const target = path instanceof URL ? nodeUrl().fileURLToPath(path) : path;
     const { dirname, join } = nodePath();

@@ -5,11 +5,7 @@ import { log } from "../../log/log.ts";
 import { nodePath, nodeUrl } from "../../base/runtime.ts";
 import { BlobSlice, DiskBlob } from "./disk_blob.ts";
 
-/**
- * How a file is sent.
- *
- * @category Requests and replies
- */
+/** How a file is sent. */
 export interface FileOptions {
   /**
    * The folder that holds the file. The path is then relative to it, and may come from anywhere,

@@ -8,8 +8,6 @@ import { Subscription } from "../../topics/subscription.ts";
  * An event with more than data. `SSE()` takes an object for an event if it has `data` and no other
  * keys than these. Anything else is data. To send data that looks like an event, put it into one:
  * `{ data: { id: 1, data: "…" } }`.
- *
- * @category Streams
  */
 export interface ServerSentEvent<Data = unknown> {
   /** The data, as JSON. Without data the page gets no event. */
@@ -71,11 +69,7 @@ export type CheckedSource<Source> = Source extends Subscription ? unknown
   : Source extends AsyncIterable<infer Item> ? [Misread<Item>] extends [never] ? unknown : AsyncIterable<Misread<Item>>
   : unknown;
 
-/**
- * How events are sent. `Message` is what a subscription gives, `Sent` the data of the events.
- *
- * @category Streams
- */
+/** How events are sent. `Message` is what a subscription gives, `Sent` the data of the events. */
 export interface SSEOptions<Message = TopicMessage, Sent = unknown> {
   /** How long the client waits before it connects again. Browsers choose a few seconds. */
   retry?: Duration;
@@ -134,7 +128,7 @@ let take: (stream: EventStream) => EventStreamParts;
  * A stream of events to one client: made by {@linkcode SSE}, for a handler to return. `Data` is
  * what the events hold.
  *
- * @category Streams
+ * @ignore
  */
 export class EventStream<Data = unknown> {
   /**

@@ -3,11 +3,7 @@ import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } 
 import type { Log } from "../../log/log.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
 
-/**
- * When the times of a cron are.
- *
- * @category Cron
- */
+/** When the times of a cron are. */
 export interface CronOptions {
   /**
    * The time zone of the schedule, such as `"Europe/Berlin"`. A local time that the start of summer
@@ -24,11 +20,7 @@ export interface CronOptions {
   catchUp?: Duration;
 }
 
-/**
- * The argument of a cron's handler. `State` is the type of what the lifespans yield.
- *
- * @category Cron
- */
+/** The argument of a cron's handler. `State` is the type of what the lifespans yield. */
 export interface CronRun<State = Record<string, unknown>> {
   /** The time that is due. */
   readonly scheduled: Date;

@@ -2,7 +2,8 @@
 // and the challenge to agents that connect to an application whose tools all need a token.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { App, dependency, HTTPError, Router, type SecurityRequirement } from "@webfw/core";
+import { App, dependency, HTTPError, Router } from "@webfw/core";
+import type { SecurityRequirement } from "@webfw/core/types";
 import { bearer } from "@webfw/core/auth";
 import * as v from "valibot";
 import { Agent, type AgentReply, type Answer } from "../../agents/agent.ts";

@@ -3,15 +3,8 @@
 // 9728 metadata made from the declared schemes; not in the document."
 
 import { assertEquals } from "@std/assert";
-import {
-  anySecurity,
-  App,
-  type AppOptions,
-  type Dependency,
-  dependency,
-  HTTPError,
-  type SecurityRequirement,
-} from "@webfw/core";
+import { anySecurity, App, type AppOptions, type Dependency, dependency, HTTPError } from "@webfw/core";
+import type { SecurityRequirement } from "@webfw/core/types";
 import { bearer, jwt, optional } from "@webfw/core/auth";
 import { Agent } from "../../agents/agent.ts";
 

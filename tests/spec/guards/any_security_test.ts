@@ -1,7 +1,8 @@
 // "`anySecurity` takes them, too: its value is that of the first that lets the caller in".
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { anySecurity, App, dependency, HTTPError, RouteError, type SecurityRequirement } from "@webfw/core";
+import { anySecurity, App, dependency, HTTPError, RouteError } from "@webfw/core";
+import type { SecurityRequirement } from "@webfw/core/types";
 import { apiKey, basic, bearer, jwt } from "@webfw/core/auth";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";

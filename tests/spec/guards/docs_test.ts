@@ -1,7 +1,8 @@
 // "The page signs in": its Content-Security-Policy and the option `docs` of App.
 
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { App, type AppOptions, dependency, HTTPError, RouteError, type SecurityScheme } from "@webfw/core";
+import { App, type AppOptions, dependency, HTTPError, RouteError } from "@webfw/core";
+import type { SecurityScheme } from "@webfw/core/types";
 import { basic, equal, jwt, session } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";

@@ -3,7 +3,8 @@
 
 import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
 import { App } from "@webfw/core";
-import { jwt, type JwtAlgorithm, type JwtOptions } from "@webfw/core/auth";
+import { jwt, type JwtOptions } from "@webfw/core/auth";
+import type { JwtAlgorithm } from "@webfw/core/types";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";
 import { answering, ask, AUDIENCE, ISSUER, now, refusal, Signer } from "./support/tokens.ts";

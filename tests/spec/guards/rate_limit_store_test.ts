@@ -1,8 +1,7 @@
 // Section 3 of the contract of guards: rate limits in a store that several processes share.
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { App } from "@webfw/core";
-import type { RateLimit } from "@webfw/core/types";
+import { App, type RateLimit } from "@webfw/core";
 import { Redis } from "npm:ioredis@^6.0.0";
 import { RateLimiterRedis } from "npm:rate-limiter-flexible@^11.4.0";
 import { hasRedis, RedisServer } from "../../support/redis_server.ts";

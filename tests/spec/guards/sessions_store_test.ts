@@ -3,7 +3,8 @@
 
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { App } from "@webfw/core";
-import { memorySessions, session, type SessionOptions, type SessionStore, type SessionWrite } from "@webfw/core/auth";
+import { memorySessions, session, type SessionOptions, type SessionStore } from "@webfw/core/auth";
+import type { SessionWrite } from "@webfw/core/types";
 import { timeout } from "@webfw/core/middleware";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";

@@ -5,14 +5,8 @@
 
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, type AppOptions } from "@webfw/core";
-import {
-  memorySessions,
-  type RecordSessions,
-  recordSessions,
-  session,
-  type SessionOptions,
-  type SessionStore,
-} from "@webfw/core/auth";
+import { memorySessions, recordSessions, session, type SessionOptions, type SessionStore } from "@webfw/core/auth";
+import type { RecordSessions } from "@webfw/core/types";
 import * as v from "valibot";
 import { CapturedLog } from "../support/captured_log.ts";
 import { MovedClock } from "../support/moved_clock.ts";

@@ -1,10 +1,9 @@
 // The log: entries of requests, request.log, and the option `log` of an application.
 
-import { App } from "@webfw/core";
+import { App, type ConsumerContext, type LogEntry } from "@webfw/core";
 import { apiKey } from "@webfw/core/auth";
 import { requestId } from "@webfw/core/middleware";
 import { TestClient } from "@webfw/core/testing";
-import type { ConsumerContext, LogEntry } from "@webfw/core/types";
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { freePorts } from "../../support/free_ports.ts";
 import { CapturedLog } from "../support/captured_log.ts";

@@ -2,7 +2,7 @@
 
 import { stopReason } from "../../../src/base/service.ts";
 import { App, type AppHandle } from "@webfw/core";
-import type { LogEntry } from "@webfw/core/types";
+import type { LogEntry } from "@webfw/core";
 import { Crons, type PlatformCron } from "../../../src/work/cron/crons.ts";
 import type { CronOptions, CronRun } from "../../../src/work/cron/options.ts";
 import type { CronReport } from "../../../src/work/cron/record.ts";

@@ -1,9 +1,9 @@
 // Section 2 of the contract of work: consumers of durable topics, in a file that processes share.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { App } from "@webfw/core";
+import { App, type DeadLetter } from "@webfw/core";
 import type { TopicStore } from "@webfw/core/store";
-import type { ConsumeOptions, DeadLetter } from "@webfw/core/types";
+import type { ConsumeOptions } from "@webfw/core/types";
 import { ChildProgram, CORE } from "../support/child_program.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";

@@ -2,8 +2,8 @@
 // other nodes is in consumer_leases_test.ts, what durable topics promise in consumer_files_test.ts.
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import { App, Discard, RouteError, type Topic } from "@webfw/core";
-import type { ConsumeOptions, DeadLetter } from "@webfw/core/types";
+import { App, type DeadLetter, Discard, RouteError, type Topic } from "@webfw/core";
+import type { ConsumeOptions } from "@webfw/core/types";
 import { Consumers } from "../../../src/work/consumers/consumers.ts";
 import { resolveConsumeOptions } from "../../../src/topics/consume_options.ts";
 import { Topics } from "../../../src/topics/topics.ts";

@@ -1,7 +1,8 @@
 // Section 3 of the contract of work: crons of applications, over real stores.
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import { App, type CronRun, RouteError } from "@webfw/core";
+import { App, RouteError } from "@webfw/core";
+import type { CronRun } from "@webfw/core/types";
 import { openWorkerStore } from "../../../src/store/memory/worker_store.ts";
 import { BeforeMinute } from "../support/before_minute.ts";
 import { CapturedLog } from "../support/captured_log.ts";

@@ -2,7 +2,8 @@
 // reader; ids, gaps and resumption stay, and a reader's place moves on over what is filtered".
 
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { App, Events, type EventStream, SSE, type SSEOptions, type Topic, type TopicMessage } from "@webfw/core";
+import { App, Events, SSE, type Topic, type TopicMessage } from "@webfw/core";
+import type { EventStream, SSEOptions } from "@webfw/core/types";
 import * as v from "valibot";
 import { assertType, type IsExact } from "../../types/assert_type.ts";
 import { CapturedLog } from "../support/captured_log.ts";

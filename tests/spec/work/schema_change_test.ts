@@ -3,10 +3,10 @@
 // `schema`: a deploy that adds a required field silences nobody." A consumer gives it up at once.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { App, Events, type GapReason, type Schema, SSE, type Subscription, type Topic } from "@webfw/core";
+import { App, type DeadLetter, Events, type Schema, SSE, type Subscription, type Topic } from "@webfw/core";
 import { client, type ClientEvent } from "@webfw/core/client";
 import { TestClient } from "@webfw/core/testing";
-import type { ConsumeOptions, DeadLetter } from "@webfw/core/types";
+import type { ConsumeOptions, GapReason } from "@webfw/core/types";
 import * as v from "valibot";
 import { assertType, type IsExact } from "../../types/assert_type.ts";
 import { CapturedLog } from "../support/captured_log.ts";

@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { anySecurity, App, dependency, type SecurityRequirement } from "@webfw/core";
+import { anySecurity, App, dependency } from "@webfw/core";
+import type { SecurityRequirement } from "@webfw/core/types";
 import { readSecurity } from "../../../src/binding/security.ts";
 import { redactUrl } from "../../../src/log/redaction.ts";
 
