@@ -5,6 +5,7 @@ import type { AppHandle } from "../http/app_handle.ts";
 import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { describeError, type Logger } from "../log/log.ts";
+import { Lease } from "../store/lease.ts";
 import { hasProcessEnded, processNameOf, type Records, recordsOf } from "../store/records.ts";
 import type { StoredRecord } from "../store/record_store.ts";
 import { fingerprintOf, hashOf } from "./fingerprint.ts";
@@ -15,8 +16,6 @@ import type { Idempotency } from "./options.ts";
 const LEASE = 30_000;
 /** The lease of a process whose end the store detects: its thread can be blocked for long. */
 const HELD = 3_600_000;
-/** The interval of renewals. */
-const RENEWAL = LEASE / 3;
 /** The additional time to live of the parts of a body, beyond that of their reply. */
 const MARGIN = 60_000;
 /** The most tries to claim a key that others release at the same time. */
@@ -73,10 +72,14 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
   if (running) return await repeat(running, fingerprint, records, name);
   liveClaims.add(kept.claim);
   try {
-    const found = await claim(records, name, kept, context);
-    if (found.version === undefined) return await repeat(found.kept, fingerprint, records, name);
+    const write = (value: KeptRequest, expect: string | null) => {
+      return records.set(name, value, { expect, expiresIn: value.reply ? idempotency.windowMs : holdOf(value) });
+    };
+    const lease = new Lease<KeptRequest>({ write, delete: (expect) => records.delete(name, { expect }) }, LEASE);
+    const other = await claim(lease, records, name, kept, context);
+    if (other) return await repeat(other, fingerprint, records, name);
     here.set(name[0]!, kept);
-    const held = new Claim(records, name, kept, found.version, context);
+    const held = new Claim(records, name, kept, lease, context);
     try {
       return await runFirst(idempotency, asked, held);
     } finally {
@@ -128,26 +131,22 @@ function runningIn(app: AppHandle): Map<string, KeptRequest> {
 /** The claims of this thread, from before their write to the end of their requests. */
 const liveClaims = new Set<string>();
 
-/** The request that has claimed the key: this one, with a version, or another one. */
-type Found =
-  | { readonly version: string; readonly kept: KeptRequest }
-  | { readonly version?: undefined; readonly kept: KeptRequest };
-
+/** Claims the key. If another request has it, that is the result. */
 async function claim(
+  lease: Lease<KeptRequest>,
   records: Records,
   name: readonly string[],
   kept: KeptRequest,
   logger: Logger,
-): Promise<Found> {
+): Promise<KeptRequest | undefined> {
   try {
     let expect: string | null = null;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const version = await records.set(name, kept, { expect, expiresIn: holdOf(kept) });
-      if (version !== null) return { version, kept };
+      if (await lease.write(kept, expect)) return undefined;
       const entry: StoredRecord<KeptRequest> | null = await records.get<KeptRequest>(name);
-      // The response to the write may have been lost.
-      if (entry?.value.claim === kept.claim) return { version: entry.version, kept };
-      if (entry && !await hasBrokenOff(records, name, entry, kept)) return { kept: entry.value };
+      // The response to the write may have been lost: then the next one repeats it.
+      const isOther = entry !== null && entry.value.claim !== kept.claim;
+      if (isOther && !await hasBrokenOff(records, name, entry, kept)) return entry.value;
       expect = entry?.version ?? null;
     }
   } catch (cause) {
@@ -208,31 +207,31 @@ class Claim {
   readonly name: readonly string[];
   readonly kept: KeptRequest;
   readonly #logger: Logger;
-  #version: string | null;
+  readonly #lease: Lease<KeptRequest>;
   #renewing: Promise<void> = Promise.resolve();
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(records: Records, name: readonly string[], kept: KeptRequest, version: string, logger: Logger) {
+  constructor(records: Records, name: readonly string[], kept: KeptRequest, lease: Lease<KeptRequest>, logger: Logger) {
     this.records = records;
     this.name = name;
     this.kept = kept;
     this.#logger = logger;
-    this.#version = version;
-    this.#timer = setInterval(() => this.#renewing = this.#renewing.then(() => this.#renew()), RENEWAL);
+    this.#lease = lease;
+    this.#timer = setInterval(() => this.#renewing = this.#renewing.then(() => this.#renew()), lease.renewInterval);
     // The handler keeps the program alive.
     Deno.unrefTimer(this.#timer);
   }
 
   /** Replaces the claim with the reply. */
-  async finish(reply: KeptReply, windowMs: number): Promise<void> {
+  async finish(reply: KeptReply): Promise<void> {
     await this.stop();
-    await this.#write({ ...this.kept, reply }, windowMs);
+    await this.#write({ ...this.kept, reply });
   }
 
   /** Releases the key. */
   async release(): Promise<void> {
     await this.stop();
-    if (this.#version === null || await this.records.delete(this.name, { expect: this.#version })) return;
+    if (await this.#lease.release()) return;
     // Another node may have written a lease.
     const entry = await this.records.get<KeptRequest>(this.name);
     if (entry?.value.claim === this.kept.claim) await this.records.delete(this.name, { expect: entry.version });
@@ -246,7 +245,7 @@ class Claim {
 
   async #renew(): Promise<void> {
     try {
-      await this.#write(this.kept, holdOf(this.kept));
+      await this.#write(this.kept);
     } catch (error) {
       this.#logger.log("warn", "An Idempotency-Key may be free before its request ends", {
         error: describeError(error),
@@ -254,18 +253,12 @@ class Claim {
     }
   }
 
-  async #write(kept: KeptRequest, expiresIn: number): Promise<void> {
-    if (this.#version === null) return;
-    this.#version = await this.records.set(this.name, kept, { expect: this.#version, expiresIn });
-    if (this.#version !== null) return;
+  async #write(kept: KeptRequest): Promise<void> {
+    if (this.#lease.version === null || await this.#lease.write(kept)) return;
     // The response to a write may have been lost, or the store has dropped the record.
     const entry = await this.records.get<KeptRequest>(this.name);
     if (entry && entry.value.claim !== kept.claim) return;
-    const isDone = entry && entry.value.process === kept.process &&
-      (entry.value.reply === undefined) === (kept.reply === undefined);
-    this.#version = isDone
-      ? entry.version
-      : await this.records.set(this.name, kept, { expect: entry?.version ?? null, expiresIn });
+    await this.#lease.write(kept, entry?.version ?? null);
   }
 }
 
@@ -297,7 +290,7 @@ async function runFirst({ windowMs }: Idempotency, asked: IdempotentRequest, cla
   await quietly(context, async () => {
     const { records, name, kept } = claim;
     const body = await keepBody(captured.body, records, [...name, kept.claim], windowMs + MARGIN);
-    await claim.finish({ ...captured.reply, ...body }, windowMs);
+    await claim.finish({ ...captured.reply, ...body });
   });
   return captured.response;
 }

@@ -15,7 +15,7 @@ const POLL_PART = 1 / 4;
 export interface LeaseSlot<Value> {
   /** Writes if the version is the expected one, null for none. The result is the new version. */
   write(value: Value, expect: string | null): Promise<string | null>;
-  delete(expect: string): Promise<unknown>;
+  delete(expect: string): Promise<boolean>;
 }
 
 /** When this process has renewed a lease, and when it must renew it again. */
@@ -104,11 +104,11 @@ export class Lease<Value> extends LeaseTimer {
     return this.#version !== null;
   }
 
-  /** Deletes what was written, so that another process need not wait. */
-  async release(): Promise<void> {
+  /** Gives the lease up. False if another process has changed what was written. */
+  async release(): Promise<boolean> {
     const version = this.#version;
     this.#version = null;
-    if (version !== null) await this.#slot.delete(version);
+    return version === null || await this.#slot.delete(version);
   }
 
   /** Whether another holder has not changed a version for the length of the lease. */

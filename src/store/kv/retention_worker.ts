@@ -1,13 +1,17 @@
 /** Applies the retention of all logs. One process does it for all: the one that has the lease. */
 import { detached } from "../../log/log.ts";
 import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../topic_store.ts";
+import { Lease } from "../lease.ts";
 import { KEYS_PER_READ, type KvCheck, type KvConnection, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations } from "./incarnation.ts";
 import { type BatchSize, endOf, headKey, LEASE_KEY, lowWatermarkKey, measureBatch } from "./keys.ts";
 import { type BatchPage, type KvLogReader, toLog } from "./log_reader.ts";
 
-/** A lease that is not renewed is free after so many rounds. */
-const LEASE_ROUNDS = 3;
+/**
+ * The lease in rounds: the fourth round that finds it unchanged acquires it. Half a round less than
+ * three, since rounds take time, too.
+ */
+const LEASE_ROUNDS = 2.5;
 /**
  * How often a removal may be refused because another process removes, too. The next round
  * continues.
@@ -35,10 +39,7 @@ export class RetentionWorker {
   #isRunning = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #round: Promise<void> = Promise.resolve();
-  /** The lease as it was seen last, and how often in a row; 0 if this process has it. */
-  #lease: { readonly version: string | null; readonly sightings: number } | undefined;
-  /** By `performance.now()`. */
-  #renewedAt = 0;
+  readonly #lease: Lease<Uint8Array<ArrayBuffer>>;
 
   /** `interval` is in milliseconds. */
   constructor(
@@ -53,6 +54,9 @@ export class RetentionWorker {
     this.#reader = reader;
     this.#interval = interval;
     this.#now = now;
+    const write = async (value: Uint8Array<ArrayBuffer>, version: string | null) =>
+      await this.#write([{ key: LEASE_KEY, version }], [{ key: LEASE_KEY, value }]) ?? null;
+    this.#lease = new Lease({ write, delete: (version) => this.#deleteLease(version) }, interval * LEASE_ROUNDS);
   }
 
   /** Begins to trim all logs of the database regularly. */
@@ -80,9 +84,12 @@ export class RetentionWorker {
 
   /** Releases the lease, if this process has it. */
   async release(): Promise<void> {
-    if (this.#lease?.sightings !== 0) return;
-    const write = { checks: [{ key: LEASE_KEY, version: this.#lease.version }], deletes: [LEASE_KEY] };
-    await this.#connection.use((engine) => engine.write(write), undefined, "write").catch(() => {});
+    await this.#lease.release().catch(() => {});
+  }
+
+  async #deleteLease(version: string): Promise<boolean> {
+    const write = { checks: [{ key: LEASE_KEY, version }], deletes: [LEASE_KEY] };
+    return await this.#connection.use((engine) => engine.write(write), undefined, "write") !== undefined;
   }
 
   async trim(log: LogRef): Promise<LogBounds> {
@@ -115,16 +122,9 @@ export class RetentionWorker {
    */
   async #acquireLease(entry: KvEntry | undefined): Promise<boolean> {
     const version = entry?.version ?? null;
-    const isOwn = this.#lease?.sightings === 0 && this.#lease.version === version;
-    if (!isOwn && entry) {
-      const sightings = this.#lease?.version === version ? this.#lease.sightings + 1 : 1;
-      this.#lease = { version, sightings };
-      if (sightings <= LEASE_ROUNDS) return false;
-    }
-    const renewed = await this.#write([{ key: LEASE_KEY, version }], [{ key: LEASE_KEY, value: this.#id }]);
-    this.#lease = renewed === undefined ? undefined : { version: renewed, sightings: 0 };
-    this.#renewedAt = performance.now();
-    return renewed !== undefined;
+    const isOther = entry !== undefined && entry.version !== this.#lease.version;
+    if (isOther && !this.#lease.hasExpired(entry.version)) return false;
+    return await this.#lease.write(this.#id, version);
   }
 
   /**
@@ -132,9 +132,9 @@ export class RetentionWorker {
    * again.
    */
   readonly #renewLease: RenewLease = async () => {
-    if (performance.now() - this.#renewedAt < this.#interval) return true;
+    if (!this.#lease.isRenewalDue) return true;
     const [lease] = await this.#connection.use((engine) => engine.get([LEASE_KEY]), this.#closing.signal);
-    return lease?.version === this.#lease?.version && await this.#acquireLease(lease);
+    return (lease?.version ?? null) === this.#lease.version && await this.#acquireLease(lease);
   };
 
   async #headsOf(names: readonly string[]): Promise<readonly Cursor[]> {
