@@ -152,8 +152,8 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * has the scheme that the client used. The host that a proxy names counts only if `hosts` is set.
    * Nothing is taken from these headers by default.
    *
-   * The headers are read from the right, past the trusted proxies; what cannot be read ends the
-   * reading.
+   * The headers are read from the right, past the trusted proxies. Parsing stops at the first entry
+   * that is no address.
    *
    * @example One proxy
    * ```ts
@@ -206,9 +206,9 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    */
   log?: (entry: LogEntry) => unknown;
   /**
-   * The path below which a proxy serves the application, where the proxy takes it off and does not
-   * name it in `X-Forwarded-Prefix`: `"/api/v1"`. Requests come without it. Links, redirects and
-   * the document of the application have it, see `request.basePath`.
+   * The path below which a proxy serves the application: `"/api/v1"`. Set it if the proxy removes
+   * the path from requests and does not name it in `X-Forwarded-Prefix`. Links, redirects and the
+   * document of the application contain it, see `request.basePath`.
    *
    * @default {""}
    */
@@ -217,18 +217,18 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
   state?: StateType<State>;
   /**
    * Guards of all routes, also of those in included routers. The routes of the application itself
-   * get the values as arguments by these names. Middleware runs before them. 404, 405 and the
-   * application's own endpoints do without them.
+   * get the values as arguments by these names. They run after the middleware. 404, 405 and the
+   * application's own endpoints run without them.
    */
   deps?: ScopeDependencies<State, never, Given>;
   /**
-   * How often a client may send requests to all routes together: one limit, or a list. Each is
-   * counted by itself.
+   * How often a client may send requests to all routes together: one limit, or an array of limits
+   * that count separately.
    */
   rateLimit?: RateLimits<Counted, State>;
   /**
-   * Where all limits of the application count that have no `store` of their own: `"records"` is its
-   * record store, which all of its nodes share. By default it is the memory of the process.
+   * The store of all limits that have no `store` of their own: `"records"` is the record store of
+   * the application, which all of its nodes share. By default it is the memory of the process.
    */
   rateLimitStore?: "records";
 }
@@ -257,7 +257,6 @@ const OPTIONS: OptionNames<AppOptions> = {
   ...SCOPE_OPTIONS,
 };
 
-/** Checked options with defaults. */
 interface ResolvedAppOptions extends McpParts {
   readonly title: string;
   readonly version: string;
@@ -266,7 +265,7 @@ interface ResolvedAppOptions extends McpParts {
   readonly scope: ScopeDeclaration;
   /** Where limits count that have no store of their own. */
   readonly limitStore: AppOptions["rateLimitStore"];
-  /** What only its documents say. */
+  /** Options of the documents only. */
   readonly described: DocumentOptions;
   readonly urls: BuiltInUrls;
   readonly docs: DocsParts;

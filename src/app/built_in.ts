@@ -1,6 +1,6 @@
 /**
- * The endpoints that an application serves besides its routes: the document, its page, and that for
- * agents.
+ * The endpoints that an application serves besides its routes: the document, its page, the endpoint
+ * for agents.
  */
 import { load } from "../base/async_context.ts";
 import { checkInputs, NO_INPUTS } from "../binding/inputs.ts";
@@ -32,13 +32,12 @@ export interface BuiltInUrls {
   readonly readyUrl: string | null;
 }
 
-/** What the endpoints show and ask. */
 export interface BuiltInParts
   extends McpParts, Pick<McpApplication, "title" | "version" | "description" | "limits" | "metadataHint"> {
-  /** Makes the document of the application below a path. */
+  /** The document of the application below a path. */
   readonly document: (basePath: string) => OpenAPIDocument;
   readonly docs: DocsParts;
-  /** Gives what dispatches the requests of the application, once it serves. */
+  /** Dispatches the requests of the application. */
   readonly dispatcher: () => Dispatcher;
   /**
    * The state for a call of an agent.
@@ -46,13 +45,11 @@ export interface BuiltInParts
    * @throws {HTTPError} With 503, if the application has stopped.
    */
   readonly stateForCall: () => Readonly<Record<string, unknown>>;
-  /** The limits of the application at work. */
   readonly limiters: RateLimiters;
-  /** What replaces guards of the page. */
+  /** Replaces guards of the page. */
   readonly replacements: Replacements | undefined;
 }
 
-/** An endpoint, and the text of the error for a route at its path. */
 export type BuiltIn = BuiltInRoute & ReservedPath;
 
 const ASSETS: readonly AssetName[] = ["swagger-ui.css", "page.css", "swagger-ui.js", "page.js", "oauth2-redirect.js"];
@@ -89,7 +86,7 @@ export function builtIns(
   const deps = parts.replacements?.ofAll(declared) ?? declared;
   const isPrivate = deps.size > 0;
   const authorize = authorizeDocs(deps, rateLimits, parts.limiters);
-  // What only some clients may see, no cache may keep for others.
+  // A reply that only some clients may get must not be stored by shared caches.
   const cacheControl = isPrivate ? "private, no-cache" : "no-cache";
   if (openapiUrl !== null) {
     const handler = documentEndpoint(parts.document, cacheControl);
@@ -107,7 +104,7 @@ export function builtIns(
   }
   if (mcpUrl !== null) {
     endpoints.push({
-      // The endpoint refuses other methods itself, or they would reach a route that matches every
+      // The endpoint refuses other methods itself; else they would reach a route that matches every
       // path.
       method: ANY_METHOD,
       path: mcpUrl,
@@ -135,7 +132,7 @@ function toMcpApplication({ dispatcher, stateForCall, ...shown }: BuiltInParts):
   };
 }
 
-/** Evaluates the guards and limits of the page and the document; undefined if there are none. */
+/** The guards and limits of the page and the document; undefined if there are none. */
 function authorizeDocs(
   deps: DocsParts["deps"],
   rateLimits: DocsParts["rateLimits"],
@@ -144,11 +141,12 @@ function authorizeDocs(
   if (deps.size === 0 && rateLimits.length === 0) return undefined;
   const levels = [toLevel(deps, rateLimits), toLevel(new Map(), [])];
   checkInputs(NO_INPUTS, [], levels, "the documentation page");
-  // The name is a part of the keys in the store of a limit.
+  // Counts the request and resolves guards before an endpoint answers. Their refusals are the
+  // reply.
   return compileRoute({ inputs: NO_INPUTS, pathNames: [], name: "docs", levels, limiters }).authorize;
 }
 
-/** Serves agents. Most applications have none, so what answers them is loaded on first use. */
+/** Serves agents. Its module is loaded on first use, since most applications have no tools. */
 function agentEndpoint(parts: McpApplication): BuiltIn["handler"] {
   let endpoint: BuiltIn["handler"] | undefined;
   return async (request) => {
@@ -158,8 +156,8 @@ function agentEndpoint(parts: McpApplication): BuiltIn["handler"] {
 }
 
 /**
- * Serves the document. It is written once for a base path: an application that serves gets no more
- * routes. One text is kept, because clients can make a proxy name any base path.
+ * Serves the document. The JSON of one base path is cached: routes do not change while the
+ * application serves, and clients can make a proxy name any base path.
  */
 function documentEndpoint(
   document: (basePath: string) => OpenAPIDocument,
@@ -179,11 +177,10 @@ function documentEndpoint(
 }
 
 /**
- * The page and its files by their paths. They are loaded on first use: most processes never show
- * the page.
+ * The page and its files by path. They are loaded on first use: most processes never show the page.
  *
- * The files have nothing of the application. The redirect page has no guards, because a browser
- * that comes from the authorization server sends no `SameSite=Strict` cookie.
+ * The files have no data of the application. The redirect page has no guards: a browser that comes
+ * from the authorization server sends no `SameSite=Strict` cookie.
  */
 function docsEndpoints(
   options: DocsPageOptions,

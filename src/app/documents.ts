@@ -7,20 +7,19 @@ import type { DocumentedErrors } from "../describe/openapi/replies.ts";
 import { isDocumented, type Registry } from "../routing/registry.ts";
 import type { DeclaredTopic } from "../topics/topics.ts";
 
-/** What the documents of an application are made of. */
 interface DocumentsParts {
   readonly info: {
     readonly title: string;
     readonly version: string;
     readonly description: string | undefined;
   };
-  /** What only the documents say. */
+  /** Options of the documents only. */
   readonly described: DocumentOptions;
   readonly registry: Registry;
   readonly topics: { readonly declared: readonly DeclaredTopic[] };
 }
 
-/** Makes the documents when they are asked for, as often as there are new routes. */
+/** Makes the documents on demand, and again after new routes. */
 export class Documents {
   readonly #parts: DocumentsParts;
   #errors: DocumentedErrors = "default";
@@ -30,7 +29,6 @@ export class Documents {
     this.#parts = parts;
   }
 
-  /** How error replies are described. */
   set errors(errors: DocumentedErrors) {
     this.#errors = errors;
     this.#made = undefined;

@@ -1,25 +1,23 @@
-/** The gauges of OpenTelemetry, which are measured when they are collected. */
+/** The gauges of OpenTelemetry, which are observed when metrics are collected. */
 import { readProgress } from "../work/operate.ts";
 import { streamProgress } from "../http/after_response.ts";
 import type { GaugeResult, meter, ObservableGauge } from "../log/telemetry.ts";
 import type { Topics } from "../topics/topics.ts";
 
-/** What an application shows. */
 interface GaugeSource {
   readonly topics: Topics;
-  /** How many WebSockets are open. */
   readonly openSockets: () => number;
 }
 
 const TOPIC = "messaging.destination.name";
 const CONSUMER = "messaging.consumer.group.name";
-/** Tells the workers of a process apart: otherwise one would hide the others. */
+/** Distinguishes the workers of a process: else one would overwrite the others. */
 const WORKER = "webfw.worker";
-/** What each measurement of this thread says. */
+/** The attributes of each observation of this thread. */
 const OWN: Readonly<Record<string, string>> = ownNames();
 
 /**
- * How long a collection waits for stores, in milliseconds: it holds up all metrics of the process.
+ * How long a collection waits for stores, in milliseconds: it delays all metrics of the process.
  */
 const MEASURING_TIMEOUT = 2_000;
 
@@ -28,10 +26,10 @@ const sources = new Set<GaugeSource>();
 let areMade = false;
 
 /**
- * Shows an application from now on.
+ * Observes an application from now on.
  *
- * @returns Ends that, and waits until nothing is measured: Deno 2.9 hangs in a `Deno.exit()` that
- * comes meanwhile.
+ * @returns Ends that, and waits for a collection in progress: Deno 2.9 hangs in a `Deno.exit()`
+ * during one.
  */
 export function showGauges(made: NonNullable<typeof meter>, source: GaugeSource): () => Promise<void> {
   sources.add(source);
@@ -72,9 +70,9 @@ function ownNames(): Record<string, string> {
   return "WorkerGlobalScope" in globalThis && name !== "" ? { [WORKER]: name } : {};
 }
 
-/** The last measurement of lags, which settles in time. */
+/** The last observation of lags, which settles in time. */
 let observing: Promise<void> | undefined;
-/** The reading of stores for it, which may take longer. */
+/** Its reads of the stores, which may take longer. */
 let measuring: Promise<void> | undefined;
 
 /** A store that is away makes a hole in the gauge. */
@@ -82,7 +80,7 @@ async function measureLags(result: GaugeResult): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, MEASURING_TIMEOUT);
   const lags: (readonly [lag: number, names: Readonly<Record<string, string>>])[] = [];
-  // A measurement that is late goes on, and nobody uses it.
+  // Late reads go on, and their result is not used.
   if (!measuring) {
     const own = measuring = findLags((...found) => lags.push(found)).catch(() => {}).finally(() => {
       if (measuring === own) measuring = undefined;
@@ -93,7 +91,7 @@ async function measureLags(result: GaugeResult): Promise<void> {
   for (const [lag, names] of lags) result.observe(lag / 1000, names);
 }
 
-/** The lags of the consumers that the applications declare, in milliseconds. */
+/** The lags of the declared consumers, in milliseconds. */
 async function findLags(found: (lag: number, names: Readonly<Record<string, string>>) => void): Promise<void> {
   for (const { topics } of sources) {
     const declared = Map.groupBy(topics.consumers, ({ log }) => log);

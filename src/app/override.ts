@@ -1,6 +1,4 @@
-/**
- * An application that serves with other dependencies in the place of some. Loaded by tests alone.
- */
+/** An application with replaced dependencies. Only tests load this module. */
 import type { PreparedDependency } from "../binding/dependency.ts";
 import { Replacements } from "../binding/replacements.ts";
 import { hideKeys } from "../binding/security.ts";
@@ -10,28 +8,26 @@ import type { BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
 import { type AnyRoute, neededBy } from "../routing/registry.ts";
 import { type Level, toLevel } from "../routing/scope.ts";
 
-/** An application, as far as it is needed. */
 export interface Overridable {
   readonly guardsOfPage: readonly PreparedDependency[];
-  /** Its dispatcher. After that, nothing more can be declared. */
+  /** The dispatcher. After its first use, nothing more can be declared. */
   readonly dispatcher: () => Dispatcher;
-  /** Makes its own endpoints over another dispatcher. */
+  /** Makes the endpoints that do not depend on the routes, over another dispatcher. */
   readonly endpoints: (dispatcher: () => Dispatcher, replacements: Replacements) => readonly BuiltInRoute[];
-  /** Starts it, and prepares what these routes and the documentation page need. */
+  /** Starts it, and prepares the dependencies of these routes and of the documentation page. */
   readonly start: (routes: readonly AnyRoute[], guardsOfPage: readonly PreparedDependency[]) => Promise<void>;
   readonly answer: (dispatcher: Dispatcher, request: Request, info?: ConnectionInfo) => Promise<Response>;
 }
 
-/** The application with the replacements. */
 export interface Overridden {
   readonly start: () => Promise<void>;
   readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
 }
 
 /**
- * Replaces dependencies. The routes are copied at first use.
+ * Replaces dependencies. The routes are copied on first use.
  *
- * @param pairs Each a dependency, and what makes its value in its place.
+ * @param pairs Each a dependency and its replacement.
  * @throws {TypeError} If one is no such pair.
  */
 export function override(

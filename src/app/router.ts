@@ -37,13 +37,13 @@ export interface IncludeOptions<
    */
   prefix?: PrefixText<Prefix>;
   /**
-   * Guards of the routes: dependencies that are resolved before those of the router. Their values
-   * are not handed over.
+   * Guards of the routes. They are resolved before those of the router, and handlers do not get
+   * their values.
    */
   deps?: Readonly<Record<string, DependencyLike<unknown, State>>>;
   /**
-   * How often a client may send requests to the routes together: one limit, or a list. Each is
-   * counted by itself.
+   * How often a client may send requests to the routes together: one limit, or an array of limits
+   * that count separately.
    */
   rateLimit?: RateLimits<Counted, State>;
 }
@@ -99,8 +99,8 @@ export interface RouterOptions<State, Prefix extends string, Given = None, Count
    */
   deps?: ScopeDependencies<State, PathNames<Prefix>, Given>;
   /**
-   * How often a client may send requests to the routes together: one limit, or a list. Each is
-   * counted by itself.
+   * How often a client may send requests to the routes together: one limit, or an array of limits
+   * that count separately.
    */
   rateLimit?: RateLimits<Counted, State>;
 }

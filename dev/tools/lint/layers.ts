@@ -14,7 +14,10 @@ type Room = readonly [folder: string, holds: string];
  * from lower floors. `CONTRIBUTING.md` prints this list.
  */
 export const FLOORS: readonly (readonly Room[])[] = [
-  [["src/base/", "errors, checks of options, durations, JSON data, the async context of requests, the runtime"]],
+  [[
+    "src/base/",
+    "errors, checks of options, durations, clocks, services, JSON data, the async context of requests, the runtime",
+  ]],
   [
     ["src/log/", "the log, the text of its entries, secrets in them, spans of OpenTelemetry"],
     ["src/schema/", "validation and conversion by valibot schemas; environment variables"],
