@@ -1,6 +1,6 @@
 /**
- * The errors of webfw: `HTTPError` and `ValidationError` become replies, `RouteError` reports a
- * mistake in a declaration.
+ * `HTTPError` and `ValidationError` become replies, `RouteError` reports a mistake in a
+ * declaration.
  */
 import { STATUS_TEXT } from "@std/http/status";
 import { checkOptions, type OptionNames, quote } from "./options.ts";

@@ -1,9 +1,6 @@
 /** Checks of options and durations, and the parts of their error messages. */
 
-/**
- * All names of an options type: the compiler refuses a list that misses one. Error messages list
- * the names in this order.
- */
+/** All names of an options type, as the compiler checks. Error messages list them in this order. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, unknown>>;
 
 /**
@@ -78,8 +75,7 @@ export function nearest(word: string, candidates: readonly string[]): string {
 }
 
 /**
- * The edit distance regardless of case. A name that is part of the other, as `host` of `hostname`,
- * is nearer than any other.
+ * Regardless of case. A name that is part of the other, as `host` of `hostname`, is the nearest.
  */
 function difference(word: string, candidate: string): number {
   const [one, other] = [word.toLowerCase(), candidate.toLowerCase()];

@@ -1,12 +1,8 @@
-/**
- * What the framework needs of Deno and Node.js: variables, permissions, modules that are loaded
- * late.
- */
+/** What the framework needs of Deno and Node.js: variables, permissions, late modules. */
 import { load } from "./async_context.ts";
 
 /**
- * Reads an environment variable. Without the permission it counts as unset: to request the
- * permission would stop the program with a prompt.
+ * Without the permission it counts as unset: to request it would stop the program with a prompt.
  */
 export function readVariable(name: string): string | undefined {
   return mayRead(name) ? Deno.env.get(name) : undefined;

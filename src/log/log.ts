@@ -45,14 +45,10 @@ interface Owners {
 }
 
 const receivers = new WeakMap<object, ReceiveEntry>();
-/**
- * The application for which code runs; undefined while no application of the process has a
- * function.
- */
+/** The application for which code runs; undefined until an application has a function. */
 let owners: Owners | undefined;
 /**
- * The owner of what such a function does itself, also later: those entries go to stderr, or they
- * would go round without end.
+ * The owner of what such a function logs itself: those entries go to stderr, not round and round.
  */
 const RECEIVING: object = {};
 

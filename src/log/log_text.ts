@@ -108,10 +108,7 @@ export function toTerminalText(
   return toTextLine(time, level, message, fields) + below.join("");
 }
 
-/**
- * The owners of stack frames. Frames of packages are shown if the application has none; those of
- * the framework and the runtime are never shown.
- */
+/** The owners of stack frames. Those of packages are shown if the application has none. */
 const OWN = 0;
 const OF_PACKAGE = 1;
 const OF_FRAMEWORK = 2;
@@ -167,10 +164,7 @@ export const MAX_ERROR_BYTES = 1024;
 
 const encoder = new TextEncoder();
 
-/**
- * The text of a thrown value, cut after so many bytes of UTF-8. The value may be no error, and may
- * throw when it is read.
- */
+/** The text of a thrown value, which may be no error, cut after so many bytes of UTF-8. */
 export function errorText(thrown: unknown, maxBytes: number = MAX_ERROR_BYTES): string {
   return cutText(redactText(describe(thrown)).toWellFormed(), maxBytes);
 }

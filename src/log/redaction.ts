@@ -6,10 +6,7 @@ const secretQueries = new Set<string>();
 /** Finds the values of secrets in any string. */
 let pattern: RegExp | undefined;
 
-/**
- * Makes a query parameter a secret, in all that this process writes: a request without a route can
- * carry it, too.
- */
+/** Makes a query parameter a secret in all output: a request without a route can carry it, too. */
 export function hideInQuery(name: string): void {
   if (secrets.has(name.toLowerCase())) return;
   secrets.add(name.toLowerCase());

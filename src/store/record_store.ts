@@ -56,14 +56,10 @@ export interface ListedRecord<Value = unknown> extends StoredRecord<Value> {
  */
 export interface SetRecordOptions<Expiry = Duration> {
   /**
-   * The version that the record must have, or null if it must be absent. By default it is set in
-   * any case.
+   * The version that the record must have; null: it must be absent. By default it is not checked.
    */
   expect?: string | null;
-  /**
-   * After how long the record is absent, by the clock of the store; ten years at most. By default
-   * it is kept until it is deleted.
-   */
+  /** When the record expires, by the clock of the store: in ten years at most, by default never. */
   expiresIn?: Expiry;
 }
 
@@ -106,10 +102,7 @@ export interface RecordStore {
    */
   delete(key: RecordKey, options: DeleteRecordOptions): Promise<boolean>;
 
-  /**
-   * All records whose key begins with these parts, in any order. One that is written or deleted
-   * meanwhile may be listed or not.
-   */
+  /** In any order. A record that is written or deleted meanwhile may be listed or not. */
   list(prefix: RecordKey): AsyncIterable<ListedRecord<string>>;
 
   /**

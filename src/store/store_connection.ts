@@ -13,7 +13,6 @@ export interface StoreEngine {
 }
 
 export interface StoreConnectionOptions<Engine> {
-  /** The name of the store in messages, without secrets. */
   readonly name: string;
   /** The signal abandons it. A {@linkcode CannotOpenError} is final. */
   readonly open: (signal: AbortSignal) => Promise<Engine>;
@@ -66,7 +65,6 @@ export class StoreConnection<Engine extends StoreEngine> {
   /** The kinds of requests that fail now, and the last failure of each by `performance.now()`. */
   readonly #outages = new Map<Kind, number>();
 
-  /** Opens nothing yet. */
   constructor(
     {
       name,

@@ -16,10 +16,7 @@
  */
 import type { ProcessStore, RecordStore } from "./record_store.ts";
 
-/**
- * A position in a log: directly after one of its messages. It has 22 lower-case hexadecimal digits,
- * so cursors sort as strings.
- */
+/** A position after a message: 22 lower-case hexadecimal digits, so cursors sort as strings. */
 export type Cursor = string;
 
 /** The position before the first message of any log. */
@@ -236,18 +233,14 @@ export interface TopicStore extends ProcessStore {
   trim?(log: LogRef): Promise<LogBounds>;
 
   /**
-   * The time in milliseconds since 1970 by the clock that dates the messages. By default it is the
-   * clock of this machine.
+   * In milliseconds since 1970, by the clock that dates the messages; by default this machine's.
    */
   now?(): number;
 
   /** All logs that were ever appended to, for operators. Without it, topics cannot be listed. */
   list?(): Promise<readonly LogRef[]>;
 
-  /**
-   * The records beside the logs, the same at each call. Without it, applications with this store
-   * have none.
-   */
+  /** The records beside the logs, the same at each call. By default applications have none. */
   openRecords?(): Promise<RecordStore>;
 
   /** Ends everything in progress. No method may be called afterwards. */

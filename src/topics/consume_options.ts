@@ -59,10 +59,7 @@ export interface ConsumeOptions<Data = unknown> {
    * @default {"now"}
    */
   from?: "now" | "earliest";
-  /**
-   * Messages with the same key are handled in order, one at a time. It must always return the same
-   * string for a message.
-   */
+  /** Messages with the same key, a string, are handled in order, one at a time. */
   key?: (message: TopicMessage<Data>) => string;
 }
 

@@ -26,9 +26,7 @@ export interface Broadcaster<Subscriber = unknown> {
 
 /** The messages that stay in memory. */
 interface FollowerOptions {
-  /** How many. */
   readonly buffer: number;
-  /** In milliseconds. */
   readonly age: number;
   readonly now: () => number;
 }
@@ -325,7 +323,6 @@ export class RecentMessages<Data> {
     this.#lists.clear();
   }
 
-  /** Drops what was stored before a time. */
   expire(time: number): void {
     const [oldest] = this.#messages;
     if (oldest === undefined || oldest.time.getTime() >= time) return;

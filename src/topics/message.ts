@@ -7,10 +7,7 @@ import type { Cursor, LogPosition, StoredMessage } from "../store/topic_store.ts
  * @category Topics
  */
 export interface TopicMessage<Data = unknown> {
-  /**
-   * The position of the message in its topic, to resume after. A later message has a greater
-   * string. The format may change.
-   */
+  /** The position of the message, to resume after. Later messages have greater strings. */
   readonly id: string;
   /** The kind of message, if its publisher gave one. It is the event name of server-sent events. */
   readonly type: string | undefined;
@@ -118,10 +115,7 @@ export function isMisfit(message: TopicMessage | undefined): boolean {
   return message !== undefined && misfits.has(message);
 }
 
-/**
- * The longest run of messages from an index on that all fit the schema of their topic, or that all
- * do not. It is the array itself where the run is all of it.
- */
+/** The longest run of messages from an index on that all fit the schema, or that all do not. */
 export function uniformRun<Data>(
   messages: readonly TopicMessage<Data>[],
   begin = 0,

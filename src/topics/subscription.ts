@@ -164,8 +164,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 
   /**
-   * Reads a batch for `next()`. It is assigned when it arrives: nextBatch() may take its rest
-   * before the promise resolves.
+   * The batch is set when it arrives: nextBatch() may take its rest before the promise resolves.
    */
   #readPartial(): Promise<PartialBatch<Data> | undefined> {
     return this.#read((batch) => this.#partial = batch && { batch, count: 1 });

@@ -11,7 +11,6 @@ interface ReaderOptions {
   readonly position: string | Promise<string>;
   /** Whether the id comes from the log itself, and not from a client. */
   readonly isTrusted: boolean;
-  /** Closes the reader. */
   readonly signal: AbortSignal | undefined;
 }
 

@@ -26,7 +26,6 @@ export interface TopicBounds {
 export interface LogSlice<Data> extends TopicBounds {
   /** In order, without a hole; also those that do not fit the schema of the topic. */
   readonly messages: readonly TopicMessage<Data>[];
-  /** The bytes of data of each message. */
   readonly sizes: readonly number[];
 }
 
@@ -55,10 +54,7 @@ export class TopicLog<Data> {
     return this.#read(after, { ...READ_LIMITS, isLive: true });
   }
 
-  /**
-   * Reads what follows an id. Concurrent reads after one id share a read and its array, which may
-   * lack what was appended after the first of them began.
-   */
+  /** Concurrent reads after one id share a result, which may lack what was appended meanwhile. */
   readShared(after: string): Promise<LogSlice<Data>> {
     let read = this.#shared.get(after);
     if (!read) {
@@ -74,7 +70,6 @@ export class TopicLog<Data> {
     return toId(incarnation, cursor);
   }
 
-  /** Calls back when there may be more to read. */
   watch(onChange: () => void): () => void {
     return this.#store().watch(this.#log, onChange);
   }
@@ -120,7 +115,6 @@ function toBounds({ incarnation, lowWatermark, highWatermark }: LogBounds): Topi
 const DATA = "its data";
 const LOGGED = "Stored messages do not fit the schema of their topic: readers get a gap, give new entries a default";
 
-/** The data of a message that fits, or why it does not. */
 export type CheckedData = { readonly data: unknown; readonly fault?: undefined } | { readonly fault: string };
 
 /** Checks stored messages against the schema of their topic. */
@@ -135,7 +129,6 @@ export class StoredCheck {
     this.#validator = toValidator(outputSchema(nodeOf(schema)));
   }
 
-  /** Whether `check` returns promises. */
   get isAsync(): boolean {
     return this.#validator.isAsync;
   }

@@ -32,7 +32,6 @@ interface Entry {
   readonly runtime: TopicRuntime<unknown>;
 }
 
-/** A topic, as documents describe it. */
 export interface DeclaredTopic {
   readonly name: string;
   readonly options: ResolvedTopicOptions;
@@ -56,7 +55,6 @@ export interface TopicsOptions {
  * transient: their names may come from requests.
  */
 export class Topics implements Service {
-  /** The records of the application, in one of the stores. */
   readonly records: Records;
   readonly #openStore: (isDurable: boolean) => TopicStore;
   readonly #isStoreNamed: () => boolean;
@@ -112,10 +110,7 @@ export class Topics implements Service {
     return Array.from(this.#declared.values(), ({ runtime: { name, options } }) => ({ name, options }));
   }
 
-  /**
-   * How many subscriptions are open, by the names of topics. Transient topics are counted under no
-   * name, which may come from a client.
-   */
+  /** Open subscriptions by topic. Transient topics are under no name: it may come from a client. */
   get subscribers(): ReadonlyMap<string | undefined, number> {
     const counts = new Map<string | undefined, number>();
     for (const [name, { runtime }] of this.#declared) counts.set(name, runtime.subscribers);

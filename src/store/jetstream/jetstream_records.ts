@@ -52,14 +52,12 @@ interface BucketMessage {
   readonly hdrs?: string;
 }
 
-/** The newest version of a record that this process has seen. */
 interface Seen {
   readonly seq: number;
   /** Since when answers are older, by `performance.now()`. */
   behindSince: number | undefined;
 }
 
-/** As JetStream describes it. */
 interface BucketInfo {
   readonly config: {
     readonly allow_msg_ttl?: boolean;
@@ -69,11 +67,9 @@ interface BucketInfo {
   };
 }
 
-/** Stores records in a bucket. */
 export class JetStreamRecords implements RecordStore {
   readonly #connection: StoreConnection<NatsClient>;
   readonly #stream: string;
-  /** The prefix of the subjects. */
   readonly #subject: string;
   readonly #replicas: number;
   readonly #seen = new OrderedMap<string, Seen>();
@@ -172,7 +168,6 @@ export class JetStreamRecords implements RecordStore {
     }
   }
 
-  /** All subjects below one that have a record. */
   async #subjects(client: NatsClient, filter: string): Promise<string[]> {
     const subjects = new Set<string>();
     for (let offset = 0;;) {
@@ -192,7 +187,6 @@ export class JetStreamRecords implements RecordStore {
     return { value: textOf(Uint8Array.fromBase64(found.data ?? "")), version: versionOf(found) };
   }
 
-  /** The message of a subject, expired or not. */
   async #find(client: NatsClient, subject: string): Promise<BucketMessage | undefined> {
     try {
       const { message } = await client.call<{ message: BucketMessage }>(`STREAM.MSG.GET.${this.#stream}`, {
@@ -299,7 +293,6 @@ export class JetStreamRecords implements RecordStore {
   }
 }
 
-/** A part of a key as a part of a subject. */
 function encodePart(part: string): string {
   if (PLAIN_PART.test(part)) return part;
   return `=${new TextEncoder().encode(part).toBase64({ alphabet: "base64url", omitPadding: true })}`;

@@ -36,16 +36,13 @@ import { StreamReader, StreamWatcher } from "./stream_reader.ts";
 const NO_TIMEOUT = 2 ** 31 - 1;
 
 export interface JetStreamStoreOptions {
-  /** The name of the servers in messages, without secrets. */
   readonly name: string;
   /** The prefix of streams and subjects. */
   readonly prefix: string;
-  /** How many servers store each message. */
   readonly replicas: number;
   readonly open: () => Promise<NatsClient>;
 }
 
-/** Stores each log in a stream, and the records in a bucket. */
 export class JetStreamStore implements TopicStore {
   readonly capabilities: StoreCapabilities;
   /** By the servers. */
@@ -60,7 +57,6 @@ export class JetStreamStore implements TopicStore {
   readonly #watcher: StreamWatcher;
   readonly #records: JetStreamRecords;
 
-  /** Opens nothing yet. */
   constructor({ name, prefix, replicas, open }: JetStreamStoreOptions) {
     this.capabilities = jetStreamCapabilities(replicas);
     const connection = this.#connection = new StoreConnection<NatsClient>({
@@ -212,7 +208,6 @@ async function connect(nats: NatsPackage, location: JetStreamLocation): Promise<
   });
 }
 
-/** Checks that the servers can store topics. */
 async function check(client: NatsClient, { info }: NatsConnection, location: JetStreamLocation, name: string) {
   const version = info?.version ?? "";
   const [major = 0, minor = 0] = version.split(".").map(Number);

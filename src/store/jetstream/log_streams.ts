@@ -1,7 +1,4 @@
-/**
- * The streams of logs: one for each. A stream has one subject, which ends with the incarnation of
- * the log: a message for another incarnation is not stored.
- */
+/** The streams of logs. Each has one subject, which ends with the incarnation of the log. */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { isTrace } from "../../log/telemetry.ts";
 import type { StoreConnection } from "../store_connection.ts";
@@ -18,8 +15,7 @@ import { ERROR_CODES, isRefusal, JetStreamError, type NatsClient, type NatsMessa
 /** How long ids are remembered at least in a log of that age, in milliseconds. */
 const MIN_DEDUPE = 120_000;
 /**
- * The least size of a log in bytes: a server stores no message that is larger than its stream may
- * be, and counts headers and subject as well.
+ * In bytes: a server stores no message that is larger than its stream, with headers and subject.
  */
 const MIN_BYTES = 128 * 1024;
 const MAX_LOGS = 10_000;
@@ -36,7 +32,6 @@ const PLAIN_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 const INCARNATION = /^[0-9a-f]{8}$/;
 
-/** What this process knows of the stream of a log. */
 export interface LogStream {
   readonly name: string;
   /** Messages are published here. */
@@ -46,7 +41,6 @@ export interface LogStream {
   readonly isAtomic: boolean;
   /** The policy in the stream's metadata. */
   readonly policy: string;
-  /** How many servers store it. */
   readonly replicas: number;
   /** The greatest sequence number that this process has seen. */
   newest: number;
@@ -59,7 +53,6 @@ export interface LogStream {
 /** The greatest sequence number that was seen of an incarnation. */
 type Newest = Pick<LogStream, "incarnation" | "newest">;
 
-/** The first and last message of a stream. */
 export interface StreamState {
   readonly stream: LogStream;
   /** The sequence number of the oldest message; one after the last if there is none. */
@@ -68,7 +61,6 @@ export interface StreamState {
   readonly last: number;
 }
 
-/** As JetStream describes it. */
 interface StreamInfo {
   readonly config: StreamConfig;
   readonly state: { readonly messages: number; readonly first_seq: number; readonly last_seq: number };
@@ -89,11 +81,9 @@ type Changeable = Pick<LogStream, "incarnation" | "replicas">;
 export interface StreamOptions {
   /** The prefix of streams and subjects. */
   readonly prefix: string;
-  /** How many servers store each message. */
   readonly replicas: number;
 }
 
-/** Finds and creates the streams of logs. */
 export class LogStreams {
   readonly #connection: StoreConnection<NatsClient>;
   readonly #options: StreamOptions;
@@ -208,7 +198,6 @@ export class LogStreams {
     }
   }
 
-  /** Changes a stream to the policy of the log. */
   async #update(client: NatsClient, log: LogRef, stream: LogStream): Promise<LogStream> {
     const { name } = stream;
     const config = this.#configOf(name, log, stream);

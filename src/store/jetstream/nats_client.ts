@@ -30,9 +30,7 @@ export const ERROR_CODES = {
 /** Statuses of replies that end a read of several messages. */
 const [END_OF_BATCH, NOTHING_FOUND] = [204, 404];
 
-/** JetStream has refused a request, which had no effect. */
 export class JetStreamError extends Error {
-  /** The name of the class, for logs. */
   override readonly name = "JetStreamError";
   /** One of {@linkcode ERROR_CODES}, or another one. */
   readonly code: number;
@@ -55,9 +53,7 @@ export function isRefusal(error: unknown, reason: keyof typeof ERROR_CODES): boo
   return error instanceof JetStreamError && error.code === ERROR_CODES[reason];
 }
 
-/** JetStream has stored a message. */
 export interface Acknowledgement {
-  /** In the stream. */
   readonly seq: number;
   /** Whether its id was known: then the number is that of the first one. */
   readonly duplicate?: boolean;
@@ -68,7 +64,6 @@ interface Failure {
 }
 
 export interface NatsServers {
-  /** The name of the servers in messages, without secrets. */
   readonly name: string;
   /** The prefix of streams and subjects. */
   readonly prefix: string;
@@ -92,7 +87,6 @@ export class NatsClient implements StoreEngine {
   #timeRequest: string | undefined;
   #closed: Promise<void> | undefined;
 
-  /** The connection is open. */
   constructor(nats: NatsPackage, connection: NatsConnection, servers: NatsServers) {
     this.#nats = nats;
     this.#servers = servers;
@@ -108,7 +102,6 @@ export class NatsClient implements StoreEngine {
     });
   }
 
-  /** In milliseconds since 1970. */
   now(): number {
     return this.#clock.now();
   }
@@ -155,7 +148,6 @@ export class NatsClient implements StoreEngine {
     return reply;
   }
 
-  /** Sends a message that needs no answer. */
   publish(subject: string, data: string, headers: NatsHeaders): void {
     this.#connection.publish(subject, data, { headers });
   }
@@ -173,10 +165,7 @@ export class NatsClient implements StoreEngine {
     return acknowledgement;
   }
 
-  /**
-   * Reads several messages of a stream in one request, from whichever server has them. There may be
-   * holes where replies were lost.
-   */
+  /** Reads messages in one request from any replica. There are holes where replies were lost. */
   read(stream: string, query: object): Promise<NatsMessage[]> {
     const { promise, resolve, reject } = Promise.withResolvers<NatsMessage[]>();
     const found: NatsMessage[] = [];
@@ -243,7 +232,6 @@ export class NatsClient implements StoreEngine {
     );
   }
 
-  /** Requests in progress fail. */
   close(): void {
     this.#closed ??= this.#connection.close();
     const error = new Error("The connection was closed");
@@ -252,7 +240,6 @@ export class NatsClient implements StoreEngine {
     for (const reject of this.#flushes) reject(error);
   }
 
-  /** Resolves when the connection is closed. */
   async closed(): Promise<void> {
     this.close();
     await this.#closed;
@@ -284,7 +271,6 @@ const MODULE: string = `${PACKAGE}/internal`;
 export interface NatsHeaders {
   /** Of a reply without data; 0 for none. */
   readonly code: number;
-  /** Of the status. */
   readonly description: string;
   get(name: string): string;
   has(name: string): boolean;
@@ -303,7 +289,6 @@ export interface NatsSubscription {
 
 /** The package reconnects it. */
 export interface NatsConnection {
-  /** From the server. */
   readonly info?: { readonly version: string; readonly cluster?: string; readonly max_payload?: number };
   publish(subject: string, data: Uint8Array | string, options?: { headers?: NatsHeaders; reply?: string }): void;
   request(
@@ -353,7 +338,6 @@ export interface NatsPackage {
 }
 
 export class NatsMissingError extends Error {
-  /** The name of the class, for logs. */
   override readonly name = "NatsMissingError";
 }
 

@@ -11,7 +11,6 @@ const NO_SERVER = "there is no NATS server at this address, give topics the addr
 
 /** The server cannot work with the options: it is none of NATS, or its TLS does not fit. */
 export class UnsuitableServerError extends Error {
-  /** The name of the class, for logs. */
   override readonly name = "UnsuitableServerError";
 }
 
@@ -75,7 +74,6 @@ export class NatsTransport {
     return this.#isEncrypted;
   }
 
-  /** Yields the bytes from the server. */
   async *[Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {
     yield this.#first;
     const buffer = new Uint8Array(READ_BYTES);

@@ -1,7 +1,4 @@
-/**
- * Appends batches to streams. Each message is stored once, whatever happens to requests and
- * replies.
- */
+/** Appends batches to streams. Each message is stored once, whatever happens to requests. */
 import {
   type AppendOptions,
   type AppendOutcome,
@@ -76,7 +73,6 @@ export class StreamAppender {
   }
 }
 
-/** The messages of one append. */
 class StreamBatch {
   /** A header of the messages that this append has stored. */
   readonly #appendId = crypto.randomUUID();
@@ -100,7 +96,6 @@ class StreamBatch {
     }
   }
 
-  /** Once all messages are stored. */
   get outcomes(): AppendOutcome[] {
     return this.#messages.map((message) => {
       const { message: first, outcome } = this.#pending.get(message.id)!;
@@ -124,7 +119,6 @@ class StreamBatch {
     this.#incarnation = incarnation;
   }
 
-  /** Stores the messages that are not known to be stored. */
   async store(client: NatsClient, stream: LogStream): Promise<void> {
     this.oldestStored = Infinity;
     const pending = [...this.#pending.values()].filter(({ outcome }) => outcome === undefined);

@@ -130,12 +130,8 @@ function toPage(state: StreamState, messages: readonly NatsMessage[]): LogPage {
   };
 }
 
-/**
- * How often watched logs are polled, in milliseconds: messages of servers are lost with a
- * connection.
- */
+/** How often watched logs are polled, in ms: messages of servers are lost with a connection. */
 const INTERVAL = 1_000;
-/** How many logs are polled together. */
 const MAX_POLLS = 16;
 
 class WatchedLog {
@@ -186,7 +182,6 @@ class WatchedLog {
   }
 }
 
-/** Watches logs while there are callbacks. */
 export class StreamWatcher {
   readonly #connection: StoreConnection<NatsClient>;
   readonly #streams: LogStreams;
@@ -200,7 +195,6 @@ export class StreamWatcher {
     this.#closing = closing;
   }
 
-  /** Calls back when a log may have grown. */
   watch(log: LogRef, onChange: () => void): () => void {
     const watched = this.#watched.get(log.name) ?? new WatchedLog(log);
     const isNew = watched.callbacks.size === 0;

@@ -184,8 +184,7 @@ export class Appender {
   }
 
   /**
-   * Reads entries, and the guard if its key is given. The guard is undefined if it changed between
-   * the reads. Returns undefined if the incarnation has ended.
+   * The guard is undefined if it changed between the reads, the result if the incarnation ended.
    */
   async #read(
     keys: readonly KvKey[],

@@ -13,20 +13,15 @@ import {
 import type { KvEntry } from "./engine.ts";
 import { toCursor } from "./keys.ts";
 
-/**
- * The most bytes of ids in the keys of one write. Deno KV allows 80 KiB of keys, including checked
- * ones.
- */
+/** The most bytes of ids in the keys of one write. Deno KV allows 80 KiB of keys with checks. */
 const MAX_KEY_BYTES = 56 * 1024;
 /** An upper bound of a key without the name and the id. */
 const KEY_OVERHEAD = 32;
 /** The most bytes of a UTF-16 code unit in a key. */
 const UNIT_BYTES = 3;
 
-/** A message of a batch. */
 export interface Pending {
   readonly message: NewMessage;
-  /** In the batch. */
   readonly index: number;
   /** The id of its dedup entry; undefined if the entry of the session has it. */
   id: string | undefined;
@@ -34,10 +29,7 @@ export interface Pending {
   outcome: AppendOutcome | undefined;
 }
 
-/**
- * The producer session of a batch, and the sequence number of its first message. A batch whose
- * messages all have ids of their publishers is a session by itself.
- */
+/** The producer session of a batch, and the sequence number of its first message. */
 export function sessionOf(messages: readonly NewMessage[]): GeneratedId {
   const index = messages.findIndex(({ isGenerated }) => isGenerated);
   const generated = index === -1 ? undefined : parseGeneratedId(messages[index]!.id);
@@ -45,11 +37,9 @@ export function sessionOf(messages: readonly NewMessage[]): GeneratedId {
   return { session: generated.session, sequence: generated.sequence - index };
 }
 
-/** The messages of one append. */
 export class Batch {
   readonly log: LogRef;
   readonly session: string;
-  /** Of the first message. */
   readonly sequence: number;
   /** For each message the first one with its id. */
   readonly #firsts: readonly Pending[];
@@ -85,10 +75,7 @@ export class Batch {
     return this.#firsts.map(({ outcome, index }, at) => index === at ? outcome! : { ...outcome!, duplicate: true });
   }
 
-  /**
-   * From now on, several writes store it. The entry of the session has one write only, so each
-   * message without an id gets a dedup entry of its own.
-   */
+  /** Several writes store it from now on, so each message without an id gets a dedup entry. */
   split(): void {
     this.#isSplit = true;
     for (const pending of this.#firsts) pending.id ??= pending.message.id;
@@ -169,7 +156,6 @@ export function encodeSessionEntry(...entry: SessionEntry): Uint8Array {
   return encode(entry);
 }
 
-/** The dedup entry that fences a session. */
 export function encodeFence(entry: KvEntry | undefined): Uint8Array {
   if (!entry) return encodeSessionEntry(0, 0, "");
   const [sequence, count, , ...indexes] = decode<SessionEntry>(entry);
@@ -205,10 +191,7 @@ export function republishedOf({ pending }: Batch): Map<string, readonly Republis
   return Map.groupBy(republished, ({ session }) => session);
 }
 
-/**
- * Sets the outcomes of republished messages of one session. Returns whether the session can store
- * none of them later.
- */
+/** Returns whether the session can store none of these messages later. */
 export function noteRepublished(messages: readonly Republished[], entry: KvEntry | undefined): boolean {
   let isFinal = true;
   for (const { pending, sequence } of messages) {

@@ -21,7 +21,6 @@ const REST = 4;
 /** In milliseconds: a comparison also takes long while the database is away. */
 const MAX_REST = 1_000;
 
-/** The logs that share an entry. */
 interface Shard {
   /** The watched ones, by name. */
   readonly logs: Map<string, WatchedLog>;
@@ -37,7 +36,6 @@ interface WatchedLog {
   notified: string;
 }
 
-/** Watches the database while a log is watched. */
 export class ChangeNotifier {
   readonly #connection: KvConnection;
   readonly #watching: KvConnection | undefined;
@@ -154,10 +152,7 @@ export class ChangeNotifier {
     }
   }
 
-  /**
-   * Receives changes. The watch stays open until the store is closed, since each one costs a
-   * connection.
-   */
+  /** The watch stays open until the store is closed, since each one costs a connection. */
   async #follow(watching: KvConnection): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {

@@ -9,10 +9,7 @@ export type KvKey = readonly string[];
 export interface KvEntry {
   readonly key: KvKey;
   readonly value: Uint8Array;
-  /**
-   * The version of its write: 20 lower-case hexadecimal digits, which increase with each write of
-   * the database.
-   */
+  /** 20 lower-case hexadecimal digits, which increase with each write of the database. */
   readonly version: string;
 }
 
@@ -47,10 +44,7 @@ export interface KvEngine {
   refreshClock?(): Promise<unknown> | undefined;
   /** Reads at most {@linkcode KEYS_PER_READ} entries at one moment, in the order of the keys. */
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;
-  /**
-   * Reads entries at one moment, in the order of their keys, from a key up to another one, which is
-   * excluded. The limit is at most 500.
-   */
+  /** Reads at most 500 entries at one moment, in the order of their keys. `to` is excluded. */
   list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]>;
   /** Returns the version of the write; undefined if a check does not hold. */
   write(write: KvWrite): Promise<string | undefined>;
@@ -63,7 +57,6 @@ export interface KvEngine {
 /** A connection that opens another engine after a failure. */
 export type KvConnection = StoreConnection<KvEngine>;
 
-/** Uses Deno's own client. */
 export function toEngine(kv: Deno.Kv): KvEngine {
   return {
     get: async (keys) => (await kv.getMany<unknown[]>(keys)).map(toEntry),

@@ -11,7 +11,6 @@ const MAX_ENDED = 100;
 
 /** One incarnation, and what this process knows of it. */
 export interface Incarnation {
-  /** A random UUID. */
   readonly id: string;
   /** The version of the entries that its first write made. */
   readonly version: string;
@@ -32,7 +31,6 @@ export interface Snapshot {
   readonly entries: readonly (KvEntry | undefined)[];
 }
 
-/** Tracks which incarnation is current. */
 export class Incarnations {
   readonly #connection: KvConnection;
   readonly #onEnd: () => void;
@@ -135,10 +133,7 @@ export class Incarnations {
   }
 }
 
-/**
- * The incarnation of a log: 8 hexadecimal digits that differ between logs and between incarnations
- * of the database.
- */
+/** 8 hexadecimal digits that differ between logs, and between incarnations of the database. */
 export function logIncarnationOf(name: string, { id }: Incarnation): string {
   return hashOf(id + name).toString(16).padStart(8, "0");
 }

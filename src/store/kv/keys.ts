@@ -60,10 +60,7 @@ export const logEnd = (name: string): KvKey => [...batchesPrefix(name), "low "];
 export const recordKey = (key: readonly string[]): KvKey => [...RECORD, ...key];
 export const keyOfRecord = (key: KvKey): readonly string[] => key.slice(RECORD.length);
 
-/**
- * Where a read after a cursor begins: at the batch of the cursor, or after it if the cursor is that
- * of its last message.
- */
+/** A read begins at the batch of the cursor, or after it if its last message was read. */
 export function batchKeyAfter(name: string, cursor: Cursor): KvKey {
   const version = cursor.slice(0, VERSION_LENGTH);
   return [...batchesPrefix(name), cursor.endsWith(LAST_INDEX) ? `${version} ` : version];
@@ -127,16 +124,13 @@ export type BatchMessage = Pick<NewMessage, "type" | "data" | "bytes" | "trace">
  * the value has room.
  */
 export interface StoredBatch {
-  /** In milliseconds since 1970. */
   readonly time: number;
   /** At least one. */
   readonly messages: readonly BatchMessage[];
 }
 
 export interface BatchSize {
-  /** In milliseconds since 1970. */
   readonly time: number;
-  /** How many messages. */
   readonly count: number;
   /** The bytes of their data. */
   readonly bytes: number;

@@ -11,10 +11,7 @@ import type { KvConnection, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import { decodeValue, encodeValue, keyOfRecord, recordKey } from "./keys.ts";
 
-/**
- * After so many refused writes, check that the incarnation still has its fencing token, which each
- * write checks.
- */
+/** After so many refused writes, check that the incarnation still has its fencing token. */
 const REFUSALS_BEFORE_CHECK = 4;
 /** How many entries are listed first, to learn how large they are, and later at most. */
 const FIRST_PAGE = 10;

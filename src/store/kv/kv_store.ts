@@ -59,7 +59,6 @@ export interface KvStoreOptions extends ConnectionOptions {
   readonly processLock?: ProcessLock;
 }
 
-/** Stores logs and records in a database. */
 export class KvStore implements TopicStore {
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
   /** By the database: the clocks of nodes differ. */
@@ -75,7 +74,6 @@ export class KvStore implements TopicStore {
   readonly #records: KvRecords;
   readonly #processLock: ProcessLock | undefined;
 
-  /** Opens nothing yet. */
   constructor({ openWatching, interval, now, processLock, ...options }: KvStoreOptions) {
     const connection = this.#connection = toConnection(options);
     const watching = this.#watching = openWatching &&

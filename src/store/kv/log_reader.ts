@@ -35,10 +35,7 @@ const MAX_BYTES = 1024 * 1024;
 const ENTRIES_AFTER_BATCHES = 3;
 /** How many entries are read first, to learn how large batches are. */
 const FIRST_ENTRIES = 2 + ENTRIES_AFTER_BATCHES;
-/**
- * How many pages are read at once. It bounds the memory, and the load on a slow line, to about 8
- * MiB.
- */
+/** How many pages are read at once: it bounds the memory, and the load on a slow line, to 8 MiB. */
 const MAX_PAGES = 8;
 /** How long pages are small after one did not come in time, in milliseconds. */
 const SLOW_TIME = 10_000;
@@ -46,10 +43,7 @@ const SLOW_TIME = 10_000;
 const ONE_MESSAGE: ReadLimits = { maxMessages: 1, maxBytes: 1 };
 const MAX_POLICIES = 100;
 
-/**
- * Batches in order, without a hole, and the bounds of the log at that moment or later, in the same
- * incarnation.
- */
+/** Batches without a hole, and the bounds of the log at that moment or later. */
 export interface BatchPage extends LogBounds {
   readonly batches: readonly KvEntry[];
   /** Whether the log had no more. */
@@ -62,10 +56,7 @@ interface Listing {
   readonly isAll: boolean;
 }
 
-/**
- * Reads logs. Each instance bounds its own reads, so that one kind of reader never waits for
- * another.
- */
+/** Each instance bounds its own reads, so that one kind of reader never waits for another. */
 export class KvLogReader {
   readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
@@ -121,10 +112,7 @@ export class KvLogReader {
     }
   }
 
-  /**
-   * The position before the first message of a time that has not expired: a binary search by
-   * version.
-   */
+  /** A binary search by version for the first message of a time that has not expired. */
   async seek(log: LogRef, time: Date): Promise<LogPosition> {
     const { incarnation, lowWatermark, highWatermark } = await this.bounds(log);
     const isWanted = ({ value }: KvEntry) => {

@@ -12,10 +12,7 @@ import { type NetworkReply, openNpmNetwork, toNpmEngine } from "./npm_client.ts"
 
 /** Of the protocol. */
 const VERSIONS: readonly number[] = [2, 3];
-/**
- * The longest lifetime of an access token, in milliseconds. The package knows no dates after the
- * year 9999.
- */
+/** Of an access token, in milliseconds. The package knows no dates after the year 9999. */
 const MAX_LIFETIME = 24 * 3_600_000;
 
 /**
@@ -81,7 +78,6 @@ export class NetworkClient implements KvEngine {
     return client;
   }
 
-  /** By the dates of the database's replies. */
   now(): number {
     return this.#clock.now();
   }
@@ -140,10 +136,7 @@ export class NetworkClient implements KvEngine {
     return toNpmEngine(kv, () => this.now() + CLOCK_PRECISION);
   }
 
-  /**
-   * Exchanges the token for an access token. The package calls it at its start and before that
-   * expires.
-   */
+  /** The package calls it at its start, and before the access token expires. */
   async #exchange(init: RequestInit): Promise<NetworkReply> {
     try {
       new Headers(init.headers);
@@ -252,10 +245,7 @@ function toReply(contentType: string, parts: Partial<NetworkReply>): NetworkRepl
   return { status: 200, url: "", headers: { get: () => contentType }, ...parts };
 }
 
-/**
- * Fails at the end of a stream. At a plain end the package would wait for up to a minute, and watch
- * again.
- */
+/** Fails at the end: there the package would wait for up to a minute, and watch again. */
 function failingAtEnd(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   return new TransformStream({
     flush: () => {

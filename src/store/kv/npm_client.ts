@@ -60,7 +60,6 @@ interface NpmPackage {
 }
 
 export class ClientMissingError extends Error {
-  /** The name of the class, for logs. */
   override readonly name = "ClientMissingError";
 }
 
@@ -86,10 +85,7 @@ export async function openNpmNetwork(address: string, options: NetworkOptions): 
 const NO_READ: ReadMessage = { ranges: [] };
 const NO_WRITE: WriteMessage = { checks: [], mutations: [], enqueues: [] };
 
-/**
- * Makes the package encode empty messages, and sends the encoded requests instead. The package
- * stores its access token in `metadata`.
- */
+/** The package encodes empty messages, whose requests are replaced. It sets `metadata` itself. */
 function withFastEncoder(kv: NpmNetworkKv): NpmKv {
   const sending = (action: string, body: Uint8Array<ArrayBuffer>): NpmKv => {
     const fetcher: Fetcher = (address, init) =>

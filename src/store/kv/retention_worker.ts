@@ -12,10 +12,7 @@ import { type BatchPage, type KvLogReader, toLog } from "./log_reader.ts";
  * three, since rounds take time, too.
  */
 const LEASE_ROUNDS = 2.5;
-/**
- * How often a removal may be refused because another process removes, too. The next round
- * continues.
- */
+/** After so many refusals, since another process removes, too, the next round continues. */
 const MAX_REFUSALS = 10;
 /** The most bytes of keys of one write, of which Deno KV allows 80 KiB. */
 const MAX_KEY_BYTES = 64 * 1024;
@@ -127,10 +124,7 @@ export class RetentionWorker {
     return await this.#lease.write(this.#id, version);
   }
 
-  /**
-   * Otherwise, in a long round, another process would acquire the lease, and measure all logs
-   * again.
-   */
+  /** Without it, another process would acquire the lease in a long round, and measure all logs. */
   readonly #renewLease: RenewLease = async () => {
     if (!this.#lease.isRenewalDue) return true;
     const [lease] = await this.#connection.use((engine) => engine.get([LEASE_KEY]), this.#closing.signal);
@@ -177,10 +171,7 @@ export class RetentionWorker {
     }
   }
 
-  /**
-   * Removes batches up to a cursor. Each write moves the low watermark, which shows readers the
-   * hole. Returns whether none is left.
-   */
+  /** Each write moves the low watermark, which shows readers the hole. False if some are left. */
   async #remove(name: string, incarnation: Incarnation, end: Cursor, renewLease: RenewLease): Promise<boolean> {
     const lowKey = lowWatermarkKey(name);
     const most = Math.floor(MAX_KEY_BYTES / (3 * name.length + KEY_OVERHEAD));

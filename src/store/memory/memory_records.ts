@@ -30,7 +30,6 @@ export interface MemoryRecordsOptions {
    * @default {134_217_728} 128 MiB
    */
   maxBytes?: number;
-  /** The time in milliseconds since 1970. */
   now?: () => number;
 }
 
@@ -106,7 +105,6 @@ export class MemoryRecords implements RecordStore {
     };
   }
 
-  /** Drops all records. No method may be called afterwards. */
   close(): void {
     this.#isClosed = true;
     this.#entries.clear();

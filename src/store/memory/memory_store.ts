@@ -47,7 +47,6 @@ export interface MemoryStoreOptions {
    * @default {268435456} 256 MiB
    */
   maxBytes?: number;
-  /** The time in milliseconds since 1970. */
   now?: () => number;
 }
 

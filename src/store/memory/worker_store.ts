@@ -1,7 +1,4 @@
-/**
- * Topics and records in memory for several workers of a process: one has the store, the others call
- * it.
- */
+/** Topics and records in memory for workers of a process: one has the store, the others call it. */
 import type {
   DeleteRecordOptions,
   ListedRecord,
@@ -55,13 +52,11 @@ type StoreCall =
   | { readonly call: "seek"; readonly log: LogRef; readonly time: Date }
   | RecordCall;
 
-/** From a guest to the host. */
 type GuestMessage =
   | StoreCall & { readonly number: number }
   | { readonly call: "watch" | "unwatch"; readonly log: LogRef }
   | { readonly call: "join" | "leave" };
 
-/** From the host to a guest. */
 type HostMessage =
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly failure: string }
@@ -234,7 +229,6 @@ export class RemoteStore implements TopicStore {
   }
 }
 
-/** A call of a record store, between workers. */
 type RecordCall =
   & { readonly call: "record"; readonly key: RecordKey }
   & (
