@@ -236,8 +236,7 @@ export class Records {
   ): AsyncIterableIterator<StoredRecord<Value> | null, void, void> {
     const full = this.#toKey(key, "watch the record");
     checkOptions(options, WATCH_OPTIONS, "watch the record");
-    const { open, watches } = this.#context;
-    return new RecordWatch(full, { open, watches, signal: options.signal, convert: toEntry<Value> });
+    return new RecordWatch<Value>(full, this.#context, options.signal);
   }
 
   async *#list<Value>(prefix: RecordKey): AsyncGenerator<ListedRecord<Value>, void, void> {
@@ -320,17 +319,11 @@ export interface OpenWatches {
   readonly open: Set<{ close(): void }>;
 }
 
-interface RecordWatchOptions<Entry> {
-  readonly open: () => Promise<RecordStore>;
-  readonly watches: OpenWatches;
-  readonly signal: AbortSignal | undefined;
-  readonly convert: (record: StoredRecord<string>) => Entry;
-}
-
 /** Yields a record now and after each change. */
-export class RecordWatch<Entry> implements AsyncIterableIterator<Entry | null, void, void> {
+class RecordWatch<Value> implements AsyncIterableIterator<StoredRecord<Value> | null, void, void> {
   readonly #key: RecordKey;
-  readonly #options: RecordWatchOptions<Entry>;
+  readonly #context: RecordsContext;
+  readonly #signal: AbortSignal | undefined;
   readonly #close = (): void => this.close();
   /** The version that was yielded last; undefined before the first one. */
   #version: string | null | undefined;
@@ -341,10 +334,11 @@ export class RecordWatch<Entry> implements AsyncIterableIterator<Entry | null, v
   /** The pending reads: each begins after the one before. */
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(key: RecordKey, options: RecordWatchOptions<Entry>) {
+  constructor(key: RecordKey, context: RecordsContext, signal: AbortSignal | undefined) {
     this.#key = key;
-    this.#options = options;
-    const { signal, watches } = options;
+    this.#context = context;
+    this.#signal = signal;
+    const { watches } = context;
     this.#isClosed = watches.isEnding() || signal?.aborted === true;
     if (this.#isClosed) return;
     watches.open.add(this);
@@ -355,31 +349,30 @@ export class RecordWatch<Entry> implements AsyncIterableIterator<Entry | null, v
     return this;
   }
 
-  next(): Promise<IteratorResult<Entry | null, void>> {
+  next(): Promise<IteratorResult<StoredRecord<Value> | null, void>> {
     const next = this.#reading.then(() => this.#next());
     this.#reading = next.catch(() => {});
     return next;
   }
 
-  async return(): Promise<IteratorResult<Entry | null, void>> {
+  async return(): Promise<IteratorResult<StoredRecord<Value> | null, void>> {
     this.close();
     return { done: true, value: undefined };
   }
 
   close(): void {
     this.#isClosed = true;
-    const { signal, watches } = this.#options;
-    watches.open.delete(this);
-    signal?.removeEventListener("abort", this.#close);
+    this.#context.watches.open.delete(this);
+    this.#signal?.removeEventListener("abort", this.#close);
     this.#unwatch?.();
     this.#unwatch = undefined;
     this.#wake?.();
   }
 
-  async #next(): Promise<IteratorResult<Entry | null, void>> {
+  async #next(): Promise<IteratorResult<StoredRecord<Value> | null, void>> {
     try {
       while (!this.#isClosed) {
-        const store = await this.#options.open();
+        const store = await this.#context.open();
         // It is watched before it is read, so that no change is missed.
         this.#unwatch ??= this.#isClosed ? undefined : store.watch?.(this.#key, () => this.#onChange());
         this.#isChanged = false;
@@ -387,7 +380,7 @@ export class RecordWatch<Entry> implements AsyncIterableIterator<Entry | null, v
         const version = record?.version ?? null;
         if (version !== this.#version && !this.#isClosed) {
           this.#version = version;
-          return { done: false, value: record && this.#options.convert(record) };
+          return { done: false, value: record && toEntry<Value>(record) };
         }
         await this.#wait();
       }

@@ -36,8 +36,7 @@ interface PendingRequest {
   readonly abandon: (reason: unknown) => void;
 }
 
-const REQUEST_TIMEOUT = 3_000;
-const RETRY_TIMEOUT = 30_000;
+const DEFAULTS = { isBusy: () => false, requestTimeout: 3_000, retryTimeout: 30_000, isLogged: true };
 /** How long a start waits for a store that does not answer, in milliseconds. */
 const OPEN_TIMEOUT = 10_000;
 const MAX_PAUSE = 500;
@@ -47,14 +46,7 @@ const OUTAGE_MEMORY = 60_000;
 const MAX_BUSY_PAUSE = 20;
 
 export class StoreConnection<Engine extends StoreEngine> {
-  /** In milliseconds. */
-  readonly retryTimeout: number;
-  readonly #name: string;
-  readonly #open: (signal: AbortSignal) => Promise<Engine>;
-  readonly #probe: (engine: Engine) => Promise<unknown>;
-  readonly #isBusy: (error: unknown) => boolean;
-  readonly #requestTimeout: number;
-  readonly #isLogged: boolean;
+  readonly #options: Required<StoreConnectionOptions<Engine>>;
   readonly #closing = new AbortController();
   /** Abandoned requests stay here until they end. */
   readonly #pending = new Set<PendingRequest>();
@@ -65,24 +57,13 @@ export class StoreConnection<Engine extends StoreEngine> {
   /** The kinds of requests that fail now, and the last failure of each by `performance.now()`. */
   readonly #outages = new Map<Kind, number>();
 
-  constructor(
-    {
-      name,
-      open,
-      probe,
-      isBusy = () => false,
-      requestTimeout = REQUEST_TIMEOUT,
-      retryTimeout = RETRY_TIMEOUT,
-      isLogged = true,
-    }: StoreConnectionOptions<Engine>,
-  ) {
-    this.retryTimeout = retryTimeout;
-    this.#name = name;
-    this.#open = open;
-    this.#probe = probe;
-    this.#isBusy = isBusy;
-    this.#requestTimeout = requestTimeout;
-    this.#isLogged = isLogged;
+  constructor(options: StoreConnectionOptions<Engine>) {
+    this.#options = { ...DEFAULTS, ...options };
+  }
+
+  /** How long a request is repeated, in milliseconds. */
+  get retryTimeout(): number {
+    return this.#options.retryTimeout;
   }
 
   /** The store's time in milliseconds since 1970, or this machine's before it is open. */
@@ -117,9 +98,9 @@ export class StoreConnection<Engine extends StoreEngine> {
         // A store that was open before may be restarting behind a proxy. An earlier attempt may
         // have written.
         if (error instanceof CannotOpenError && !this.#latest) throw error;
-        const isBusy = this.#isBusy(error);
+        const isBusy = this.#options.isBusy(error);
         const time = performance.now() - begin;
-        if (isBusy ? time > this.#requestTimeout : attempt > 1) this.#recordFailure(kind, error);
+        if (isBusy ? time > this.#options.requestTimeout : attempt > 1) this.#recordFailure(kind, error);
         if (time > this.retryTimeout) throw this.#noAnswer(error);
         const longest = isBusy ? MAX_BUSY_PAUSE : Math.min(MAX_PAUSE, 10 * 2 ** attempt);
         const end = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
@@ -142,7 +123,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     try {
       while (!end.aborted) {
         try {
-          await this.#attempt(this.#probe, end);
+          await this.#attempt(this.#options.probe, end);
           if (this.#outages.size > 0) this.#recordSuccess("read");
           return;
         } catch (error) {
@@ -158,7 +139,10 @@ export class StoreConnection<Engine extends StoreEngine> {
     }
     this.#throwIfClosed();
     const cure = "check the address, or start the store before";
-    throw cannotOpen(this.#name, `nothing has answered there for ${OPEN_TIMEOUT / 1_000} s (${reason}), ${cure}`);
+    throw cannotOpen(
+      this.#options.name,
+      `nothing has answered there for ${OPEN_TIMEOUT / 1_000} s (${reason}), ${cure}`,
+    );
   }
 
   /** Closes the store. The next request opens it again. */
@@ -175,7 +159,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     if (this.#closing.signal.aborted) return;
     const drained = new AbortController();
     const answers = Promise.allSettled(Array.from(this.#pending, ({ answer }) => answer));
-    await Promise.race([answers, pause(this.#requestTimeout, drained.signal)]);
+    await Promise.race([answers, pause(this.#options.requestTimeout, drained.signal)]);
     drained.abort();
     this.#closing.abort();
     for (const { abandon } of this.#pending) abandon(this.#closing.signal.reason);
@@ -200,9 +184,9 @@ export class StoreConnection<Engine extends StoreEngine> {
     };
     const onAbort = (): void => abandon(signal!.reason);
     const timer = setTimeout(() => {
-      abandon(new Error(`No answer within ${this.#requestTimeout} ms`));
+      abandon(new Error(`No answer within ${this.#options.requestTimeout} ms`));
       if (this.#engine === opening) this.reopen();
-    }, this.#requestTimeout);
+    }, this.#options.requestTimeout);
     // The request itself keeps the process alive.
     Deno.unrefTimer(timer);
     signal?.addEventListener("abort", onAbort);
@@ -219,7 +203,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     if (this.#engine) return this.#engine;
     this.#opening = new AbortController();
     const { signal } = this.#opening;
-    const opening = this.#engine = detached(() => this.#open(signal));
+    const opening = this.#engine = detached(() => this.#options.open(signal));
     opening.then((engine) => this.#latest = engine, () => {
       if (this.#engine === opening) this.#engine = undefined;
     });
@@ -227,12 +211,14 @@ export class StoreConnection<Engine extends StoreEngine> {
   }
 
   #throwIfClosed(): void {
-    if (this.#closing.signal.aborted) throw new Error(`Cannot use the store of topics "${this.#name}": it is closed`);
+    if (this.#closing.signal.aborted) {
+      throw new Error(`Cannot use the store of topics "${this.#options.name}": it is closed`);
+    }
   }
 
   #noAnswer(cause: unknown): Error {
     const seconds = Math.round(this.retryTimeout / 1000);
-    const message = `Cannot use the store of topics "${this.#name}": it did not answer for ${seconds} s, ${
+    const message = `Cannot use the store of topics "${this.#options.name}": it did not answer for ${seconds} s, ${
       reasonOf(cause)
     }`;
     return new Error(message, { cause });
@@ -241,8 +227,8 @@ export class StoreConnection<Engine extends StoreEngine> {
   #recordFailure(kind: Kind, error: unknown): void {
     const isKnown = this.#outages.size > 0;
     this.#outages.set(kind, performance.now());
-    if (isKnown || !this.#isLogged) return;
-    const fields = { store: this.#name, reason: reasonOf(error) };
+    if (isKnown || !this.#options.isLogged) return;
+    const fields = { store: this.#options.name, reason: reasonOf(error) };
     log("warn", "The store of topics does not answer and is retried", fields);
   }
 
@@ -251,8 +237,8 @@ export class StoreConnection<Engine extends StoreEngine> {
       // A request of the other kind may never be repeated.
       if (failing === kind || performance.now() - time > OUTAGE_MEMORY) this.#outages.delete(failing);
     }
-    if (this.#outages.size > 0 || !this.#isLogged) return;
-    log("info", "The store of topics answers again", { store: this.#name });
+    if (this.#outages.size > 0 || !this.#options.isLogged) return;
+    log("info", "The store of topics answers again", { store: this.#options.name });
   }
 }
 

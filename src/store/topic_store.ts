@@ -302,3 +302,50 @@ export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSig
     promise.catch(() => {});
   }
 }
+
+/** Callbacks by name, for the watches of stores. */
+export class Watchers {
+  readonly #callbacks = new Map<string, Set<() => void>>();
+
+  has(name: string): boolean {
+    return this.#callbacks.has(name);
+  }
+
+  /** The returned function removes the callback. */
+  add(name: string, onChange: () => void): () => void {
+    const callbacks = this.#callbacks.get(name) ?? new Set();
+    this.#callbacks.set(name, callbacks.add(onChange));
+    return () => {
+      callbacks.delete(onChange);
+      if (callbacks.size === 0 && this.#callbacks.get(name) === callbacks) this.#callbacks.delete(name);
+    };
+  }
+
+  call(name: string): void {
+    this.#callbacks.get(name)?.forEach((onChange) => onChange());
+  }
+
+  clear(): void {
+    this.#callbacks.clear();
+  }
+}
+
+/** The cursor of the message with a number; 0 is before the first. */
+export function numberToCursor(number: number): Cursor {
+  return number.toString(16).padStart(LOG_START.length, "0");
+}
+
+/** A cursor from a client may be larger than any number of a message. */
+export function cursorToNumber(cursor: Cursor): number {
+  return Number.parseInt(cursor, 16);
+}
+
+export function encodePolicy({ age, count, bytes, dedupe }: LogPolicy): string {
+  return JSON.stringify({ age, count, bytes, dedupe });
+}
+
+export function decodePolicy(json: string): LogPolicy {
+  const { age, count, bytes, dedupe } = JSON.parse(json) as Record<string, number | null>;
+  // JSON has null for Infinity.
+  return { age: age ?? Infinity, count: count ?? Infinity, bytes: bytes ?? Infinity, dedupe: dedupe ?? Infinity };
+}

@@ -4,6 +4,7 @@ import type { Log } from "../log/log.ts";
 import type { TopicMessage } from "./message.ts";
 import type { LogRef } from "../store/topic_store.ts";
 import type { StoredCheck } from "./topic_log.ts";
+import { toBound } from "./topic_options.ts";
 
 /** How often a message is tried. */
 export interface RetryOptions {
@@ -255,8 +256,8 @@ export function resolveConsumeOptions<Data>(
     throw new RangeError(`Cannot ${action}: lease must be from 1 second to 1 hour, got ${quote(lease)}`);
   }
   return {
-    concurrency: toCount(concurrency, MAX_CONCURRENCY, `the concurrency of ${owner}`),
-    attempts: toCount(attempts, MAX_ATTEMPTS, `the retry.attempts of ${owner}`),
+    concurrency: toBound(concurrency, MAX_CONCURRENCY, `the concurrency of ${owner}`),
+    attempts: toBound(attempts, MAX_ATTEMPTS, `the retry.attempts of ${owner}`),
     backoff: toMilliseconds(backoff, `the retry.backoff of ${owner}`),
     deadLetter,
     lease: leaseTime,
@@ -279,9 +280,4 @@ function checkDeadLetter(deadLetter: string, topic: string, consumer: string, ac
       MAX_LETTER_ID_LENGTH - LETTER_ID_LENGTH
     } characters at most together, use shorter ones`,
   );
-}
-
-function toCount(value: number, most: number, name: string): number {
-  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw new RangeError(`Cannot set ${name}: it must be a whole number from 1 to ${most}, got ${quote(value)}`);
 }

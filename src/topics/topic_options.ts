@@ -171,7 +171,8 @@ function toDedupe(dedupe: Duration, isDurable: boolean, name: string): number {
   throw new RangeError(`Cannot set ${name}: a store remembers ids for ten years at most, got ${quote(dedupe)}`);
 }
 
-function toBound(value: number, most: number, name: string): number {
+/** @throws {RangeError} If the value is no whole number from 1 to `most`. */
+export function toBound(value: number, most: number, name: string): number {
   if ((Number.isInteger(value) || value === Infinity) && value > 0 && value <= most) return value;
   const range = most === Infinity ? "a whole number above 0" : `a whole number from 1 to ${most}`;
   throw new RangeError(`Cannot set ${name}: it must be ${range}, got ${quote(value)}`);

@@ -4,9 +4,11 @@ import { isTrace } from "../../log/telemetry.ts";
 import type { StoreConnection } from "../store_connection.ts";
 import {
   type Cursor,
-  LOG_START,
-  type LogPolicy,
+  cursorToNumber,
+  decodePolicy,
+  encodePolicy,
   type LogRef,
+  numberToCursor,
   type StoredMessage,
   UnsuitableStoreError,
 } from "../topic_store.ts";
@@ -302,15 +304,6 @@ export function refusalReason(error: unknown): string | undefined {
   return `the servers refuse its stream (${message}), change that there, or give topics another prefix`;
 }
 
-function encodePolicy({ age, count, bytes, dedupe }: LogPolicy): string {
-  return JSON.stringify({ age, count, bytes, dedupe });
-}
-
-function decodePolicy(text: string): LogPolicy {
-  const { age, count, bytes, dedupe } = JSON.parse(text) as Record<string, number | null>;
-  return { age: age ?? Infinity, count: count ?? Infinity, bytes: bytes ?? Infinity, dedupe: dedupe ?? Infinity };
-}
-
 function randomIncarnation(): string {
   return crypto.getRandomValues(new Uint8Array(4)).toHex();
 }
@@ -335,7 +328,7 @@ export function toStored(message: NatsMessage): StoredMessage {
   const { data, headers } = message;
   const trace = headers?.get(TRACE_HEADER) ?? "";
   return {
-    cursor: toCursor(seqOf(message)),
+    cursor: numberToCursor(seqOf(message)),
     type: headers?.has(TYPE_HEADER) ? decodeURIComponent(headers.get(TYPE_HEADER)) : undefined,
     data: textOf(data),
     bytes: data.length,
@@ -344,12 +337,7 @@ export function toStored(message: NatsMessage): StoredMessage {
   };
 }
 
-/** The position after a message; a sequence number of 0 is before the first. */
-export function toCursor(seq: number): Cursor {
-  return seq.toString(16).padStart(LOG_START.length, "0");
-}
-
 /** Cursors of clients may be larger than any sequence number. */
 export function toSeq(cursor: Cursor): number {
-  return Math.min(Number.parseInt(cursor, 16), Number.MAX_SAFE_INTEGER - 1);
+  return Math.min(cursorToNumber(cursor), Number.MAX_SAFE_INTEGER - 1);
 }

@@ -5,6 +5,7 @@ import {
   type AppendResult,
   type LogRef,
   type NewMessage,
+  numberToCursor,
   orAborted,
   UnsuitableStoreError,
 } from "../topic_store.ts";
@@ -14,7 +15,6 @@ import {
   encodeHeader,
   type LogStream,
   type LogStreams,
-  toCursor,
   TRACE_HEADER,
   TYPE_HEADER,
 } from "./log_streams.ts";
@@ -166,7 +166,7 @@ class StreamBatch {
         if (!duplicate) this.#noteStored(each, seq);
         else {
           const isOwn = wasUncertain && await this.#isOwn(client, stream, seq);
-          each.outcome = { cursor: toCursor(seq), duplicate: !isOwn };
+          each.outcome = { cursor: numberToCursor(seq), duplicate: !isOwn };
         }
         this.#isUncertain = wasUncertain;
       } catch (error) {
@@ -177,7 +177,7 @@ class StreamBatch {
   }
 
   #noteStored(pending: Pending, seq: number): void {
-    pending.outcome = { cursor: toCursor(seq), duplicate: false };
+    pending.outcome = { cursor: numberToCursor(seq), duplicate: false };
     this.oldestStored = Math.min(this.oldestStored, seq);
     this.newestStored = Math.max(this.newestStored, seq);
   }

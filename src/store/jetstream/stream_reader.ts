@@ -1,8 +1,16 @@
 /** Reads and watches streams: pages from whichever server has them, their state from the leader. */
 import { detached } from "../../log/log.ts";
-import type { Cursor, LogBounds, LogPage, LogPosition, LogRef, ReadLimits } from "../topic_store.ts";
+import {
+  type Cursor,
+  type LogBounds,
+  type LogPage,
+  type LogPosition,
+  type LogRef,
+  numberToCursor,
+  type ReadLimits,
+} from "../topic_store.ts";
 import { pause, type StoreConnection } from "../store_connection.ts";
-import { type LogStreams, seqOf, type StreamState, toCursor, toSeq, toStored } from "./log_streams.ts";
+import { type LogStreams, seqOf, type StreamState, toSeq, toStored } from "./log_streams.ts";
 import { isRefusal, type NatsClient, type NatsMessage, type NatsSubscription } from "./nats_client.ts";
 
 const MAX_PAGE = 1_000;
@@ -67,7 +75,7 @@ export class StreamReader {
         throw error;
       });
       const { stream, first, last } = await this.#streams.state(log);
-      const cursor = toCursor(found ? Math.max(found.message.seq, first) - 1 : last);
+      const cursor = numberToCursor(found ? Math.max(found.message.seq, first) - 1 : last);
       return { incarnation: stream.incarnation, cursor };
     });
   }
@@ -114,7 +122,11 @@ function withoutRemoved(found: readonly NatsMessage[], from: number, { first }: 
 }
 
 function toBounds({ stream, first, last }: StreamState): LogBounds {
-  return { incarnation: stream.incarnation, lowWatermark: toCursor(first - 1), highWatermark: toCursor(last) };
+  return {
+    incarnation: stream.incarnation,
+    lowWatermark: numberToCursor(first - 1),
+    highWatermark: numberToCursor(last),
+  };
 }
 
 function toPage(state: StreamState, messages: readonly NatsMessage[]): LogPage {
@@ -123,9 +135,9 @@ function toPage(state: StreamState, messages: readonly NatsMessage[]): LogPage {
   const [first, last] = [seqOf(messages[0]!), seqOf(messages.at(-1)!)];
   return {
     incarnation: bounds.incarnation,
-    lowWatermark: toCursor(Math.min(state.first, first) - 1),
+    lowWatermark: numberToCursor(Math.min(state.first, first) - 1),
     // Messages that were appended after the page had been read count, and vice versa.
-    highWatermark: toCursor(Math.max(state.last, last)),
+    highWatermark: numberToCursor(Math.max(state.last, last)),
     messages: messages.map(toStored),
   };
 }

@@ -2,7 +2,7 @@
  * Appends batches to logs. Each message is stored once, whatever happens to requests and replies.
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
-import type { AppendOptions, AppendResult, LogRef, NewMessage } from "../topic_store.ts";
+import { type AppendOptions, type AppendResult, encodePolicy, type LogRef, type NewMessage } from "../topic_store.ts";
 import {
   Batch,
   encodeFence,
@@ -20,7 +20,6 @@ import {
   batchesPrefix,
   changedKey,
   encodeBatch,
-  encodePolicy,
   headKey,
   idKey,
   newestIdsKey,
@@ -53,6 +52,7 @@ const MAX_UNCONFIRMED = 1_000;
 const MAX_LOGS = 10_000;
 
 const EMPTY = new Uint8Array();
+const encoder = new TextEncoder();
 
 /** What this process knows of a log, in one incarnation of the database, from its own writes. */
 interface WrittenLog {
@@ -235,7 +235,7 @@ export class Appender {
       sets.push({ key, value: encodeSessionEntry(sequence, part.length, null, ...unnamed), expireIn });
     }
     if (hasIds) sets.push({ key: newestIdsKey(name), value: EMPTY });
-    if (!written.hasPolicy) sets.push({ key: policyKey(name), value: encodePolicy(policy) });
+    if (!written.hasPolicy) sets.push({ key: policyKey(name), value: encoder.encode(encodePolicy(policy)) });
     const messages = part.map(({ message }) => message);
 
     let confirmedAt = incarnation.confirmedAt;
@@ -299,7 +299,6 @@ function hasId({ id }: Pending): boolean {
 }
 
 function newWrittenLog(name: string, incarnation: Incarnation): WrittenLog {
-  const encoder = new TextEncoder();
   const sets = [
     { key: headKey(name), value: encoder.encode(logIncarnationOf(name, incarnation)) },
     { key: changedKey(shardOf(name)), value: encoder.encode(name) },

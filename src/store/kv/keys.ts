@@ -23,7 +23,7 @@
  * are neighbours.
  */
 import { countBytes } from "../../base/json_data.ts";
-import type { Cursor, LogPolicy, NewMessage } from "../topic_store.ts";
+import type { Cursor, NewMessage } from "../topic_store.ts";
 import type { KvKey } from "./engine.ts";
 
 const ROOT = ["webfw", "1"];
@@ -88,16 +88,6 @@ export function hashOf(text: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
-}
-
-export function encodePolicy({ age, count, bytes, dedupe }: LogPolicy): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify({ age, count, bytes, dedupe }));
-}
-
-export function decodePolicy(value: Uint8Array): LogPolicy {
-  const { age, count, bytes, dedupe } = JSON.parse(new TextDecoder().decode(value)) as Record<string, number | null>;
-  // JSON has null for Infinity.
-  return { age: age ?? Infinity, count: count ?? Infinity, bytes: bytes ?? Infinity, dedupe: dedupe ?? Infinity };
 }
 
 const FORMAT = 1;

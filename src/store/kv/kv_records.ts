@@ -7,6 +7,7 @@ import type {
   SetRecordOptions,
   StoredRecord,
 } from "../record_store.ts";
+import { Watchers } from "../topic_store.ts";
 import type { KvConnection, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import { decodeValue, encodeValue, keyOfRecord, recordKey } from "./keys.ts";
@@ -43,7 +44,7 @@ export class KvRecords implements RecordStore {
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
   /** By the keys as JSON. */
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Watchers();
   /** How many writes were refused since the last one that was not. */
   #refusals = 0;
 
@@ -68,14 +69,14 @@ export class KvRecords implements RecordStore {
     };
     const version = await this.#change(kvKey, { sets: [set] }, expect);
     if (version === undefined) return null;
-    this.#notify(key);
+    this.#watchers.call(JSON.stringify(key));
     return toVersion({ ...version, expires });
   }
 
   async delete(key: RecordKey, { expect }: DeleteRecordOptions): Promise<boolean> {
     const kvKey = recordKey(key);
     const version = await this.#change(kvKey, { deletes: [kvKey] }, expect);
-    if (version !== undefined) this.#notify(key);
+    if (version !== undefined) this.#watchers.call(JSON.stringify(key));
     return version !== undefined;
   }
 
@@ -100,18 +101,7 @@ export class KvRecords implements RecordStore {
 
   /** Calls back after the writes of this process. */
   watch(key: RecordKey, onChange: () => void): () => void {
-    const name = JSON.stringify(key);
-    const watchers = this.#watchers.get(name) ?? new Set();
-    this.#watchers.set(name, watchers.add(onChange));
-    return () => {
-      watchers.delete(onChange);
-      if (watchers.size === 0 && this.#watchers.get(name) === watchers) this.#watchers.delete(name);
-    };
-  }
-
-  #notify(key: RecordKey): void {
-    if (this.#watchers.size === 0) return;
-    for (const onChange of [...this.#watchers.get(JSON.stringify(key)) ?? []]) onChange();
+    return this.#watchers.add(JSON.stringify(key), onChange);
   }
 
   #toRecord(entry: KvEntry, incarnation: Incarnation): StoredRecord<string> | null {

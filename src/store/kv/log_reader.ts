@@ -1,6 +1,7 @@
 /** Reads logs: their batches, and their bounds. */
 import {
   type Cursor,
+  decodePolicy,
   LOG_START,
   type LogBounds,
   type LogPage,
@@ -15,7 +16,6 @@ import {
   batchesPrefix,
   batchKeyAfter,
   decodeBatch,
-  decodePolicy,
   endOf,
   headKey,
   logEnd,
@@ -202,7 +202,7 @@ export class KvLogReader {
 }
 
 export function toLog({ key, value }: KvEntry): LogRef {
-  return { name: key.at(-1)!, policy: decodePolicy(value) };
+  return { name: key.at(-1)!, policy: decodePolicy(new TextDecoder().decode(value)) };
 }
 
 function keyAfter(key: KvKey): KvKey {

@@ -7,6 +7,7 @@ import type {
   SetRecordOptions,
   StoredRecord,
 } from "../record_store.ts";
+import { Watchers } from "../topic_store.ts";
 
 /** The limit of all records together, in bytes. */
 const MAX_BYTES = 128 * 1024 * 1024;
@@ -39,7 +40,7 @@ export class MemoryRecords implements RecordStore {
   readonly #now: () => number;
   /** By their keys as JSON. */
   readonly #entries = new Map<string, Entry>();
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Watchers();
   /** Versions of other stores do not begin with it. */
   readonly #prefix = crypto.randomUUID().slice(0, 8);
   #writes = 0;
@@ -73,7 +74,7 @@ export class MemoryRecords implements RecordStore {
     this.#remove(name);
     this.#entries.set(name, entry);
     this.#bytes += sizeOf(name, entry);
-    this.#notify(name);
+    this.#watchers.call(name);
     return version;
   }
 
@@ -82,7 +83,7 @@ export class MemoryRecords implements RecordStore {
     if (expect !== undefined && this.#find(name)?.version !== expect) return false;
     this.#assertOpen();
     this.#remove(name);
-    this.#notify(name);
+    this.#watchers.call(name);
     return true;
   }
 
@@ -96,13 +97,7 @@ export class MemoryRecords implements RecordStore {
   }
 
   watch(key: RecordKey, onChange: () => void): () => void {
-    const name = toName(key);
-    const watchers = this.#watchers.get(name) ?? new Set();
-    this.#watchers.set(name, watchers.add(onChange));
-    return () => {
-      watchers.delete(onChange);
-      if (watchers.size === 0 && this.#watchers.get(name) === watchers) this.#watchers.delete(name);
-    };
+    return this.#watchers.add(toName(key), onChange);
   }
 
   close(): void {
@@ -125,10 +120,6 @@ export class MemoryRecords implements RecordStore {
     if (!entry) return;
     this.#entries.delete(name);
     this.#bytes -= sizeOf(name, entry);
-  }
-
-  #notify(name: string): void {
-    for (const onChange of [...this.#watchers.get(name) ?? []]) onChange();
   }
 
   /** Frees memory for some bytes of the record of a name. */

@@ -7,17 +7,19 @@ import {
   type AppendOptions,
   type AppendResult,
   type Cursor,
-  LOG_START,
+  cursorToNumber,
   type LogBounds,
   type LogPage,
   type LogPolicy,
   type LogPosition,
   type LogRef,
   type NewMessage,
+  numberToCursor,
   type ReadLimits,
   type StoreCapabilities,
   type StoredMessage,
   type TopicStore,
+  Watchers,
 } from "../topic_store.ts";
 
 const MIB = 1024 * 1024;
@@ -57,7 +59,7 @@ export class MemoryStore implements TopicStore {
   readonly #now: () => number;
   /** The most recently appended is the newest. */
   readonly #logs = new OrderedMap<string, MemoryLog>();
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Watchers();
   #bytes = 0;
   #isSweeping = false;
   #sweepTimer: ReturnType<typeof setTimeout> | undefined;
@@ -81,7 +83,7 @@ export class MemoryStore implements TopicStore {
       if (log.hasAge) this.#beginSweeping();
       return log.append(messages, options);
     });
-    for (const onChange of this.#watchers.get(ref.name) ?? []) onChange();
+    this.#watchers.call(ref.name);
     return result;
   }
 
@@ -94,13 +96,7 @@ export class MemoryStore implements TopicStore {
   }
 
   watch({ name }: LogRef, onChange: () => void): () => void {
-    const watchers = this.#watchers.get(name) ?? new Set();
-    this.#watchers.set(name, watchers);
-    watchers.add(onChange);
-    return () => {
-      watchers.delete(onChange);
-      if (watchers.size === 0 && this.#watchers.get(name) === watchers) this.#watchers.delete(name);
-    };
+    return this.#watchers.add(name, onChange);
   }
 
   openRecords(): Promise<RecordStore> {
@@ -217,8 +213,8 @@ class MemoryLog {
     const highWatermark = this.#lowWatermark + this.#count;
     return {
       incarnation: this.#incarnation,
-      lowWatermark: toCursor(this.#lowWatermark),
-      highWatermark: toCursor(highWatermark),
+      lowWatermark: numberToCursor(this.#lowWatermark),
+      highWatermark: numberToCursor(highWatermark),
     };
   }
 
@@ -241,7 +237,7 @@ class MemoryLog {
 
   read(after: Cursor, { maxMessages, maxBytes }: ReadLimits): LogPage {
     const bounds = this.bounds();
-    const first = this.#removed + Math.max(0, toNumber(after) - this.#lowWatermark);
+    const first = this.#removed + Math.max(0, cursorToNumber(after) - this.#lowWatermark);
     const messages: StoredMessage[] = [];
     let bytes = 0;
     for (let index = first; index < this.#messages.length && messages.length < maxMessages; index++) {
@@ -262,7 +258,7 @@ class MemoryLog {
       if (this.#messages[middle]!.time < time) low = middle + 1;
       else high = middle;
     }
-    return { incarnation, cursor: toCursor(this.#lowWatermark + low - this.#removed) };
+    return { incarnation, cursor: numberToCursor(this.#lowWatermark + low - this.#removed) };
   }
 
   /**
@@ -291,7 +287,7 @@ class MemoryLog {
   }
 
   #add({ type, data, bytes, trace }: NewMessage, time: number): Cursor {
-    const cursor = toCursor(this.#lowWatermark + this.#count + 1);
+    const cursor = numberToCursor(this.#lowWatermark + this.#count + 1);
     this.#messages.push({ cursor, type, data, bytes, time, ...(trace !== undefined && { trace }) });
     this.#dataBytes += bytes;
     return cursor;
@@ -312,13 +308,4 @@ class MemoryLog {
       this.#idBytes -= id.length + ENTRY_OVERHEAD;
     }
   }
-}
-
-function toCursor(number: number): Cursor {
-  return number.toString(16).padStart(LOG_START.length, "0");
-}
-
-/** A cursor from a client may be larger than any number of a message. */
-function toNumber(cursor: Cursor): number {
-  return Number.parseInt(cursor, 16);
 }

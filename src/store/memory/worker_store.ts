@@ -21,6 +21,7 @@ import {
   type ReadLimits,
   type StoreCapabilities,
   type TopicStore,
+  Watchers,
 } from "../topic_store.ts";
 
 /** @ignore Connects the workers of a process to the store in the first of them. */
@@ -146,8 +147,7 @@ export class RemoteStore implements TopicStore {
   readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
   readonly #port: MessagePort;
   readonly #answers = new Map<number, PromiseWithResolvers<unknown>>();
-  /** By the name of the log. */
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Watchers();
   readonly #records = new RemoteRecords((call) => this.#call(call));
   #lastNumber = 0;
   #isClosed = false;
@@ -178,13 +178,12 @@ export class RemoteStore implements TopicStore {
   }
 
   watch(log: LogRef, onChange: () => void): () => void {
-    const watchers = this.#watchers.get(log.name) ?? new Set();
-    if (watchers.size === 0) this.#send({ call: "watch", log });
-    this.#watchers.set(log.name, watchers.add(onChange));
+    if (!this.#watchers.has(log.name)) this.#send({ call: "watch", log });
+    const remove = this.#watchers.add(log.name, onChange);
     return () => {
-      if (!watchers.delete(onChange) || watchers.size > 0) return;
-      this.#watchers.delete(log.name);
-      if (!this.#isClosed) this.#send({ call: "unwatch", log });
+      const wasWatched = this.#watchers.has(log.name);
+      remove();
+      if (wasWatched && !this.#watchers.has(log.name) && !this.#isClosed) this.#send({ call: "unwatch", log });
     };
   }
 
@@ -221,7 +220,7 @@ export class RemoteStore implements TopicStore {
 
   #receive(message: HostMessage): void {
     if ("counted" in message) return;
-    if ("changed" in message) return this.#watchers.get(message.changed)?.forEach((onChange) => onChange());
+    if ("changed" in message) return this.#watchers.call(message.changed);
     const answer = this.#answers.get(message.number);
     this.#answers.delete(message.number);
     if ("failure" in message) answer?.reject(new Error(message.failure));
