@@ -10,9 +10,8 @@ export interface CallOptions {
   /** Aborts the call, which rejects with the signal's reason. It also ends a stream or a socket. */
   signal?: AbortSignal;
   /**
-   * The time until the result arrives, the stream begins or the socket is open, in milliseconds.
-   *
-   * @default That of the client.
+   * The time until the result arrives, the stream begins or the socket is open, in milliseconds. By
+   * default that of the client.
    */
   timeout?: number;
   /** Further headers of the request. They take precedence over those of the client. */

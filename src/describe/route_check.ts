@@ -1,6 +1,5 @@
 /**
- * The checks of routes and scopes when they are declared: the document and agents must be able to
- * describe them.
+ * The checks of declared routes and scopes: the document and agents must be able to describe them.
  */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { isStream } from "../binding/stream_body.ts";
@@ -17,7 +16,7 @@ import { checkTool, isTool, toolError } from "./mcp/tool_check.ts";
 /** The checks of an application and its routers. */
 export const REGISTRY_CHECKS: RegistryChecks = { scope: checkScope, route: checkRoute, included: checkIncluded };
 
-/** @throws {TypeError} If JSON cannot carry the values of a model. */
+/** @throws {TypeError} If JSON cannot represent a model. */
 function checkScope({ options: { responses } }: Scope, action: string): void {
   checkResponses(responses, action);
 }
@@ -28,7 +27,7 @@ function checkIncluded(route: AnyRoute): void {
 }
 
 /**
- * @throws {TypeError} If JSON cannot carry the values of a model, or a tool option is wrong.
+ * @throws {TypeError} If JSON cannot represent a model, or a tool option is invalid.
  * @throws {RouteError} With code `tool`, if the route cannot be a tool.
  */
 function checkRoute(route: AnyRoute): void {
@@ -70,15 +69,15 @@ function entriesOf(response: Schema | undefined): ReadonlyMap<number, Schema> {
   return isDeclaredReply(response) && response.type === "replies" ? response.entries : new Map();
 }
 
-/** The schema of what is sent as JSON: of the whole reply, or of each value of a stream. */
+/** The schema of the JSON in a reply, or of each value of a stream. */
 function modelOf(reply: Schema | undefined): Schema | undefined {
   if (!isDeclaredReply(reply)) return reply;
   return "item" in reply ? reply.item : undefined;
 }
 
 /**
- * Agents get the list of all tools at once, so one model that cannot be described would leave them
- * none. For tools, a lazy schema that is not defined yet is a fault, too.
+ * Agents get all tools in one list, so one invalid model would break all of them. For tools, a lazy
+ * schema that is not defined yet is an error, too.
  */
 function toolModelCheck(route: Route): typeof checkJson {
   return (form, model, role) => {

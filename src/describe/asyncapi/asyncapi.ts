@@ -20,20 +20,18 @@ import type {
 import { AsyncAPISchemas, type ChannelParts, RouteChannels, topicChannel } from "./channels.ts";
 import type { OAuth2SecurityScheme, SecurityScheme } from "../../binding/security.ts";
 
-/** What the document describes. */
 export interface AsyncAPIParts extends DocumentOptions {
   readonly title: string;
   readonly version: string;
   readonly description?: string | undefined;
-  /** With unique names of operations. */
   readonly routes: readonly AnyRoute[];
   readonly topics: readonly DeclaredTopic[];
 }
 
 /**
- * Makes the document. The same parts give the same document, including the order of its keys.
+ * The same parts give the same document, including the order of its keys.
  *
- * @throws {TypeError} If JSON Schema cannot describe a schema.
+ * @throws {TypeError} If JSON Schema cannot express a schema.
  * @throws {RouteError} With code `conflict`, if two security schemes have the same name.
  */
 export function asyncapiDocument(parts: AsyncAPIParts): AsyncAPIDocument {
@@ -62,7 +60,6 @@ export function asyncapiDocument(parts: AsyncAPIParts): AsyncAPIDocument {
   };
 }
 
-/** A channel with what reaches it. */
 interface LocatedChannel extends ChannelParts {
   readonly transport: Transport;
 }
@@ -121,7 +118,6 @@ function freeName(wanted: string, taken: Readonly<Record<string, unknown>>): str
   return name;
 }
 
-/** That of the OpenAPI document, and what stands beside it there. */
 function asyncapiInfo(parts: AsyncAPIParts): AsyncAPIInfo {
   const { license, ...info } = infoOf(parts);
   const { tags = [], externalDocs } = parts;
@@ -137,7 +133,7 @@ function licenseOf({ identifier, ...license }: OpenAPILicense): NonNullable<Asyn
   return { ...license, ...(identifier !== undefined && { "x-identifier": identifier }) };
 }
 
-/** What a channel is reached by: a WebSocket, a request, or nothing but the application itself. */
+/** How a channel is reached: by a WebSocket, a request, or only inside of the application. */
 export type Transport = "websocket" | "http" | "topic";
 
 /** A URL of a server. The scheme has no variables. */
@@ -147,17 +143,12 @@ const URL_PARTS = /^(?<scheme>https?):\/\/(?<host>[^/]+)(?<pathname>\/.*)?$/;
 const SOCKETS: Readonly<Record<string, string>> = { http: "ws", https: "wss" };
 
 /**
- * The servers of a document. A server that is a path alone has no host to name, and is left out,
- * and so is one whose scheme is a variable.
+ * The servers of a document. A server without a host, or whose scheme is a variable, is omitted.
  */
 export class AsyncAPIServers {
   readonly #servers = new Map<string, AsyncAPIServer>();
   readonly #byTransport: Readonly<Record<Transport, string[]>> = { websocket: [], http: [], topic: [] };
 
-  /**
-   * @param servers The servers of the application.
-   * @param transports By what its channels are reached.
-   */
   constructor(servers: readonly OpenAPIServer[], transports: ReadonlySet<Transport>) {
     const located = servers.flatMap((server) => {
       const parts = URL_PARTS.exec(server.url)?.groups;
@@ -173,7 +164,7 @@ export class AsyncAPIServers {
         if (transports.has(transport)) this.#add(transport, { host: host!, protocol, ...place });
       }
     }
-    // Without a server of its own, a channel would be on all of the others.
+    // A channel without servers would be on all of them.
     if (this.#servers.size > 0 && transports.has("topic")) {
       this.#add("topic", {
         host: "application",
@@ -183,13 +174,12 @@ export class AsyncAPIServers {
     }
   }
 
-  /** Where the channels of a transport are; undefined if the document has no servers. */
+  /** The servers of a transport; undefined if the document has none. */
   of(transport: Transport): AsyncAPIReference[] | undefined {
     if (this.#servers.size === 0) return undefined;
     return this.#byTransport[transport].map((name) => ({ $ref: `#/servers/${name}` }));
   }
 
-  /** All servers, by name; undefined if there are none. */
   definitions(): Record<string, AsyncAPIServer> | undefined {
     return this.#servers.size === 0 ? undefined : Object.fromEntries(this.#servers);
   }
@@ -202,7 +192,7 @@ export class AsyncAPIServers {
   }
 }
 
-/** A scheme in the form of AsyncAPI. `base` is the URL that those of endpoints are relative to. */
+/** Converts a scheme to AsyncAPI. `base` is the base URL of endpoints. */
 export function toAsyncAPIScheme(scheme: SecurityScheme, base: string | undefined): AsyncAPISecurityScheme {
   const described = scheme.description === undefined ? {} : { description: scheme.description };
   switch (scheme.type) {
@@ -224,11 +214,8 @@ export function toAsyncAPIScheme(scheme: SecurityScheme, base: string | undefine
 }
 
 /**
- * The requirements of an operation. AsyncAPI has only alternatives of one scheme each, so others
- * are written as OpenAPI has them, too.
- *
- * @param requirements The requirements as OpenAPI has them.
- * @param schemeOf The scheme of a name.
+ * The requirements of an operation. AsyncAPI has only alternatives of one scheme each: others are
+ * also written in the form of OpenAPI.
  */
 export function securityOf(
   requirements: NonNullable<OpenAPIOperation["security"]>,
@@ -259,7 +246,7 @@ function flowsOf({ flows }: OAuth2SecurityScheme, base: string | undefined): Rec
     : undefined;
 }
 
-/** AsyncAPI has no relative URLs here. */
+/** AsyncAPI requires absolute URLs here. */
 function absolute(url: string, base: string | undefined): string | undefined {
   return URL.parse(url, base)?.href;
 }

@@ -15,31 +15,29 @@ import type { AsyncAPIChannel, AsyncAPIMessage, AsyncAPIOperation, AsyncAPIParam
 import type { DeclaredTopic } from "../../topics/topics.ts";
 import { Models } from "../json_schema/models.ts";
 
-/** A channel, and what the application does there. */
 export interface ChannelParts {
   readonly id: string;
   readonly channel: AsyncAPIChannel;
   readonly operations: readonly OperationParts[];
-  /** The requirements of all operations, as OpenAPI has them. */
+  /** The requirements of all operations, in the form of OpenAPI. */
   readonly security?: OpenAPIOperation["security"];
 }
 
-/** What the application does with one of the messages of a channel. */
+/** An action on one message of a channel. */
 export interface OperationParts extends Pick<AsyncAPIOperation, "action" | "bindings" | "x-headers"> {
   /** The key of the message. */
   readonly message: string;
 }
 
-/** The inputs of a route besides its path, as schemas of objects. */
+/** The inputs of a route besides its path. */
 interface Inputs {
   readonly query?: JsonSchema;
   readonly headers?: JsonSchema;
 }
 
-/** A parameter that takes any text has this schema, perhaps with a description. */
+/** The keywords of a parameter that accepts any string. */
 const ANY_TEXT: ReadonlySet<string> = new Set(["type", "minLength"]);
 
-/** What all channels of routes are made with. */
 export class RouteChannels {
   readonly #schemas: AsyncAPISchemas;
   readonly #parameters: Parameters;
@@ -51,11 +49,7 @@ export class RouteChannels {
     this.#security = security;
   }
 
-  /**
-   * The channel of a WebSocket route.
-   *
-   * @throws {TypeError} If JSON Schema cannot describe a schema.
-   */
+  /** @throws {TypeError} If JSON Schema cannot express a schema. */
   ofWebSocket(route: WebSocketRoute): ChannelParts {
     const { operationId: id, options: { receive, send }, plan: { handler } } = route;
     const { models } = this.#schemas;
@@ -75,14 +69,14 @@ export class RouteChannels {
   }
 
   /**
-   * The channel of a route that answers with server-sent events.
+   * The channel of a route that sends events.
    *
-   * @param item The schema of the data; undefined if there is none.
-   * @throws {TypeError} If JSON Schema cannot describe the schema.
+   * @param item The schema of the data, if there is one.
+   * @throws {TypeError} If JSON Schema cannot express it.
    */
   ofEvents(route: Route, item: Schema | undefined): ChannelParts {
     const { operationId: id, method } = route;
-    // The OpenAPI document names it so.
+    // The name in the OpenAPI document.
     const payload = item && this.#schemas.models.jsonOutput(item, `${pascalCase(id)}Item`);
     const { query, headers, ...parts } = this.#partsOf(route, documentationOf(route));
     const event: AsyncAPIMessage = {
@@ -101,7 +95,7 @@ export class RouteChannels {
     return { ...parts, id, channel: { ...parts.channel, messages: { event } }, operations: [send] };
   }
 
-  /** What channels of routes have in common, and the inputs that are no part of the path. */
+  /** The common parts of channels of routes, and the inputs besides the path. */
   #partsOf(route: RouteRecord, documentation: Documentation): Pick<ChannelParts, "channel" | "security"> & Inputs {
     const { options: { tags = [] }, template } = route;
     const inputs = inputsOf(route.options, template.names, route.levels);
@@ -148,7 +142,7 @@ export class RouteChannels {
     };
   }
 
-  /** The schema of an object that has these inputs and others; undefined if there are none. */
+  /** The schema of an object with these inputs and others; undefined if there are none. */
   #objectOf(inputs: readonly ParameterInput[], others: Record<string, JsonSchema> = {}): JsonSchema | undefined {
     if (inputs.length === 0 && Object.keys(others).length === 0) return undefined;
     const parameters = inputs.map((input) => this.#parameters.of(input, input.name));
@@ -165,15 +159,10 @@ export class RouteChannels {
   }
 }
 
-/** Units of time in milliseconds, the largest first. */
 const UNITS = [[86_400_000, "days"], [3_600_000, "hours"], [60_000, "minutes"], [1_000, "seconds"]] as const;
 const MIB = 2 ** 20;
 
-/**
- * The channel of a topic, on which the application publishes.
- *
- * @throws {TypeError} If JSON Schema cannot describe its messages.
- */
+/** @throws {TypeError} If JSON Schema cannot express its messages. */
 export function topicChannel({ name, options }: DeclaredTopic, schemas: AsyncAPISchemas): ChannelParts {
   const { schema, isDurable, policy } = options;
   const id = `topic${pascalCase(name)}`;
@@ -207,7 +196,7 @@ export function topicChannel({ name, options }: DeclaredTopic, schemas: AsyncAPI
   };
 }
 
-/** What a topic keeps, in words. */
+/** The retention of a topic, in words. */
 function keptOf({ age, count, bytes }: DeclaredTopic["options"]["policy"]): string {
   const bounds = [
     ...(count === Infinity ? [] : [`the last ${count} messages`]),
@@ -222,7 +211,7 @@ function duration(ms: number): string {
   return `${ms / size} ${unit}`;
 }
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+/** Keywords whose value is a schema, an array of schemas, or schemas by name. */
 const ONE: ReadonlySet<string> = new Set(["not", "items", "contains", "additionalProperties", "propertyNames"]);
 const LIST: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
 const NAMED: ReadonlySet<string> = new Set(["properties"]);
@@ -233,14 +222,14 @@ export class AsyncAPISchemas {
   readonly models: Models = new Models("#/components/schemas/");
   readonly #pending: { readonly from: JsonSchema; readonly to: JsonSchema }[] = [];
 
-  /** Takes a schema of {@linkcode models}. What it returns is complete after `definitions()`. */
+  /** Converts a schema of {@linkcode models}. The result is complete after `definitions()`. */
   of(from: JsonSchema): JsonSchema {
     const to: JsonSchema = {};
     this.#pending.push({ from, to });
     return to;
   }
 
-  /** All models. Call it last and once. */
+  /** All models. Call it once, at the end. */
   definitions(): Record<string, JsonSchema> {
     const definitions = this.models.definitions();
     for (const { from, to } of this.#pending) Object.assign(to, toDraft07(from));
@@ -248,7 +237,7 @@ export class AsyncAPISchemas {
   }
 }
 
-/** A copy without what is newer than draft 07, and without OpenAPI's discriminator. */
+/** A copy without newer keywords than draft 07, and without OpenAPI's discriminator. */
 function toDraft07(schema: JsonSchema): JsonSchema {
   const { discriminator: _, contentSchema: __, ...known } = schema;
   const converted = Object.fromEntries(Object.entries(known).map(([key, value]) => [key, convert(key, value)]));

@@ -14,7 +14,7 @@ export interface AsyncAPIDocument {
   asyncapi: "3.0.0";
   info: AsyncAPIInfo;
   defaultContentType: "application/json";
-  /** Absent if the application does not say where it is served. */
+  /** Absent if the application has none. */
   servers?: Record<string, AsyncAPIServer>;
   channels: Record<string, AsyncAPIChannel>;
   operations: Record<string, AsyncAPIOperation>;
@@ -39,7 +39,7 @@ export interface AsyncAPIServer {
   variables?: Record<string, OpenAPIServerVariable>;
 }
 
-/** A place where messages are exchanged: a path, or the name of a topic. */
+/** A channel of messages: a path, or the name of a topic. */
 export interface AsyncAPIChannel {
   address: string;
   summary?: string;
@@ -53,13 +53,13 @@ export interface AsyncAPIChannel {
   };
 }
 
-/** A part of an address, which is text. */
+/** A parameter of an address, which is a string. */
 export interface AsyncAPIParameter {
   description?: string;
   enum?: string[];
   default?: string;
   examples?: string[];
-  /** What the text means, where it is not any text. */
+  /** The schema of the value, unless it is any string. */
   "x-schema"?: JsonSchema;
 }
 
@@ -71,27 +71,24 @@ export interface AsyncAPIMessage {
   payload?: JsonSchema;
 }
 
-/** What the application does at a channel. */
+/** An action of the application on a channel. */
 export interface AsyncAPIOperation {
   action: "send" | "receive";
   channel: AsyncAPIReference;
   summary?: string;
   description?: string;
   messages: AsyncAPIReference[];
-  /** One of these has to be met. */
+  /** Alternatives. */
   security?: (AsyncAPIReference | AsyncAPISecurityScheme)[];
-  /**
-   * The requirements as OpenAPI has them, where some are alternatives to several together, or to
-   * none.
-   */
+  /** The requirements in the form of OpenAPI, if AsyncAPI cannot express them. */
   "x-security"?: Record<string, string[]>[];
   tags?: OpenAPITag[];
-  /** The headers of the request, which the binding of HTTP has no place for. */
+  /** The headers of the request: the binding of HTTP has no member for them. */
   "x-headers"?: JsonSchema;
   bindings?: { http: { method: string; query?: JsonSchema; bindingVersion: "0.3.0" } };
 }
 
-/** OpenAPI's key is another type here, and scopes have other names. */
+/** AsyncAPI has another type for keys, and other names for scopes. */
 export type AsyncAPISecurityScheme =
   | { type: "httpApiKey"; in: "query" | "header" | "cookie"; name: string; description?: string }
   | { type: "X509"; description?: string }

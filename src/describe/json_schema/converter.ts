@@ -1,10 +1,8 @@
 /**
- * Converts valibot schemas to JSON Schema, in one of two forms: the JSON that the server accepts,
- * or the JSON that it sends.
+ * Converts valibot schemas to JSON Schema: of the JSON that the server accepts, or that it sends.
  *
- * `@valibot/to-json-schema` converts schemas and checks. This file corrects what it gets wrong. A
- * check that JSON Schema cannot express is left out, so that all accepted or sent values fit the
- * description.
+ * `@valibot/to-json-schema` converts schemas and checks. This file corrects its errors. A check
+ * that JSON Schema cannot express is omitted, so that the schema accepts all valid values.
  */
 import { type ConversionConfig, type JsonSchema as LibrarySchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
@@ -31,23 +29,23 @@ import { BIGINT, describeNonJson, keepsValue } from "./values.ts";
 import { givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./optionality.ts";
 import { describePipe, type Pipe } from "./pipe.ts";
 
-/** Bounds how deep lazy schemas are followed: one can make a new schema each time, without end. */
+/** The limit of nested lazy schemas: one can return a new schema each time. */
 const MAX_LAZY = 64;
 
-/** Decides for each schema whether it is described where it stands, or as a named model. */
+/** Decides whether a schema is written inline or as a named model. */
 export interface ModelScope {
   /**
-   * Whether code generators read the description. If so, numbers have formats, and the options of
-   * variants are models, so that a discriminator can name them.
+   * Whether code generators read the schema. Then numbers have formats, and the options of variants
+   * are models, which a discriminator can name.
    */
   readonly isForGenerators: boolean;
   /** Returns what `describe` returns, or a reference to a model of it. */
   part(form: Form, node: SchemaNode, place: Place, describe: (place: Place) => JsonSchema): JsonSchema;
-  /** Makes a schema a model, of a name made of words, unless it has a name. */
+  /** Makes a schema a model with a name made of words, unless it has a name. */
   name(node: SchemaNode, words: readonly string[]): void;
 }
 
-/** A part of a schema that is converted already, as the library gets it. */
+/** A converted part of a schema, as the library's input. */
 interface ConvertedPart {
   readonly kind: "schema";
   readonly type: "converted";
@@ -63,31 +61,20 @@ const CONFIG: ConversionConfig = {
   },
 };
 
-/** The library's schemas of kinds without parts, by type. */
+/** Cache of the library's schemas of kinds without parts. */
 const withoutParts = new Map<string, JsonSchema>();
 
-/** Converts schemas to one form. */
 export class Converter {
   readonly #form: Form;
   readonly #scope: ModelScope;
   #lazies = 0;
 
-  /**
-   * Makes a converter.
-   *
-   * @param form What to describe.
-   * @param scope Decides what becomes a model.
-   */
   constructor(form: Form, scope: ModelScope) {
     this.#form = form;
     this.#scope = scope;
   }
 
-  /**
-   * Converts a schema.
-   *
-   * @throws {TypeError} If JSON cannot carry its values.
-   */
+  /** @throws {TypeError} If JSON cannot represent its values. */
   convert(node: SchemaNode, place: Place): JsonSchema {
     return this.#scope.part(this.#form, node, place, (place) => {
       const body = this.#body(node, place);
@@ -141,7 +128,7 @@ export class Converter {
         return withoutNull(withoutDefault(wrapped()));
       case "lazy":
         return this.#lazy(node, place);
-      // The library refuses bigints among constants, and names no types of them.
+      // The library refuses bigint constants, and writes no types for constants.
       case "literal":
         return oneOfValues([node.literal]);
       case "picklist":
@@ -157,7 +144,7 @@ export class Converter {
     }
   }
 
-  /** The library's schema of a kind. The entries of an object are passed by number. */
+  /** Converts a kind by the library. Entries of an object are passed by index. */
   #byLibrary(node: SchemaNode, place: Place): JsonSchema {
     const hasParts = node.entries ?? node.items ?? node.options ?? node.item ?? node.value;
     const known = hasParts ? undefined : withoutParts.get(node.type);
@@ -170,7 +157,7 @@ export class Converter {
     const converted = {
       kind: "schema",
       type: node.type,
-      // The library would lose an entry called "__proto__".
+      // The library would lose an entry named "__proto__".
       entries: node.entries && Object.entries(node.entries).map(([key, part]) => convert(part, key)),
       items: node.items?.map(convert),
       options: node.options?.map((part) => convert(part)),
@@ -184,7 +171,7 @@ export class Converter {
     return json;
   }
 
-  /** The library takes entries with a default for optional in both forms. */
+  /** The library treats entries with a default as optional in both forms. */
   #object(node: SchemaNode, place: Place): JsonSchema {
     const { type, properties = {}, required: _, ...others } = this.#byLibrary(node, place);
     const entries = Object.entries(node.entries!);
@@ -202,7 +189,7 @@ export class Converter {
     };
   }
 
-  /** The library ignores lists of keys, and writes that keys are strings, which is always so. */
+  /** The library ignores lists of keys, and writes the type of keys, which is always string. */
   #record(node: SchemaNode, place: Place): JsonSchema {
     const { propertyNames: { type: _, ...names } = {}, ...json } = this.#byLibrary(node, place);
     const keys = listedKeys(node.key as SchemaNode);
@@ -211,7 +198,7 @@ export class Converter {
     return { type: "object", properties, additionalProperties: false } as JsonSchema;
   }
 
-  /** The library requires all items, also those that may be missing at the end of the input. */
+  /** The library requires all items, even optional ones at the end of the input. */
   #tuple(node: SchemaNode, place: Place): JsonSchema {
     const { type, prefixItems = [], items } = this.#byLibrary(node, place);
     const nodes = node.items!;
@@ -221,7 +208,7 @@ export class Converter {
       ...(nodes.length > 0 && { prefixItems: nodes.map((item, index) => this.#item(item, prefixItems[index])) }),
       ...(node.rest && { items: this.#item(node.rest, items) }),
       ...(count > 0 && { minItems: count }),
-      // Many generators cannot read the library's "items: false".
+      // Many generators cannot read `items: false`, which the library writes.
       ...(node.type === "strict_tuple" && { maxItems: nodes.length }),
     };
   }
@@ -239,8 +226,8 @@ export class Converter {
   }
 
   /**
-   * Where the options share no value of the key, a value fits exactly one of them; where the values
-   * are texts and the options have names, a discriminator maps the values to them.
+   * If the options share no value of the key, a value matches exactly one of them. If the values
+   * are strings and the options have names, a discriminator maps them.
    */
   #variant(node: SchemaNode, place: Place): JsonSchema {
     const values = (node.options as readonly SchemaNode[]).map((option) => keyValuesOf(option, node.key as string));
@@ -261,13 +248,13 @@ export class Converter {
     return this.#form === "output" && node.default !== undefined && node.default !== null ? wrapped : orNull(wrapped);
   }
 
-  /** The outermost schema that may be left out decides. Defaults within it are not used. */
+  /** The outermost optional schema decides: inner defaults are not used. */
   #withDefault(node: SchemaNode, schema: JsonSchema): JsonSchema {
     const value = this.#form === "input" ? toJson(node.default) : undefined;
     return value === undefined ? withoutDefault(schema) : annotate(schema, { default: value });
   }
 
-  /** A schema that falls back accepts anything. What it is meant for is described as an option. */
+  /** A schema with a fallback accepts anything: its own values are one option. */
   #fallback({ fallback, ...inner }: SchemaNode, place: Place): JsonSchema {
     const value = toJson(fallback);
     const wanted = this.convert(inner as SchemaNode, place);
@@ -290,7 +277,7 @@ export class Converter {
   }
 }
 
-/** The keys that the schema of a record's keys lists; undefined where it accepts others. */
+/** The keys that a schema of keys lists; undefined if it accepts others. */
 function listedKeys(key: SchemaNode): string[] | undefined {
   if (fallsBack(key) || key.pipe) return undefined;
   if (key.type === "union") {
@@ -300,7 +287,7 @@ function listedKeys(key: SchemaNode): string[] | undefined {
   return constantsOf(key)?.filter((value) => typeof value === "string");
 }
 
-/** The key's values that select an option of a variant; undefined where they are not known. */
+/** The values of the key that select an option of a variant; undefined if they are unknown. */
 function keyValuesOf(option: SchemaNode, key: string): readonly unknown[] | undefined {
   if (fallsBack(option)) return undefined;
   if (option.type === "variant") {

@@ -4,8 +4,7 @@
 export type JsonType = "array" | "boolean" | "integer" | "null" | "number" | "object" | "string";
 
 /**
- * A schema of the dialect 2020-12. The members are the keywords that webfw writes; others may be
- * added.
+ * A schema of the dialect 2020-12, with the keywords that webfw writes.
  *
  * See https://json-schema.org/draft/2020-12
  */
@@ -30,9 +29,9 @@ export interface JsonSchema {
   writeOnly?: boolean;
   /** The types that a value may have. */
   type?: JsonType | JsonType[];
-  /** The only value. */
+  /** The only allowed value. */
   const?: unknown;
-  /** The only values. */
+  /** The allowed values. */
   enum?: unknown[];
   /** A value fits all of these. */
   allOf?: JsonSchema[];
@@ -97,34 +96,33 @@ export interface JsonSchema {
 /** The form of a value that is described: what the server accepts, or what it sends. */
 export type Form = "input" | "output";
 
-/** The way to a part of a schema: the name of the model that holds it, and the keys from there. */
+/** The path to a part of a schema: the name of its model, and the keys from there. */
 export type Place = readonly string[];
 
-/** A part of a schema, as messages call it. */
+/** The name of a part of a schema in messages. */
 export function subjectAt(place: Place): string {
   return place.length === 0 ? "a schema" : `"${place.join(".")}"`;
 }
 
 const ALL_TYPES: readonly JsonType[] = ["array", "boolean", "null", "number", "object", "string"];
 
-/** Lower bounds, of which the higher one wins, and upper bounds, of which the lower one does. */
+/** The higher one of two lower bounds wins, and the lower one of two upper bounds. */
 const LOWER_BOUND = /^(?:min(?:Length|Items|Properties)|(?:exclusiveM|m)inimum)$/;
 const UPPER_BOUND = /^(?:max(?:Length|Items|Properties)|(?:exclusiveM|m)aximum)$/;
 
-/** Keywords that a later step of a pipe only makes more specific. */
+/** Keywords of which the last step of a pipe wins. */
 const REPLACED = new Set(["type", "contentMediaType"]);
 
-/** The schema that no value fits. */
+/** The schema that no value matches. */
 export function nothing(): JsonSchema {
   return { not: {} };
 }
 
-/** The types that a schema names; all types where it names none. */
+/** The types of a schema; all types if it has none. */
 export function typesOf({ type }: JsonSchema): readonly JsonType[] {
   return type === undefined ? ALL_TYPES : [type].flat();
 }
 
-/** What fits one of the schemas, or several. */
 export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   const options = schemas.filter(({ not }) => !not || Object.keys(not).length > 0);
   if (options.length === 0) return nothing();
@@ -132,12 +130,9 @@ export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
 }
 
 /**
- * What fits all of the schemas.
+ * All schemas apply. Each gets a type if one is known: code generators merge only members with one.
  *
- * Each of them gets a type where one is known: code generators merge only members that have one.
- *
- * @param schemas The schemas.
- * @param type A type that all of them have, where the caller knows one.
+ * @param type The type of all schemas, if the caller knows it.
  */
 export function allOf(schemas: readonly JsonSchema[], type?: JsonType): JsonSchema {
   const common = type ?? schemas.map((schema) => schema.type).find((one) => typeof one === "string");
@@ -152,7 +147,6 @@ export function allOf(schemas: readonly JsonSchema[], type?: JsonType): JsonSche
   return parts.length === 1 ? parts[0]! : { allOf: parts };
 }
 
-/** What fits the schema, or null. */
 export function orNull(schema: JsonSchema): JsonSchema {
   if (Object.keys(schema).length === 0 || acceptsNull(schema)) return schema;
   const { type } = schema;
@@ -162,7 +156,6 @@ export function orNull(schema: JsonSchema): JsonSchema {
   return anyOf([schema, { type: "null" }]);
 }
 
-/** What fits the schema and is not null. */
 export function withoutNull(schema: JsonSchema): JsonSchema {
   const { type, anyOf: options, ...others } = schema;
   if (Array.isArray(type)) {
@@ -174,7 +167,7 @@ export function withoutNull(schema: JsonSchema): JsonSchema {
   return restrict(schema, { not: { type: "null" } });
 }
 
-/** Adds keywords. Of two bounds the stricter one stays. Others that differ go to `allOf`. */
+/** Adds keywords. The stricter one of two bounds wins. Other conflicts go to `allOf`. */
 export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
   if (Object.keys(keywords).length === 0) return schema;
   if (schema.$ref !== undefined) return { allOf: [schema], ...keywords };
@@ -191,16 +184,16 @@ export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
   return restricted;
 }
 
-/** Adds annotations, which replace those that are there. */
+/** Adds annotations, which replace existing ones. */
 export function annotate(schema: JsonSchema, annotations: JsonSchema): JsonSchema {
   if (Object.keys(annotations).length === 0) return schema;
-  // Many readers ignore other keywords next to a reference.
+  // Many readers ignore keywords next to a reference.
   return { ...annotations, ...(schema.$ref === undefined ? schema : { allOf: [schema] }), ...annotations };
 }
 
 /**
- * The schema with a format for its numbers: `double`, or for integers `int32` if their bounds fit,
- * else `int64`. Without one, generators assume integers of 32 bits and single precision.
+ * Adds the format of numbers: `double`, or for integers `int32` if their bounds fit, else `int64`.
+ * Without one, generators assume integers of 32 bits and single precision.
  */
 export function withNumberFormat(schema: JsonSchema): JsonSchema {
   if (schema.format !== undefined) return schema;
@@ -210,7 +203,7 @@ export function withNumberFormat(schema: JsonSchema): JsonSchema {
   return types[0] === "integer" ? { ...schema, format: isInt32(schema) ? "int32" : "int64" } : schema;
 }
 
-/** The schema with the bounds of the integers that are accepted, where it has none of its own. */
+/** Adds the bounds of safe integers, unless the schema has its own. */
 export function withIntegerBounds(schema: JsonSchema): JsonSchema {
   if (![schema.type].flat().includes("integer") || schema.const !== undefined || schema.enum !== undefined) {
     return schema;
@@ -223,13 +216,13 @@ export function withIntegerBounds(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** The schema without a format that {@linkcode withNumberFormat} gave it. */
+/** Removes the format of {@linkcode withNumberFormat}. */
 export function withoutNumberFormat(schema: JsonSchema): JsonSchema {
   const { format, ...others } = schema;
   return format === "double" || format === "int32" || format === "int64" ? others : schema;
 }
 
-/** The value in JSON; undefined where JSON has no value that means the same. */
+/** The value in JSON; undefined if JSON has no equivalent. */
 export function toJson(value: unknown): unknown {
   switch (typeof value) {
     case "string":
@@ -246,7 +239,7 @@ export function toJson(value: unknown): unknown {
   }
 }
 
-/** The schema of a list of values, without those that JSON cannot carry. */
+/** The schema of some values, without those that JSON cannot represent. */
 export function oneOfValues(values: readonly unknown[]): JsonSchema {
   const json = [...new Set(values.map(toJson))].filter((value) => value !== undefined);
   if (json.length === 0) return nothing();
@@ -256,7 +249,6 @@ export function oneOfValues(values: readonly unknown[]): JsonSchema {
   return { type, ...(json.length === 1 ? { const: json[0] } : { enum: json }) };
 }
 
-/** The schema with one more value. */
 export function orValue(schema: JsonSchema, value: unknown): JsonSchema {
   const { type, const: constant, enum: values, ...others } = withoutNumberFormat(schema);
   const isSimple = Object.keys(others).length === 0;
@@ -298,13 +290,12 @@ function withType(schema: JsonSchema, type: JsonSchema["type"]): JsonSchema {
   return { type, ...schema };
 }
 
-/** Whether the schema itself says that it accepts null; references are not followed. */
+/** Whether the schema itself accepts null; references are not followed. */
 function acceptsNull({ anyOf: options, ...others }: JsonSchema): boolean {
   if (isEnumerated(others)) return false;
   return options ? options.some(acceptsNull) : others.type !== undefined && typesOf(others).includes("null");
 }
 
-/** Whether more than the type of a schema limits its values to some. */
 function isEnumerated(schema: JsonSchema): boolean {
   return ["const", "enum", "allOf", "anyOf", "oneOf", "not"].some((keyword) => keyword in schema);
 }

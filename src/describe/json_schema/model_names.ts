@@ -1,35 +1,33 @@
-/** The names of models. Equal models share one; the others with the same name get numbers. */
+/** The names of models. Equal models share one; others with the same name get numbers. */
 import type { Form, JsonSchema } from "./json_schema.ts";
 
 /** A schema in one of its forms, as a model. */
 export interface Model {
   readonly form: Form;
-  /** Whether its name is a title, rather than made of its use. */
+  /** Whether its name is a title, and not derived from its use. */
   readonly isTitled: boolean;
-  /** The name that it gets unless another model has it. */
+  /** The wanted name. */
   readonly base: string;
-  /** The same schema in the other form, if that is a model too. */
+  /** The same schema in the other form, if that is also a model. */
   readonly other: () => Model | undefined;
-  /** Stands in references until all models have names. */
+  /** The placeholder in references until all models have names. */
   readonly id: string;
-  /** Set once the schema is converted. */
   body: JsonSchema;
-  /** The models that the body refers to, once all schemas are converted. */
+  /** The models that the body refers to; complete after all conversions. */
   readonly references: Model[];
 }
 
-/** A name made of words. The first one is a name already. */
+/** A name made of words, the first of which is a name. */
 export function nameOf([first = "Model", ...others]: readonly string[]): string {
   return componentName(first) + others.map(pascalCase).join("");
 }
 
-/** A text as the name of a component: ASCII letters, digits, `.`, `-` and `_`. */
+/** Converts a string to the name of a component: ASCII letters, digits, `.`, `-` and `_`. */
 export function componentName(text: string): string {
   const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^a-zA-Z0-9._-]+/g, "_");
   return plain.replace(/^_+(?=.)|_+$/g, "") || "Model";
 }
 
-/** A text as a part of a name: its words, each with a capital. */
 export function pascalCase(text: string): string {
   const words = componentName(text).split(/[^a-zA-Z0-9]+/);
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
@@ -38,9 +36,9 @@ export function pascalCase(text: string): string {
 /**
  * Names models, those with titles first.
  *
- * Models of one name are one where their schemas are equal, with all that they refer to; the others
- * get numbers. Where the input and the output of a schema differ and the document has both, the
- * input is called `…Input`.
+ * Models with one name are merged if their schemas are equal, with all references; the others get
+ * numbers. If the input and the output of a schema differ and the document has both, the input is
+ * named `…Input`.
  */
 export function nameModels(models: readonly Model[], withoutIds: (text: string) => string): ReadonlyMap<Model, string> {
   const classes = classesOf(models, withoutIds);
@@ -53,7 +51,7 @@ export function nameModels(models: readonly Model[], withoutIds: (text: string) 
     const output = model.form === "input" ? model.other() : undefined;
     return output !== undefined && classes.has(output) && classOf(output) !== classOf(model);
   };
-  // Asks all members of a class: the order of routes must not matter.
+  // All members of a class decide: the order of routes must not matter.
   const suffixOf = (model: Model): string => {
     const equal = members.get(classOf(model))!;
     return equal.some(differsInOutput) && equal.every(({ form }) => form === "input") ? "Input" : "";
@@ -77,14 +75,14 @@ export function nameModels(models: readonly Model[], withoutIds: (text: string) 
     }
   };
   const ordered = [...models.filter(({ isTitled }) => isTitled), ...models.filter(({ isTitled }) => !isTitled)];
-  // Numbers come last: one must not take the name that another model has without a number.
+  // Numbers come last: "Book2" may be the name of another model.
   for (const isNumbered of [false, true]) {
     for (const model of ordered) if (isUnnamed(model)) name(model, isNumbered);
   }
   return new Map(models.map((model) => [model, names.get(classOf(model))!]));
 }
 
-/** A name as identifiers of programming languages distinguish it: without case and separators. */
+/** The identity of a name for code generators: without case and separators. */
 function identifierOf(name: string): string {
   return name.replace(/[^a-zA-Z0-9]/g, "").toLowerCase();
 }
@@ -92,8 +90,8 @@ function identifierOf(name: string): string {
 /**
  * The classes of equal models, as numbers.
  *
- * At first, models of one name and one text are a class. A class is split as long as some of its
- * models refer to models of different classes. So models that contain themselves can be equal, too.
+ * At first, models with one name and one body are a class. A class is split while some of its
+ * models refer to models of different classes. So models that contain themselves can be equal.
  */
 function classesOf(models: readonly Model[], withoutIds: (text: string) => string): ReadonlyMap<Model, number> {
   let classes = numberBy(models, ({ base, body }) => `${base} ${withoutIds(JSON.stringify(body))}`);
@@ -105,7 +103,7 @@ function classesOf(models: readonly Model[], withoutIds: (text: string) => strin
   return classes;
 }
 
-/** Numbers models: the same number for the same text. */
+/** Numbers models: equal strings get equal numbers. */
 function numberBy(models: readonly Model[], textOf: (model: Model) => string): ReadonlyMap<Model, number> {
   const numbers = new Map<string, number>();
   return new Map(models.map((model) => {

@@ -1,4 +1,4 @@
-/** The named models of a document: which schemas become models, and how references name them. */
+/** The named models of a document, and the checks that JSON can represent them. */
 import { fallsBack, isBinary, lazyTarget, nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { Converter, type ModelScope } from "./converter.ts";
 import { annotate, type Form, type JsonSchema, type Place } from "./json_schema.ts";
@@ -6,21 +6,21 @@ import { componentName, type Model, nameModels, nameOf } from "./model_names.ts"
 import { FILE, isRefused } from "./values.ts";
 import { ownTitle } from "./pipe.ts";
 
-/** Kinds that are no models: a title of theirs is only a caption. */
+/** Kinds that never are models: their title is only a caption. */
 const PLAIN: ReadonlySet<string> = new Set(
   ("any bigint blob boolean custom date file instance literal nan never null number string undefined unknown void")
     .split(" "),
 );
 
-/** Kinds that are named by their use where they have no title. */
+/** Kinds that without a title are named by their use. */
 const NAMED_BY_USE: ReadonlySet<string> = new Set(
   "intersect loose_object object object_with_rest strict_object variant".split(" "),
 );
 
-/** Where an OpenAPI document keeps its models. */
+/** The path of models in an OpenAPI document. */
 const COMPONENTS = "#/components/schemas/";
 
-/** Where a reference to a model stands. */
+/** A reference to a model: the value of `key` in `holder`. */
 interface Reference {
   readonly model: Model;
   readonly holder: Record<string, unknown>;
@@ -28,30 +28,26 @@ interface Reference {
 }
 
 /**
- * Converts schemas and collects the models among them: those with a title, those that contain
- * themselves, and those that are named by their use.
+ * Converts schemas, and collects the models: those with a title, those that contain themselves, and
+ * those that are named by their use.
  *
- * A returned schema must not be changed. Its references are complete once
- * {@linkcode Models.definitions} has been called.
+ * Do not change a returned schema. Its references are complete after
+ * {@linkcode Models.definitions}.
  */
 export class Models {
   readonly #base: string;
   readonly #scope: ModelScope;
   readonly #models: Readonly<Record<Form, Map<unknown, Model>>> = { input: new Map(), output: new Map() };
   readonly #byId = new Map<string, Model>();
-  /** Begins each id. Nothing in an application's schemas is like it. */
+  /** The start of each id, which no schema of an application contains. */
   readonly #idPrefix = crypto.randomUUID();
   readonly #references: Reference[] = [];
   readonly #names = new Map<unknown, string>();
-  /** The schemas that are being converted. One that is met again within itself is a model. */
+  /** The schemas in conversion. A schema that contains itself becomes a model. */
   readonly #open = new Map<unknown, Place>();
   readonly #roots: JsonSchema[] = [];
 
-  /**
-   * Makes an empty collection.
-   *
-   * @param base What references begin with, such as `#/components/schemas/` or `#/$defs/`.
-   */
+  /** @param base The start of references, such as `#/components/schemas/` or `#/$defs/`. */
   constructor(base: string) {
     this.#base = base;
     this.#scope = {
@@ -62,28 +58,26 @@ export class Models {
   }
 
   /**
-   * The schema of a JSON value, or of the text of a parameter, that the server accepts.
+   * The schema of a JSON value or of a parameter that the server accepts.
    *
-   * @param schema What was declared.
-   * @param name Names an object that has no title. Without it, it is described in place.
-   * @throws {TypeError} If no JSON value can satisfy a part of it.
+   * @param name Names an object without a title. Without it, the object is written inline.
+   * @throws {TypeError} If no JSON value can match a part of it.
    */
   jsonInput(schema: Schema, name?: string): JsonSchema {
     return this.#convert("input", nodeOf(schema), name);
   }
 
   /**
-   * The schema of a JSON value that the server sends. A whole file or blob is described as bytes.
+   * The schema of a JSON value that the server sends. A whole file or blob is bytes.
    *
-   * @param schema What was declared.
-   * @param name Names an object that has no title. Without it, it is described in place.
+   * @param name Names an object without a title. Without it, the object is written inline.
    * @throws {TypeError} If JSON would lose a part of it.
    */
   jsonOutput(schema: Schema, name?: string): JsonSchema {
     return isBinary(schema) ? FILE : this.#convert("output", nodeOf(schema), name);
   }
 
-  /** All models, sorted by name. To be called last, and once: it completes the references. */
+  /** All models, sorted by name. Call it once, at the end: it completes the references. */
   definitions(): Record<string, JsonSchema> {
     const models = this.#reachable();
     const names = nameModels(models, (text) => text.replaceAll(new RegExp(`${this.#idPrefix} \\d+`, "g"), ""));
@@ -145,7 +139,7 @@ export class Models {
     return model;
   }
 
-  /** The models that the converted schemas refer to, also through others, in order. */
+  /** The models that the converted schemas refer to, directly or not, in order. */
   #reachable(): Model[] {
     const reached = new Set<Model>();
     const reach = (model: Model): void => {
@@ -158,7 +152,7 @@ export class Models {
     return [...reached];
   }
 
-  /** The models that a schema itself refers to. Notes the places of the references. */
+  /** The models that a schema refers to directly. Collects the references. */
   #referencesIn(schema: object, found: Model[] = []): Model[] {
     for (const [key, value] of Object.entries(schema)) {
       if (typeof value === "object" && value !== null) this.#referencesIn(value, found);
@@ -171,20 +165,20 @@ export class Models {
   }
 }
 
-/** Identifies a schema: a copy of a pipe, such as `v.cache` makes, has the same steps. */
+/** The identity of a schema: a copy of a pipe, such as that of `v.cache`, has the same steps. */
 function keyOf(node: SchemaNode): unknown {
   return fallsBack(node) ? node : node.pipe ?? node;
 }
 
-/** The name by the title. A schema that falls back accepts more than its title says. */
+/** The name by the title. A schema with a fallback accepts more than its title says. */
 function titleOf(node: SchemaNode): string | undefined {
   const title = ownTitle(node);
   if (title === undefined || fallsBack(node) || isPlain(node)) return undefined;
-  // A model in another pipe with the same title stays one model.
+  // A model inside of a pipe with the same title stays one model.
   return title === lastTitle(node.pipe?.[0] as SchemaNode) ? undefined : componentName(title);
 }
 
-/** The title of a schema, or of the schema that its pipe begins with. */
+/** The title of a schema, or of the first schema of its pipe. */
 function lastTitle(node: SchemaNode): string | undefined {
   return ownTitle(node) ?? (node.pipe && lastTitle(node.pipe[0] as SchemaNode));
 }
@@ -193,20 +187,18 @@ function isPlain({ type, wrapped }: SchemaNode): boolean {
   return wrapped ? isPlain(wrapped) : PLAIN.has(type);
 }
 
-/** How deep lazy schemas are checked: one can make a new schema each time, without end. */
+/** The limit of nested lazy schemas: one can return a new schema each time. */
 const MAX_LAZY = 64;
 
-/** The schemas that are known to be JSON. */
+/** Cache of the schemas that passed. */
 const carried: Readonly<Record<Form, WeakSet<SchemaNode>>> = { input: new WeakSet(), output: new WeakSet() };
 
 /**
- * Checks, when a model is declared, that JSON can carry it.
+ * Checks that JSON can represent a model.
  *
- * @param form Whether it is accepted, or sent.
- * @param model The model.
- * @param role What messages call it where it has no title.
- * @returns Why JSON cannot carry a part of it, if so: an `Error` of the getter of a lazy schema, or
- * a `TypeError` whose message begins with "Cannot describe".
+ * @param role The name in messages if the model has no title.
+ * @returns The error, if there is one: that of the getter of a lazy schema, or a `TypeError` whose
+ * message begins with "Cannot describe".
  */
 export function faultOf(form: Form, model: Schema, role: string): Error | undefined {
   if (isCarried(form, model)) return undefined;
@@ -222,13 +214,11 @@ export function faultOf(form: Form, model: Schema, role: string): Error | undefi
 }
 
 /**
- * Checks a model. Where the getter of a lazy schema throws, its schema may be declared later.
+ * Checks that JSON can represent a model. A lazy schema whose getter throws may be declared later.
  *
- * @param form Whether it is accepted, or sent.
- * @param model The model.
- * @param role What messages call it where it has no title.
- * @param action What is being done, for messages.
- * @throws {TypeError} If JSON cannot carry a part of it.
+ * @param role The name in messages if the model has no title.
+ * @param action For messages: "register GET /".
+ * @throws {TypeError} If JSON cannot represent a part of it.
  */
 export function checkJson(form: Form, model: Schema, role: string, action: string): void {
   const fault = faultOf(form, model, role);
@@ -236,7 +226,7 @@ export function checkJson(form: Form, model: Schema, role: string, action: strin
   throw new TypeError(`Cannot ${action}: ${fault.message.replace("Cannot", "cannot")}`);
 }
 
-/** Whether no part of a model is refused. Takes a hundredth of the time of a conversion. */
+/** Whether no part of a model is refused. A hundred times faster than a conversion. */
 function isCarried(form: Form, model: Schema): boolean {
   const seen = new Set<SchemaNode>();
   const isNodeCarried = (node: SchemaNode, lazies: number): boolean => {
@@ -252,7 +242,7 @@ function isCarried(form: Form, model: Schema): boolean {
   return true;
 }
 
-/** What a lazy schema stands for, where that is known and declared already. */
+/** The target of a lazy schema, if it is declared already. */
 function targetOf(node: SchemaNode): SchemaNode | undefined {
   try {
     return lazyTarget(node);

@@ -1,12 +1,12 @@
-/** Where a value may be left out: of the input, and of the output. */
+/** Which values are optional in the input, and in the output. */
 import { fallsBack, lazyTarget, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { isSchemaStep, keepsValue, type Step } from "./values.ts";
 
 /** What a schema does with `undefined`. */
 interface Optionality {
-  /** Whether the input `undefined` is refused, returned as it is, or replaced by a value. */
+  /** Whether the input `undefined` is refused, returned, or replaced by a value. */
   readonly onUndefined: "refused" | "kept" | "replaced";
-  /** Whether some input makes it return `undefined`. */
+  /** Whether it may return `undefined`. */
   readonly givesUndefined: boolean;
 }
 
@@ -14,15 +14,14 @@ const REFUSED: Optionality = { onUndefined: "refused", givesUndefined: false };
 const KEPT: Optionality = { onUndefined: "kept", givesUndefined: true };
 
 /**
- * Whether a parameter or a body has to be sent.
- *
- * A schema of kind `custom` is assumed to need one: its check is not run.
+ * Whether a parameter or a body is required. A schema of kind `custom` counts as required: its
+ * check does not run.
  */
 export function isRequired(schema: Schema): boolean {
   return optionalityOf(nodeOf(schema)).onUndefined === "refused";
 }
 
-/** Whether a response always has a value. Without one, nothing is sent. */
+/** Whether a response always has a value. Without one, there is no body. */
 export function isAlwaysSent(schema: Schema): boolean {
   return !givesUndefined(nodeOf(schema));
 }
@@ -37,12 +36,12 @@ export function mayBeUnsent(entry: SchemaNode): boolean {
   return (isOptionalEntry(entry) && !hasDefault(entry)) || givesUndefined(entry);
 }
 
-/** Whether an entry of an object gets a value where the input has none. */
+/** Whether an entry of an object gets a value if the input has none. */
 export function hasDefault(entry: SchemaNode): boolean {
   return entry.default !== undefined || entry.fallback !== undefined;
 }
 
-/** Whether a schema may return `undefined`. JSON then leaves out a key, and has null as an item. */
+/** Whether a schema may return `undefined`: JSON drops such a key, and writes null for an item. */
 export function givesUndefined(node: SchemaNode): boolean {
   return optionalityOf(node).givesUndefined;
 }
@@ -99,7 +98,7 @@ function optionalityOf(node: SchemaNode, seen?: Set<SchemaNode>): Optionality {
 function ofPipe(steps: readonly (Step | SchemaNode)[], seen?: Set<SchemaNode>): Optionality {
   let onUndefined: Optionality["onUndefined"] | undefined;
   let givesUndefined = false;
-  // Further steps see what the first ones make of `undefined`, up to one that replaces it.
+  // Later steps get `undefined` until a step replaces it.
   let isUndefined = true;
   for (const step of steps) {
     if (isSchemaStep(step)) {
@@ -107,7 +106,7 @@ function ofPipe(steps: readonly (Step | SchemaNode)[], seen?: Set<SchemaNode>): 
       if (isUndefined) onUndefined = schema.onUndefined;
       givesUndefined = schema.givesUndefined;
     } else {
-      // Functions of the application are assumed to return a value. A schema behind one can differ.
+      // Functions of the application are assumed to return a value. A later schema may say otherwise.
       givesUndefined = (givesUndefined && keepsValue(step)) || step.type === "find_item";
     }
     isUndefined &&= onUndefined === "kept" && keepsValue(step);

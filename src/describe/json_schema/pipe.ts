@@ -27,13 +27,6 @@ import {
 /** The steps of a pipe, the first of which is a schema. */
 export type Pipe = readonly [SchemaNode, ...(Step | SchemaNode)[]];
 
-/**
- * Describes a pipe.
- *
- * @param pipe Its steps.
- * @param form Whether to describe what goes in, or what comes out.
- * @param describe Describes a schema among the steps.
- */
 export function describePipe(pipe: Pipe, form: Form, describe: (part: SchemaNode) => JsonSchema): JsonSchema {
   return form === "input" ? inputOf(pipe, describe) : outputOf(pipe, describe);
 }
@@ -41,7 +34,7 @@ export function describePipe(pipe: Pipe, form: Form, describe: (part: SchemaNode
 function inputOf([first, ...steps]: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonSchema {
   let schema = describe(first);
   let change = changeOf(first);
-  // A default replaces null alone: examples of the values after it are examples of those before.
+  // A default replaces only null: examples of its output are examples of its input, too.
   let isOther = makesOther(first);
   let count = 0;
   for (const step of steps) {
@@ -59,7 +52,7 @@ function inputOf([first, ...steps]: Pipe, describe: (part: SchemaNode) => JsonSc
 function outputOf(pipe: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonSchema {
   const start = pipe.findLastIndex((step) => isSchemaStep(step) || replacesValue(step));
   const [first, ...steps] = pipe.slice(start) as [Step | SchemaNode, ...Step[]];
-  // Input and output of a rewritten text are described alike, so that both are one model.
+  // Input and output of a rewritten string have one schema, so that both are one model.
   const isRewritten = pipe.slice(0, start + 1).map((step) => changeBy(step)).reduce(worse) === "rewritten";
   let schema = isSchemaStep(first) ? describe(first) : resultOf(first, {});
   let changed = 0;
@@ -73,7 +66,7 @@ function outputOf(pipe: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonS
   return annotated(schema, steps.slice(changed), pipe.slice(1));
 }
 
-/** What two changes, one after the other, amount to. */
+/** The sum of two changes. */
 function worse(one: Change, other: Change): Change {
   return one === "none" || other === "replaced" ? other : one;
 }
@@ -82,7 +75,7 @@ function changeBy(step: Step | SchemaNode, seen?: Set<SchemaNode>): Change {
   return isSchemaStep(step) ? changeOf(step, seen) : changeByStep(step);
 }
 
-/** How a schema changes a value, apart from the parts of the value. */
+/** How a schema changes a value, apart from its parts. */
 function changeOf(node: SchemaNode, seen?: Set<SchemaNode>): Change {
   if (fallsBack(node)) return "replaced";
   const ofAll = (steps: readonly unknown[]): Change =>
@@ -98,7 +91,7 @@ function changeOf(node: SchemaNode, seen?: Set<SchemaNode>): Change {
   return ["intersect", "union", "variant"].includes(node.type) ? ofAll(node.options!) : "none";
 }
 
-/** Whether a schema makes other values of all values, and not only of null. */
+/** Whether a schema replaces all values, and not only null. */
 function makesOther(node: SchemaNode): boolean {
   if (node.pipe) {
     return (node.pipe as Pipe).some((step) =>
@@ -128,10 +121,10 @@ const LENGTHS: ReadonlyMap<string, (length: number) => JsonSchema> = new Map<str
   ["max_bytes", (length) => ({ maxLength: length })],
 ]);
 
-/** The keywords of checks, by the types of the values: input and output have the same checks. */
+/** Cache of the keywords of checks by types: input and output have the same checks. */
 const cachedKeywords = new WeakMap<Step, Map<string, JsonSchema>>();
 
-/** The schema of the values that also pass a check. */
+/** Restricts a schema to the values that pass a check. */
 function checked(
   schema: JsonSchema,
   check: Step,
@@ -170,7 +163,7 @@ function keywordsOf(check: Step, types: readonly JsonType[]): JsonSchema {
   return pattern === undefined ? others : { ...others, pattern };
 }
 
-/** The library converts `includes` for texts; arrays and `excludes` are converted here. */
+/** The library converts `includes` of strings only. */
 function containing(check: Step, type: "array" | "string"): JsonSchema {
   const { requirement } = check;
   if (typeof requirement === "object" || toJson(requirement) !== requirement) return {};
@@ -180,7 +173,7 @@ function containing(check: Step, type: "array" | "string"): JsonSchema {
   return check.type === "includes" ? keywords : { not: { type, ...keywords } };
 }
 
-/** The library's keywords for a check of values of one type; `{}` if they are not JSON. */
+/** The library's keywords for a check of one type; `{}` if they are not JSON. */
 function byLibrary(check: Step, type: JsonType): JsonSchema {
   const first = { kind: "schema", type: "any" };
   const config: ConversionConfig = {
@@ -194,14 +187,11 @@ function byLibrary(check: Step, type: JsonType): JsonSchema {
   return narrowed === type ? keywords : { type: narrowed!, ...keywords };
 }
 
-/**
- * A regular expression as JSON Schema has it: without flags, in Unicode mode. Undefined where this
- * would mean something else.
- */
+/** The pattern without flags, in Unicode mode; undefined if it would have another meaning. */
 function patternOf({ source, flags }: RegExp): string | undefined {
   if (/[imsvy]/.test(flags)) return undefined;
   if (flags.includes("u")) return source;
-  // Without Unicode mode, these mean letters, and a character beyond U+FFFF is two.
+  // Without Unicode mode, these are letters, and a character beyond U+FFFF is two.
   if (/\\[pPu]\{|[\ud800-\udfff]/.test(source)) return undefined;
   try {
     return new RegExp(source, "u").source;
@@ -211,16 +201,16 @@ function patternOf({ source, flags }: RegExp): string | undefined {
 }
 
 /**
- * Whether a keyword of a rewritten text also holds for the text before. A pattern may hold only for
- * the text after, such as one of capital letters.
+ * Whether a keyword for a rewritten string also applies to its input. A pattern may match only the
+ * result, such as one of capital letters.
  */
 function isHint(keyword: string): boolean {
   return ["contentEncoding", "format", "maxLength", "minLength"].includes(keyword);
 }
 
 /**
- * Whether a keyword that holds for a value also holds for its JSON: objects drop keys, defaults add
- * keys and items, and items may be converted.
+ * Whether a keyword for a value also applies to its JSON: objects drop keys, defaults add keys and
+ * items, and items may be converted.
  */
 function holdsInJson(
   keyword: string,
@@ -236,7 +226,7 @@ function holdsInJson(
       return type !== "object" && !isFilledIn;
     case "minProperties":
       if (form === "input") return !isFilledIn;
-      // JSON leaves out a key whose value is undefined.
+      // JSON drops a key whose value is undefined.
       return type !== "loose_object" &&
         ![...Object.values(entries), rest, value].some((part) => part && givesUndefined(part));
     default:
@@ -258,17 +248,17 @@ interface Metadata extends PipeAction {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** The keywords that describe a value wherever it is in its pipe. */
+/** Keywords that apply to all values of a pipe. */
 const LASTING = /^(?:title|description|deprecated|readOnly|writeOnly|externalDocs|\$comment|x-.+)$/;
 
-/** The title that a schema has itself, not the one of a schema within its pipe. */
+/** The title of a schema itself, not of a schema within its pipe. */
 export function ownTitle({ pipe }: SchemaNode): string | undefined {
   return pipe?.some(isMetadata) ? annotationsOf(pipe).title : undefined;
 }
 
 /**
- * Adds the annotations of the steps of a pipe. Examples and what restricts values come only from
- * the steps that get the described values.
+ * Adds the annotations of a pipe. Examples and restrictions come only from the steps that get the
+ * described values.
  */
 function annotated(
   schema: JsonSchema,
@@ -286,7 +276,7 @@ function annotated(
   );
 }
 
-/** The annotations of steps. The last one of a kind wins; examples add up. */
+/** The annotations of steps. The last one of a kind wins; examples are collected. */
 function annotationsOf(steps: readonly (PipeAction | SchemaNode)[]): JsonSchema {
   const annotations: JsonSchema = {};
   const examples: unknown[] = [];
@@ -327,9 +317,9 @@ const isPattern: Check = (value) => {
 };
 
 /**
- * The keywords of JSON Schema (2020-12) and of OpenAPI, with the values that they may have: a
- * document with another value would be invalid. `examples` add up and are read apart. References
- * and identifiers are left out, since they would mean another place in a document.
+ * The keywords of JSON Schema (2020-12) and of OpenAPI, with the check of their values. `examples`
+ * is read separately. References and identifiers are omitted: they would have another meaning in a
+ * document.
  */
 const KEYWORDS: Readonly<Record<string, Check>> = {
   title: isText,
@@ -386,8 +376,7 @@ const KEYWORDS: Readonly<Record<string, Check>> = {
 };
 
 /**
- * Keywords that only count where a schema does not say them itself: metadata must not contradict
- * it.
+ * Keywords of metadata that apply only if the schema lacks them: metadata must not contradict it.
  */
 export const STRUCTURE: ReadonlySet<string> = new Set([
   "type",
@@ -406,7 +395,7 @@ export const STRUCTURE: ReadonlySet<string> = new Set([
 
 const TYPES: ReadonlySet<unknown> = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
 
-/** The keywords and extensions (`x-…`) among the members of metadata, as JSON. */
+/** The keywords and extensions (`x-…`) of metadata, as JSON. */
 export function keywordsIn(metadata: Readonly<Record<string, unknown>>): JsonSchema {
   const found: JsonSchema = {};
   for (const [keyword, given] of Object.entries(metadata)) {

@@ -1,4 +1,4 @@
-/** What the transformations of valibot make of a value. */
+/** The results of valibot's transformations, and the kinds of values that are not JSON. */
 import {
   isBinary,
   lazyTarget,
@@ -23,13 +23,12 @@ export const BIGINT: JsonSchema = { type: "string", pattern: "^-?(?:0|[1-9]\\d*)
 /** A date in JSON, as `Date.prototype.toJSON` writes it. */
 export const DATE: JsonSchema = { type: "string", format: "date-time" };
 
-/** A text that holds JSON. */
 export const JSON_TEXT: JsonSchema = { contentMediaType: "application/json" };
 
-/** How much a step changes a value: not at all, to another text, or to any other value. */
+/** Whether a step keeps a value, rewrites a string, or returns any other value. */
 export type Change = "none" | "rewritten" | "replaced";
 
-/** Transformations that return the value that they get, or a function around it. */
+/** Transformations that return their input, or a function around it. */
 const KEEPING = new Set(["args", "brand", "flavor", "guard", "readonly", "returns"]);
 
 const TRIMMING = new Set(["trim", "trim_end", "trim_start"]);
@@ -44,7 +43,7 @@ const REWRITING = new Set([
   "to_upper_case",
 ]);
 
-/** Schemas of the results that do not depend on the input. */
+/** Schemas of results that do not depend on the input. */
 const RESULTS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ["to_string", { type: "string" }],
   ["to_number", { type: "number" }],
@@ -58,7 +57,7 @@ const RESULTS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
 
 type Result = (before: JsonSchema, requirement: unknown) => JsonSchema;
 
-/** Schemas of the results that are made of the input: some items, or a value within bounds. */
+/** Schemas of results that depend on the input: some items, or a value within bounds. */
 const DERIVED: ReadonlyMap<string, Result> = new Map<string, Result>([
   ["filter_items", someItems],
   ["sort_items", someItems],
@@ -67,31 +66,30 @@ const DERIVED: ReadonlyMap<string, Result> = new Map<string, Result>([
   ["to_max_value", clamped],
 ]);
 
-/** Whether a step of a pipe is a further schema. */
 export function isSchemaStep(step: Step | SchemaNode): step is SchemaNode {
   return step.kind === "schema";
 }
 
-/** Whether a step of a pipe returns the value that it gets. */
+/** Whether a step of a pipe returns its input. */
 export function keepsValue({ kind, type }: SchemaNode | Step): boolean {
   return kind !== "transformation" || KEEPING.has(type);
 }
 
-/** Whether the schema of a step's result does not depend on what goes in. */
+/** Whether the schema of a step's result does not depend on its input. */
 export function replacesValue(step: Step): boolean {
   return !keepsValue(step) && !DERIVED.has(step.type);
 }
 
 /**
- * How a step that is no schema changes a value. Trimming counts as no change: texts are described
- * without white space around them, as most clients send them.
+ * How a step changes a value. Trimming counts as no change: most clients send no surrounding white
+ * space.
  */
 export function changeByStep(step: Step): Change {
   if (keepsValue(step) || TRIMMING.has(step.type)) return "none";
   return REWRITING.has(step.type) ? "rewritten" : "replaced";
 }
 
-/** The schema of what a transformation returns, by that of what it gets. */
+/** The schema of a transformation's result, by that of its input. */
 export function resultOf(step: Step, before: JsonSchema): JsonSchema {
   if (keepsValue(step)) return before;
   if (TRIMMING.has(step.type) || REWRITING.has(step.type)) return { type: "string" };
@@ -102,7 +100,7 @@ function someItems({ items, prefixItems }: JsonSchema): JsonSchema {
   return items === undefined || prefixItems ? { type: "array" } : { type: "array", items };
 }
 
-/** A bound may be a fraction where the value is an integer. */
+/** The bound of an integer may be a fraction. */
 function clamped({ type, format }: JsonSchema, requirement: unknown): JsonSchema {
   if (typeof requirement === "bigint") return BIGINT;
   if (requirement instanceof Date) return DATE;
@@ -110,13 +108,13 @@ function clamped({ type, format }: JsonSchema, requirement: unknown): JsonSchema
   return { ...(type !== undefined && { type }), ...(format !== undefined && { format }) };
 }
 
-/** A stream of bytes. Generators know it by the format, which is a word of OpenAPI 3.0. */
+/** Bytes. Generators recognize the format of OpenAPI 3.0. */
 export const BYTES: JsonSchema = { type: "string", format: "binary" };
 
 /** A file: a field of a form, or a whole reply. */
 export const FILE: JsonSchema = { ...BYTES, contentMediaType: "application/octet-stream" };
 
-/** What `JSON.stringify` writes for them: a class decides what it writes for its instances. */
+/** The output of `JSON.stringify`: a class decides that of its instances. */
 const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ["date", DATE],
   ["instance", {}],
@@ -124,9 +122,9 @@ const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
 ]);
 
 /**
- * The schema of a kind that JSON does not carry as it is; undefined for all others.
+ * The schema of a kind that is not JSON; undefined for all others.
  *
- * @throws {TypeError} If JSON cannot carry it at all.
+ * @throws {TypeError} If JSON cannot represent it.
  */
 export function describeNonJson(node: SchemaNode, form: Form, place: Place): JsonSchema | undefined {
   if (form === "input" && isBinary(node)) return FILE;
@@ -138,12 +136,12 @@ export function describeNonJson(node: SchemaNode, form: Form, place: Place): Jso
   return form === "output" ? SENT.get(node.type) : undefined;
 }
 
-/** Whether JSON may have to refuse values of a kind. */
+/** Whether JSON cannot represent all values of a kind. */
 export function isRefused({ type }: SchemaNode, form: Form): boolean {
   return NON_JSON.get(type)?.[form] !== undefined;
 }
 
-/** Whether a schema holds bytes, at whatever depth. */
+/** Whether a schema contains bytes at any depth. */
 export function holdsBinary(schema: Schema): boolean {
   const seen = new Set<SchemaNode>();
   const isIn = (node: SchemaNode): boolean => {
@@ -156,7 +154,7 @@ export function holdsBinary(schema: Schema): boolean {
   return isIn(nodeOf(schema));
 }
 
-/** The media types that a schema asks of bytes; none where it takes any. */
+/** The media types that a schema requires; empty if it accepts any. */
 export function mediaTypesOf({ pipe = [] }: SchemaNode): readonly string[] {
   const steps = pipe as readonly (SchemaNode & { readonly requirement?: unknown })[];
   const step = steps.find(({ type }) => type === "mime_type");

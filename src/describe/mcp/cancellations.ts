@@ -1,4 +1,4 @@
-/** The calls of agents that are under way, and their cancellation by another request. */
+/** Calls of agents in progress, and their cancellation by another request. */
 import { credentialsThrough } from "../../binding/guard.ts";
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import type { HttpRequest } from "../../http/request.ts";
@@ -7,38 +7,31 @@ import { securityOf } from "../route/inputs.ts";
 
 /** A call that its client can cancel. */
 export interface CancellableCall {
-  /** Is aborted by the cancellation. */
   readonly signal: AbortSignal;
-  /** The call has ended. */
+  /** Must be called when the call has ended. */
   readonly end: () => void;
 }
 
 /**
- * The calls under way. The endpoint keeps no sessions, and clients number their requests by
- * themselves, so the same id is a call of many clients. A call is that of a cancellation if both
- * carry the same credentials, from the same address. Without credentials nothing is cancelled, and
- * neither if two calls are the same by that.
+ * The calls in progress. The endpoint has no sessions, and clients number their requests, so many
+ * clients use the same id. A cancellation applies to a call with the same id, credentials and
+ * address. Without credentials nothing is cancelled, nor if two calls match.
  */
 export class Cancellations {
   /** The guards of each tool that declare `security`. */
   readonly #guardsOf: ReadonlyMap<Route, readonly PreparedDependency[]>;
-  /** Those of all tools: a cancellation does not name the tool. */
+  /** Those of all tools: a cancellation does not name a tool. */
   readonly #guards: readonly PreparedDependency[];
   readonly #calls = new Map<string, Set<AbortController>>();
 
-  /** @param tools All tools. */
   constructor(tools: Iterable<Route>) {
     this.#guardsOf = new Map(Array.from(tools, (tool) => [tool, securityOf(tool)]));
     this.#guards = [...new Set([...this.#guardsOf.values()].flat())];
   }
 
-  /**
-   * Begins a call of a tool.
-   *
-   * @returns Undefined if it cannot be cancelled.
-   */
+  /** Registers a call of a tool. Undefined if it cannot be cancelled. */
   begin(caller: HttpRequest, tool: Route, id: unknown): CancellableCall | undefined {
-    // Credentials that no guard of the tool looks at may be those of anybody.
+    // Credentials that no guard of the tool checks prove nothing.
     const guards = this.#guardsOf.get(tool) ?? [];
     if (!isId(id) || !guards.some((guard) => credentialsThrough(guard, caller).length > 0)) return undefined;
     const key = this.#keyOf(caller, id);
@@ -52,7 +45,7 @@ export class Cancellations {
     return { signal: controller.signal, end };
   }
 
-  /** Cancels the call that a message names, if it is a cancellation of exactly one call. */
+  /** Cancels the call that a message names, if exactly one call matches. */
   take(message: unknown, caller: HttpRequest): void {
     const { method, params } = (message ?? {}) as { readonly method?: unknown; readonly params?: unknown };
     if (method !== "notifications/cancelled" || this.#calls.size === 0) return;

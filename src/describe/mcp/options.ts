@@ -1,4 +1,4 @@
-/** The options of the endpoint for agents. */
+/** The options of the endpoint for agents, and the hosts and pages that may use it. */
 import { isSameHost, OriginList, type Origins, readOrigin } from "../../http/origin.ts";
 import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 import { HTTPError } from "../../base/errors.ts";
@@ -60,29 +60,28 @@ import type { PagePolicy } from "../../routing/dispatch.ts";
  */
 export interface McpOptions {
   /**
-   * The host names of the application, without port, as in `hosts` of the application, which is the
-   * default. If given, a request under another name is refused, except under IP addresses and
-   * `localhost`. If neither is given, only clients on the same machine are held to IP addresses and
-   * `localhost`.
+   * The host names of the application, without port. Requests with another name are refused, except
+   * for IP addresses and `localhost`. Without names, only requests from the same machine are
+   * restricted to IP addresses and `localhost`. By default those of the application.
    */
   hosts?: readonly string[];
   /**
-   * The origins of further pages that may use the endpoint, such as `"https://assistant.example"`,
-   * besides `origins` of the application; `"*"` for all, which is not taken from there. Their
-   * browsers get the CORS headers that `fetch` without cookies needs. Pages of the application
-   * itself need no entry if its host name cannot be rebound.
+   * Further origins of pages that may use the endpoint, such as `"https://assistant.example"`,
+   * besides `origins` of the application; `"*"` for all, which is not inherited. Their browsers get
+   * the CORS headers for `fetch` without cookies. Pages of the application itself need no entry,
+   * unless DNS rebinding can reach its host name.
    *
    * @default {[]}
    */
   origins?: Origins;
   /**
-   * Which tools are listed: `"all"`, or those whose guards let the caller in. A call asks the
-   * guards in any case.
+   * The listed tools: `"all"`, or those that the guards permit. A call evaluates its guards in any
+   * case.
    *
-   * For a list, each guard is asked once, on the request for the list: it sees the headers, cookies
-   * and address of the caller, and what middleware of the application has put into `locals`, but
-   * no middleware of routers. Guards that read `params` or `query` are only asked by a call. If a
-   * guard fails, so does the list.
+   * For a list, each guard runs once, on the request for the list: with the headers, cookies and
+   * address of the caller and `locals` of the application's middleware, but without middleware of
+   * routers. Guards that read `params` or `query` run only for a call. If a guard fails, the list
+   * fails.
    *
    * @default {"all"}
    */
@@ -102,11 +101,8 @@ export interface McpParts {
 }
 
 /**
- * Checks the options, and adds the defaults.
- *
- * @param options The options.
  * @param defaults The hosts and origins of the application.
- * @throws {TypeError} If an option is unknown or wrong.
+ * @throws {TypeError} If an option is unknown or invalid.
  */
 export function readMcp(options: McpOptions, defaults: OriginPolicyDefaults): McpParts {
   checkOptions(options, OPTIONS, "set mcp");
@@ -119,33 +115,24 @@ export function readMcp(options: McpOptions, defaults: OriginPolicyDefaults): Mc
 
 const EXPOSED_HEADERS = ["mcp-protocol-version", "mcp-session-id", "www-authenticate"];
 
-/** The options of the endpoint that name hosts and pages. */
 interface OriginPolicyOptions {
   readonly hosts?: readonly string[];
   readonly origins?: Origins;
 }
 
-/** The lists and options of the application. */
 export interface OriginPolicyDefaults {
   readonly hosts: HostList | undefined;
   readonly origins: OriginList;
   readonly cors: ResolvedCors;
 }
 
-/** The hosts and origins that are accepted. */
 export class OriginPolicy implements PagePolicy {
-  /** Undefined without accepted pages. */
+  /** Undefined if no page is accepted. */
   readonly cors: Cors | undefined;
   readonly #hosts: HostList | undefined;
   readonly #origins: OriginList;
 
-  /**
-   * Checks the hosts and origins.
-   *
-   * @param options The options of the endpoint.
-   * @param defaults Those of the application.
-   * @throws {TypeError} If a host or origin can match no request.
-   */
+  /** @throws {TypeError} If a host or origin can match no request. */
   constructor(options: OriginPolicyOptions, { hosts, origins, cors }: OriginPolicyDefaults) {
     this.#hosts = options.hosts ? new HostList(options.hosts, "mcp.hosts") : hosts;
     this.#origins = origins.named.with(OriginList.read(options.origins ?? [], "set mcp.origins"));
@@ -154,9 +141,9 @@ export class OriginPolicy implements PagePolicy {
   }
 
   /**
-   * Refuses a request under a host name that may not be the application's.
+   * Refuses a request under a foreign host name.
    *
-   * @returns Whether the name is certainly its own.
+   * @returns Whether the name certainly belongs to the application.
    * @throws {HTTPError} With 403.
    */
   checkHost(request: HttpRequest): boolean {
@@ -169,11 +156,7 @@ export class OriginPolicy implements PagePolicy {
     return isOwnHost;
   }
 
-  /**
-   * Refuses a request that may come from a page without permission.
-   *
-   * @throws {HTTPError} With 403.
-   */
+  /** @throws {HTTPError} With 403, if the request may come from a page without permission. */
   readonly precheck = (request: HttpRequest): void => {
     const isOwnHost = this.checkHost(request);
     const origin = request.headers.get("origin");

@@ -1,6 +1,6 @@
 /**
- * Which tools the guards let a caller use, as far as they can say before a call: for lists of tools
- * and for the challenge to a client that connects.
+ * The tools that the guards permit to a caller, as far as they can decide before a call: for lists
+ * of tools, and for the challenge to a client that connects.
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { InnerGuard, type Made } from "../../binding/guard.ts";
@@ -10,11 +10,11 @@ import type { HttpRequest } from "../../http/request.ts";
 import type { RateLimiter } from "../../rate_limit/limiter.ts";
 import type { Route } from "../../routing/route.ts";
 
-/** The answers of guards to one request of an agent. Each guard is asked once. */
+/** The decisions of guards on one request of an agent. Each guard runs once. */
 export class Permissions {
   readonly #caller: HttpRequest;
   readonly #made: Made = new Map();
-  /** What the limits have said that have counted the request. */
+  /** The decisions of limits that have counted the request. */
   readonly #counted = new Map<RateLimiter, Promise<void>>();
 
   constructor(caller: HttpRequest) {
@@ -22,14 +22,13 @@ export class Permissions {
   }
 
   /**
-   * What the limits and guards of a tool refuse the caller with: those of the outermost scope
-   * first, and the guards of one scope at once. Guards that read arguments are not asked. Undefined
-   * if none refuses.
+   * The refusal by the limits and guards of a tool; undefined if none refuses. Scopes run from the
+   * outermost, the guards of one scope in parallel. Guards that read arguments do not run.
    *
-   * Before a guard runs, the request is counted by each limit that would count a call before that
-   * guard, once for all tools. Otherwise a list would be the way to guess credentials.
+   * Before a guard runs, each limit that precedes it counts the request, once for all tools.
+   * Otherwise a client could guess credentials by lists.
    *
-   * @throws If a guard fails, and so does not know.
+   * @throws If a guard fails.
    */
   async refusalOf(tool: Route): Promise<HTTPError | undefined> {
     try {
@@ -68,7 +67,7 @@ export class Permissions {
 }
 
 const askable = new WeakMap<Route, readonly (readonly InnerGuard[])[]>();
-/** Tools share what is compiled for a guard. */
+/** Tools share compiled guards. */
 const prepared = new WeakMap<PreparedDependency, InnerGuard>();
 
 function askableGuards(tool: Route): readonly (readonly InnerGuard[])[] {
@@ -86,7 +85,7 @@ function preparedGuard(guard: PreparedDependency): InnerGuard {
   return inner;
 }
 
-/** Whether a dependency, or one that it needs, reads the path or the query of its route. */
+/** Whether a dependency reads the path or the query of its route, directly or not. */
 function readsRoute({ options: { params = {}, query = {} }, deps }: PreparedDependency): boolean {
   return Object.keys(params).length > 0 || Object.keys(query).length > 0 || deps.values().some(readsRoute);
 }

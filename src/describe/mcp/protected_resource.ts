@@ -1,6 +1,6 @@
 /**
- * The metadata of an application whose guards take tokens of an authorization server: clients find
- * that server by it, and the scopes to ask for (RFC 9728).
+ * The metadata of an application whose guards accept tokens of an authorization server: clients
+ * find the server and its scopes by it (RFC 9728).
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { isScope } from "../../binding/security.ts";
@@ -14,17 +14,16 @@ import { isTokenScheme, securityOf, type TokenScheme } from "../route/inputs.ts"
 import type { OriginPolicy } from "./options.ts";
 import { isTool } from "./tool_check.ts";
 
-/** The application, as far as its metadata needs it. */
 interface ResourceParts {
   readonly title: string;
-  /** The path of the documentation page; null if it is not served. */
+  /** Null if the page is not served. */
   readonly docsUrl: string | null;
-  /** The path of the endpoint for agents; null if it is not served. */
+  /** Null if the endpoint for agents is not served. */
   readonly mcpUrl: string | null;
   readonly originPolicy: OriginPolicy;
 }
 
-/** The metadata of RFC 9728, section 2, as far as an application knows it. */
+/** The metadata of RFC 9728, section 2. */
 interface ResourceMetadata {
   resource: string;
   authorization_servers?: string[];
@@ -35,7 +34,7 @@ interface ResourceMetadata {
 }
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
-/** What OpenID Connect Discovery appends to the issuer. */
+/** The suffix of OpenID Connect Discovery after the issuer. */
 const OPENID_CONFIGURATION = "/.well-known/openid-configuration";
 
 /** The metadata of an application and of its endpoint for agents. */
@@ -47,20 +46,20 @@ export class ProtectedResource {
     this.#parts = parts;
   }
 
-  /** What the challenges of a route tell a client that needs a token. */
+  /** The hint in the challenges of a route for a client that needs a token. */
   hintFor(route: RouteRecord, request: HttpRequest): ResourceMetadataHint | undefined {
     return this.#hintAt(WELL_KNOWN, route, request);
   }
 
-  /** What the challenges of the endpoint for agents tell for a tool. */
+  /** The hint in the challenges of the endpoint for agents. */
   hintForTool(tool: RouteRecord, request: HttpRequest): ResourceMetadataHint | undefined {
     return this.#hintAt(metadataPath(this.#parts.mcpUrl ?? ""), tool, request);
   }
 
   /**
-   * The endpoints that serve the metadata: of the application, and of its endpoint for agents.
-   * There are none if no guard takes tokens, and none at the path of a route: metadata that an
-   * application writes itself stays in place.
+   * The endpoints of the metadata: of the application, and of its endpoint for agents. None if no
+   * guard accepts tokens, and none at the path of a route: the application may serve its own
+   * metadata.
    */
   endpoints(routes: readonly RouteRecord[]): BuiltInRoute[] {
     const taking = routes.filter((route) => this.#takesTokens(route));
@@ -103,7 +102,7 @@ export class ProtectedResource {
     }
     return {
       resource: basePath + path === "" ? origin : new URL(basePath + path, origin).href,
-      // Members without a value are left out (section 3.2).
+      // Empty members are omitted (section 3.2).
       ...(servers.size > 0 && { authorization_servers: [...servers] }),
       ...(scopes.size > 0 && { scopes_supported: [...scopes] }),
       bearer_methods_supported: ["header"],
@@ -122,7 +121,7 @@ export class ProtectedResource {
     return this.#tokenGuards(route).length > 0;
   }
 
-  /** The guards of a route that take tokens of an authorization server. */
+  /** The guards of a route that accept tokens of an authorization server. */
   #tokenGuards(route: RouteRecord): readonly PreparedDependency[] {
     let guards = this.#guards.get(route);
     if (!guards) this.#guards.set(route, guards = securityOf(route).filter(takesTokens));
@@ -139,10 +138,10 @@ export function needsToken(route: RouteRecord): boolean {
   );
 }
 
-/** The metadata is public. It names the host of the request, so no cache may keep it for others. */
+/** The metadata is public. It contains the host of the request, so no cache may store it. */
 const PUBLIC = { "access-control-allow-origin": "*", "cache-control": "no-store" };
 
-/** Lets pages read the metadata with the header that clients of agents add. */
+/** Allows pages to read the metadata with the header that clients of MCP add. */
 async function answerPreflight(): Promise<Response> {
   return new Response(null, {
     status: 204,
@@ -155,12 +154,12 @@ async function answerPreflight(): Promise<Response> {
   });
 }
 
-/** The path of a resource goes behind the well-known one (RFC 9728, section 3.1). */
+/** The path of a resource is appended to the well-known one (RFC 9728, section 3.1). */
 function metadataPath(path: string): string {
   return path === "/" ? WELL_KNOWN : WELL_KNOWN + path;
 }
 
-/** The whole URL of a path; undefined if the Host header is none that a URL can hold. */
+/** The absolute URL of a path; undefined if the Host header is invalid in a URL. */
 function urlOf(path: string, request: HttpRequest): string | undefined {
   try {
     return new URL(request.basePath + path, request.url).href;
@@ -174,8 +173,8 @@ function takesTokens({ security }: PreparedDependency): boolean {
 }
 
 /**
- * Adds the issuer of a scheme that is declared by hand. OpenID Connect says where its document is;
- * the endpoints of `oauth2` do not tell the issuer.
+ * Adds the issuer of a declared scheme. OpenID Connect has the URL of its document; the endpoints
+ * of `oauth2` do not contain the issuer.
  */
 function addIssuer(servers: Set<string>, scheme: TokenScheme, origin: string, basePath: string): void {
   if (scheme.type !== "openIdConnect") return;
@@ -184,7 +183,7 @@ function addIssuer(servers: Set<string>, scheme: TokenScheme, origin: string, ba
   if (href.endsWith(OPENID_CONFIGURATION)) servers.add(href.slice(0, -OPENID_CONFIGURATION.length));
 }
 
-/** The scopes that guards require of tokens, as far as a challenge can carry them. */
+/** The scopes that guards require, as far as a challenge can contain them. */
 function requiredScopes(guards: readonly PreparedDependency[]): string[] {
   const required = guards.flatMap(({ security }) => security.flatMap((way) => [...way.values()]));
   const scopes = required.filter(({ scheme }) => isTokenScheme(scheme)).flatMap(({ scopes }) => scopes);

@@ -38,17 +38,15 @@ import { load } from "../../base/async_context.ts";
 import { refuseContentEncoding } from "../../http/body_errors.ts";
 import { isJson } from "../../http/json.ts";
 
-/** The application, as agents see and call it. */
 export interface McpApplication extends CallTarget {
   readonly title: string;
   readonly version: string;
   readonly description: string | undefined;
-  /** All routes. Their operations have names. */
   readonly routes: readonly Route[];
   readonly limits: ResolvedLimits;
   /** Which tools are listed. */
   readonly toolListing: ToolListing;
-  /** What the challenges of a tool tell a client that needs a token. */
+  /** The hint in the challenges of a tool for a client that needs a token. */
   readonly metadataHint: ResourceMetadataHintOf;
 }
 
@@ -60,10 +58,7 @@ interface ListedTool {
 
 type Sdk = typeof import("@modelcontextprotocol/server");
 
-/**
- * The package, which is downloaded on first use. Because of its types, `deno cache` downloads it,
- * too.
- */
+/** The package is downloaded on first use. `deno cache` downloads it, too, because of its types. */
 export const PACKAGE: string = "npm:@modelcontextprotocol/server@^2.4.0";
 
 /** The revision without a handshake: each request names its version. */
@@ -83,9 +78,9 @@ export class McpServer {
   readonly #app: McpApplication;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #cancellations: Cancellations;
-  /** The tools as they are listed, with their sizes in bytes, about. */
+  /** The tools in the list, with their approximate sizes in bytes. */
   readonly #listed: readonly ListedTool[];
-  /** Whether no tool can be called without a token of an authorization server. */
+  /** Whether every tool requires a token of an authorization server. */
   readonly #needsToken: boolean;
   readonly #options: ServerOptions;
 
@@ -94,7 +89,7 @@ export class McpServer {
     this.#app = app;
     this.#tools = toolsOf(app);
     this.#cancellations = new Cancellations(this.#tools.values().map(({ route }) => route));
-    // The SDK's type wants JSON values, and JsonSchema leaves those of other keywords open.
+    // The SDK requires JSON values; JsonSchema has `unknown` for other keywords.
     this.#listed = Array.from(this.#tools.values(), ({ definition, route }) => {
       return { definition: definition as ListedTool["definition"], route, size: JSON.stringify(definition).length };
     });
@@ -102,7 +97,7 @@ export class McpServer {
     this.#options = {
       capabilities: { tools: {} },
       supportedProtocolVersions: LEGACY_VERSIONS,
-      // A list of what is permitted changes when the user signs in.
+      // A list of permitted tools changes when the user signs in.
       cacheHints: { "tools/list": { ttlMs: app.toolListing === "all" ? LIST_TTL : 0, cacheScope: "private" } },
       ...(app.description !== undefined && { instructions: app.description }),
     };
@@ -113,16 +108,16 @@ export class McpServer {
   }
 
   /**
-   * Answers the text of a message or a batch, which `caller` has brought.
+   * Answers a message or a batch.
    *
-   * @throws {HTTPError} If a guard asks the client to get a token.
+   * @throws {HTTPError} If a guard challenges the client.
    */
   async answer(text: string, caller: HttpRequest): Promise<Response> {
     const { PARSE_ERROR, INVALID_REQUEST, isLegacyRequest } = this.#sdk;
     let message: unknown;
     try {
       message = JSON.parse(text);
-      // An infinity would reach the route as null.
+      // The route would get null for Infinity.
       if (findOverflows(text, message).length > 0) return errorReply(INVALID_REQUEST, "A number is too large");
     } catch (error) {
       if (isStackOverflow(error)) return errorReply(INVALID_REQUEST, "The body is nested too deeply");
@@ -137,7 +132,7 @@ export class McpServer {
     return isLegacy ? await this.#answerLegacy(message, caller) : await this.#answerModern(message, caller);
   }
 
-  /** Answers a message of the revision without handshake, or of no known revision. */
+  /** Answers a message of the revision without a handshake, or of an unknown one. */
   async #answerModern(message: unknown, caller: HttpRequest): Promise<Response> {
     let failure: unknown;
     const exchange = this.#exchangeOf(caller, false);
@@ -146,7 +141,7 @@ export class McpServer {
       legacy: "reject",
       onerror: (error) => failure = error,
     });
-    // The handler reads the signal, and on a request of a server Deno prints a warning for that.
+    // The handler reads the signal: for the request of a server Deno would print a warning.
     const response = await fetch(new Request(caller.raw.url, { method: "POST", headers: caller.headers }), {
       parsedBody: message,
     });
@@ -171,7 +166,7 @@ export class McpServer {
     }
     if (version !== BATCH_VERSION) return errorReply(INVALID_REQUEST, `Revision ${version} has no batches`);
     if (message.some(isInitializeRequest)) return errorReply(INVALID_REQUEST, "A batch cannot initialize");
-    // Without sessions, notifications and responses of the client have no use.
+    // Without sessions, notifications and responses of the client are ignored.
     const requests = message.filter(isJSONRPCRequest);
     if (requests.length === 0) return accepted();
     if (caller.headers.has("idempotency-key") && hasSeveralCalls(requests)) {
@@ -181,10 +176,10 @@ export class McpServer {
   }
 
   /**
-   * Answers the requests of a batch, a few at a time. The replies are in the order of the requests.
-   * If there are several calls, the guards of all are asked before the first call runs, and again
-   * by each call. To wait for each other, the calls would have to keep what their middleware and
-   * guards have opened, and the values of guards belong to the request that they were made for.
+   * Answers the requests of a batch, some in parallel. The replies have the order of the requests.
+   * The guards of several calls run before the first call, and again for each call: otherwise all
+   * calls would have to keep open what their middleware and guards opened, and values of guards
+   * belong to the request that they were made for.
    */
   async #answerBatch(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<JSONRPCMessage[]> {
     const isSeveral = hasSeveralCalls(requests);
@@ -198,9 +193,8 @@ export class McpServer {
   }
 
   /**
-   * Counts all calls of a batch, and asks their guards.
+   * Counts all calls of a batch, and evaluates their guards.
    *
-   * @returns What is known of each call.
    * @throws {HTTPError} The first challenge.
    */
   async #evaluateGuards(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<readonly Asked[]> {
@@ -208,7 +202,7 @@ export class McpServer {
     const challenges: Challenge[] = [];
     let isFurther = false;
     await inParallel(requests, async (request, index) => {
-      // The others may still find the challenge of an earlier call.
+      // Those in progress may still find the challenge of an earlier call.
       if (!isCall(request) || challenges.length > 0) return;
       const { name, arguments: given } = (request.params ?? {}) as {
         readonly name?: unknown;
@@ -228,10 +222,7 @@ export class McpServer {
     return all;
   }
 
-  /**
-   * Refuses the whole request: as the guard of a call has refused the call, or because its list of
-   * tools cannot be made.
-   */
+  /** Refuses the whole request after a challenge, or if the list of tools fails. */
   #throwRefusal({ challenge, failure, caller }: Exchange): void {
     if (failure) throw failure.thrown;
     if (!challenge) return;
@@ -240,10 +231,10 @@ export class McpServer {
   }
 
   /**
-   * Refuses a client that connects without a token with which it could call anything. Many clients
-   * let a user sign in only then, and not when a call is refused.
+   * Refuses a client that connects without a token, if every tool requires one. Many clients let a
+   * user sign in only then, and not when a call is refused.
    *
-   * @throws {HTTPError} With 401, or with 429 if limits let no guard decide.
+   * @throws {HTTPError} With 401, or with 429 if no guard ran because of limits.
    */
   async #askForToken(caller: HttpRequest): Promise<void> {
     const permissions = new Permissions(caller);
@@ -256,13 +247,13 @@ export class McpServer {
       else return;
     }
     if (!challenge) throw limited;
-    // Without scopes, clients ask for all of the metadata, so that they have to sign in only once.
+    // Without scopes, clients request all of the metadata, so users sign in only once.
     const hint = this.#app.metadataHint(challenge.route, caller);
     contextOf(caller).metadataHint = hint && { ...hint, scopes: [] };
     throw challenge.error;
   }
 
-  /** The list of tools that the caller may see. Without bounds outside of a batch. */
+  /** The list of tools for the caller. It has a limit only in a batch. */
   async #list({ budget, permissions }: Exchange): Promise<ListToolsResult> {
     const { ProtocolError, INVALID_REQUEST } = this.#sdk;
     let listed = this.#listed;
@@ -273,7 +264,7 @@ export class McpServer {
         if (refusal) refusals.set(tool, refusal);
       });
       listed = listed.filter((tool) => !refusals.has(tool));
-      // An empty list would say that there are no tools.
+      // An empty list would mean that there are no tools.
       const limited = refusals.values().find(({ status }) => status === 429);
       if (limited && listed.length === 0) throw limited;
     }
@@ -301,7 +292,7 @@ export class McpServer {
     return errorReply(code, message, data);
   }
 
-  /** Answers one request by a new SDK server, since each serves one connection. */
+  /** Answers a request by a new server of the SDK: each serves one connection. */
   async #answerRequest(request: JSONRPCRequest, exchange: Exchange, asked?: Asked): Promise<JSONRPCMessage> {
     const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
     const transport: Transport = {
@@ -314,10 +305,9 @@ export class McpServer {
     return await answer;
   }
 
-  /** Makes the server of one request with an id. */
   #createServer(exchange: Exchange, id: unknown, asked?: Asked): Server {
     const { ProtocolError, INTERNAL_ERROR, INVALID_PARAMS } = this.#sdk;
-    // The low-level class: McpServer of the SDK would register every tool again for each request.
+    // The low-level class: McpServer of the SDK would register all tools for each request.
     const server = new this.#sdk.Server({ name: this.#app.title, version: this.#app.version }, this.#options);
     server.setRequestHandler("tools/list", async () => {
       try {
@@ -325,7 +315,7 @@ export class McpServer {
       } catch (thrown) {
         if (thrown instanceof ProtocolError) throw thrown;
         if (!exchange.isBatch) exchange.failure = { thrown };
-        // The calls of a batch have results, which are sent.
+        // The results of calls in the batch are sent.
         else if (!isHTTPError(thrown) || thrown.status >= 500) {
           contextOf(exchange.caller).log("error", "The tools could not be listed", { error: describeError(thrown) });
         }
@@ -349,14 +339,14 @@ function hasSeveralCalls(requests: readonly JSONRPCRequest[]): boolean {
   return requests.filter(isCall).length > 1;
 }
 
-/** Whether a message begins a connection, in the revisions with and without a handshake. */
+/** Whether a message opens a connection, in any revision. */
 function isConnecting(message: unknown): boolean {
   return isObject(message) && (message.method === "initialize" || message.method === "server/discover");
 }
 
 /**
- * Does work for each item, a few at a time, in their order. After a failure it begins no more, and
- * waits for what has begun: a resource that opens later would never be cleaned up.
+ * Works on the items in order, some in parallel. After a failure it starts no more, and waits for
+ * those in progress: a resource that opens later would never be cleaned up.
  */
 async function inParallel<Item>(
   items: readonly Item[],
@@ -398,9 +388,8 @@ function errorReply(code: number, message: string, data?: unknown): Response {
 }
 
 /**
- * Makes the handler of the endpoint: the Model Context Protocol over HTTP without sessions,
- * revisions 2025-03-26 to 2026-07-28. Faults of the HTTP request are thrown as by any route; faults
- * of the protocol's message are answered as the protocol says.
+ * The handler of `POST /mcp`: the Model Context Protocol over HTTP without sessions, revisions
+ * 2025-03-26 to 2026-07-28.
  *
  * @param parts The application. Its routes are read at the first request.
  * @returns The handler. It throws an `HTTPError` with 405, 408, 413 or 415.
@@ -418,7 +407,7 @@ export function mcpEndpoint(parts: McpApplication): (request: HttpRequest) => Pr
     }
     refuseContentEncoding(request.headers);
     const text = await request.text();
-    // After a failure the next request tries again.
+    // The next request retries after a failure.
     server ??= load(() => McpServer.load(parts)).catch((error) => {
       server = undefined;
       throw error;

@@ -20,7 +20,7 @@ import { Models } from "../json_schema/models.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
 import { parameterOf } from "../openapi/parameters.ts";
 
-/** A tool as `tools/list` describes it. */
+/** A tool in `tools/list`. */
 interface ToolDefinition {
   readonly name: string;
   readonly title?: string;
@@ -30,10 +30,8 @@ interface ToolDefinition {
   readonly annotations: ToolAnnotations;
 }
 
-/** An argument with all that a call needs to know of it. */
 export interface CheckedArgument extends ToolArgument {
   readonly isNullable: boolean;
-  /** Finds the faults of a value. */
   readonly check: (value: unknown) => Issue[];
 }
 
@@ -41,10 +39,10 @@ export interface Tool {
   readonly route: Route;
   readonly definition: ToolDefinition;
   readonly arguments: readonly CheckedArgument[];
-  /** The query parameters that carry keys of the caller, and come from its own URL. */
+  /** Query parameters with keys of the caller, which come from its own URL. */
   readonly queryKeys: readonly string[];
   readonly outputForm: OutputForm;
-  /** The size of the body that the route accepts, in bytes. */
+  /** The limit of the body, in bytes. */
   readonly maxBody: number;
 }
 
@@ -53,10 +51,10 @@ const MAX_NAME_LENGTH = 64;
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
 /** Methods that may be repeated (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = new Set([...SAFE, "PUT", "DELETE"]);
-/** For a name in the path without a schema. */
+/** The schema of a path parameter without one. */
 const TEXT: readonly Schema[] = [v.string()];
 
-/** Names the tools of routes: a declared name stays, a derived one gets a number if it is taken. */
+/** Names the tools: a derived name gets a number if it is taken. */
 export function assignToolNames(routes: readonly Route[]): Map<Route, string> {
   const taken = new Set(routes.map((route) => toolOptionsOf(route).name));
   const names = new Map<Route, string>();
@@ -68,7 +66,7 @@ export function assignToolNames(routes: readonly Route[]): Map<Route, string> {
   return names;
 }
 
-/** Makes the tool of a route that `checkTool` has checked, with the limits of the application. */
+/** Makes the tool of a route that `checkTool` accepts. */
 export function toTool(route: Route, name: string, limits: ResolvedLimits): Tool {
   const { summary, description } = documentationOf(route);
   const { annotations, ...options } = toolOptionsOf(route);
@@ -97,20 +95,20 @@ export function toTool(route: Route, name: string, limits: ResolvedLimits): Tool
   };
 }
 
-/** The keys in the query that no argument of the tool carries. */
+/** The keys in the query that are no arguments of the tool. */
 function queryKeysOf(route: Route, args: readonly ToolArgument[]): string[] {
   const schemes = securityOf(route).flatMap(({ security }) => security.flatMap((way) => [...way.values()]));
   const keys = schemes.flatMap(({ scheme }) => scheme.type === "apiKey" && scheme.in === "query" ? [scheme.name] : []);
   return [...new Set(keys)].filter((key) => !args.some(({ name }) => name === key));
 }
 
-/** An operation's name in the characters that a tool's name may have. */
+/** Converts the name of an operation to the characters of tool names. */
 function toToolName(operationId: string): string {
   const ascii = operationId.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^A-Za-z0-9_-]+/g, "_");
   return /[A-Za-z0-9]/.test(ascii) ? ascii.slice(0, MAX_NAME_LENGTH) : "tool";
 }
 
-/** Adds a number to a name that is taken, and shortens the name if both do not fit. */
+/** Adds a number to a taken name, and shortens the name if necessary. */
 function freeName(wanted: string, taken: ReadonlySet<string | undefined>): string {
   let name = wanted;
   for (let number = 2; taken.has(name); number++) {
@@ -148,7 +146,7 @@ function compileArgumentCheck({ name, input }: ToolArgument): CheckedArgument["c
   const isParameter = "in" in input;
   const schemas = !isParameter ? [input.schema] : input.schemas.length > 0 ? input.schemas : TEXT;
   const [source, path] = isParameter ? [input.in, [name]] : [input.name, []];
-  // Prepared at the first call: most tools are only ever listed.
+  // Compiled at the first call: most tools are only listed.
   let validators: readonly Validator[] | undefined;
   return (value) => {
     validators ??= schemas.map((schema) => toValidator(coerceJson(schema, `the argument "${name}"`)));
@@ -181,11 +179,7 @@ const NAMED = new Set(["$defs", "patternProperties", "properties"]);
 /** Keywords that do not restrict values. */
 const ANNOTATIONS = new Set(["default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"]);
 
-/**
- * The schema of the arguments of a tool.
- *
- * @throws {TypeError} If JSON Schema cannot describe an argument.
- */
+/** @throws {TypeError} If JSON Schema cannot express an argument. */
 export function inputSchemaOf(args: readonly ToolArgument[]): ObjectSchema {
   const models = new Models(DEFINITIONS);
   const described = args.map((argument) => [argument, argumentSchema(argument, models)] as const);
@@ -210,9 +204,9 @@ export function nullableArguments({ properties = {}, $defs = {} }: ObjectSchema)
 }
 
 /**
- * What a tool declares of its results: the response as it is sent, wrapped if it may be no object.
+ * The output schema of a tool: that of the response, wrapped if it may be no object.
  *
- * @throws {TypeError} If JSON Schema cannot describe it.
+ * @throws {TypeError} If JSON Schema cannot express it.
  */
 export function outputOf(declared: Schema | undefined): ToolOutput {
   const response = singleOf(declared);
@@ -238,9 +232,9 @@ function singleOf(declared: Schema | undefined): Schema | undefined {
 }
 
 /**
- * The same schema without what some clients misread. The first clients of the protocol validate
- * results by draft-07: it has no `prefixItems`, and applies `items` to all items, so `items` goes
- * where it is about later items. Some model providers accept one type for a schema, not a list.
+ * Removes what some clients misread. The first clients of the protocol validate results by
+ * draft-07: it has no `prefixItems`, and applies `items` to all items, so `items` for later items
+ * is removed. Some model providers accept only one type in a schema.
  */
 export function draft07Compatible(schema: JsonSchema): JsonSchema {
   const mapped = Object.entries(schema).map(([keyword, value]) => {
@@ -288,12 +282,12 @@ function withoutEmptyLists(form: JsonSchema): JsonSchema {
   return { ...form, properties: Object.fromEntries(fields) };
 }
 
-/** Queries and forms cannot say that a required list is there and empty. */
+/** Queries and forms cannot express a required empty array. */
 function notEmpty(schema: JsonSchema): JsonSchema {
   return schema.type === "array" ? restrict(schema, { minItems: 1 }) : schema;
 }
 
-/** Adds the definitions that the schema refers to, and no more: agents pay for each word. */
+/** Adds only the definitions that the schema refers to: agents pay for each word. */
 function withDefinitions(root: ObjectSchema, definitions: Definitions): ObjectSchema {
   const names = [...referencedNames(root, definitions)];
   const $defs = Object.fromEntries(names.map((name) => [name, definitions[name]!]));
@@ -349,7 +343,7 @@ function typeOf(value: unknown): JsonType {
   return Array.isArray(value) ? "array" : typeof value as JsonType;
 }
 
-/** The schema that a reference, or a chain of them, leads to. */
+/** The target of a reference, or of a chain of references. */
 function resolve(schema: JsonSchema, definitions: Definitions): JsonSchema {
   const target = schema.$ref === undefined ? undefined : definitions[nameOf(schema.$ref)];
   return target === undefined ? schema : resolve(target, definitions);

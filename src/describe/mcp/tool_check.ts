@@ -27,7 +27,7 @@ const ANNOTATIONS: Record<keyof ToolAnnotations, string> = {
   openWorldHint: "boolean",
 };
 
-/** The names that all agents accept. The specification allows more. */
+/** Names that all agents accept. The specification allows more. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function isTool({ options: { tool } }: Pick<Route, "options">): boolean {
@@ -40,8 +40,8 @@ export function toolOptionsOf({ options: { tool } }: Pick<Route, "options">): To
 }
 
 /**
- * The arguments of a tool: path, query and body of the route, and the query parameters of its
- * dependencies. Headers and cookies come from the request of the agent.
+ * The arguments of a tool: path, query and body of the route, and the query of its dependencies.
+ * Headers and cookies are those of the agent's request.
  *
  * @throws {RouteError} With code `tool`, if two arguments have the same name.
  */
@@ -60,9 +60,9 @@ export function argumentsOf(route: Route): ToolArgument[] {
 }
 
 /**
- * Checks the tool of a route, if it has one, except for its models.
+ * Checks the tool of a route, except for its models.
  *
- * @throws {TypeError} If an option is unknown, or of the wrong type.
+ * @throws {TypeError} If an option is unknown, or has the wrong type.
  * @throws {RouteError} With code `tool`, if the route cannot be a tool.
  */
 export function checkTool(route: Route): void {

@@ -1,4 +1,4 @@
-/** The result of a tool call: made from the reply to its request, within bounds. */
+/** The result of a tool call, from the reply to its request, within limits. */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import { HTTPError, type Issue, type ProblemDetails } from "../../base/errors.ts";
 import { withOwnDeadline } from "../../http/deadline.ts";
@@ -6,22 +6,22 @@ import { readHttpDate } from "../../http/headers.ts";
 import { isJson, mediaTypeOf } from "../../http/json.ts";
 
 /**
- * What a tool declares of its results: `open` declares nothing, `object` that they are objects,
- * `wrapped` that an object holds them as its `result`.
+ * The declared results of a tool: `open` for none, `object` for objects, `wrapped` for an object
+ * with the member `result`.
  */
 export type OutputForm = "open" | "object" | "wrapped";
 
-/** The bound of all replies to one HTTP request, in bytes. It is more than an agent can read. */
+/** The limit of all replies to one HTTP request, in bytes: more than an agent can read. */
 const MAX_REPLIES = 4 * 1024 * 1024;
-/** The bound of one failure, in bytes. */
+/** The limit of one failure, in bytes. */
 const MAX_FAILURE = 1024 * 1024;
-/** How long the body of a reply may take, in milliseconds. */
+/** The time limit for the body of a reply, in milliseconds. */
 const MAX_TIME = 30_000;
 
-/** Media types that are text, besides `text/…`. */
+/** Media types of text besides `text/…`. */
 const TEXTUAL = /^(?:.+\+(?:json|xml|yaml)|application\/(?:json|jsonl|xml|yaml|javascript|x-ndjson))$/;
 
-/** The bytes that are left for replies. The calls of a batch share them. */
+/** The remaining bytes for replies. The calls of a batch share them. */
 export class ReplyBudget {
   readonly #isBatch: boolean;
   #left = MAX_REPLIES;
@@ -34,13 +34,13 @@ export class ReplyBudget {
     return this.#left <= 0;
   }
 
-  /** Takes bytes. False if there are not as many; then nothing is left for later calls. */
+  /** Uses bytes. False if they exceed the limit; later calls then get none. */
   take(bytes: number): boolean {
     this.#left -= bytes;
     return this.#left >= 0;
   }
 
-  /** Takes the bytes of the list of tools. A list outside of a batch has no bound. */
+  /** Uses bytes for the list of tools, which has a limit only in a batch. */
   takeList(bytes: number): boolean {
     return !this.#isBatch || this.take(bytes);
   }
@@ -53,15 +53,11 @@ export class ReplyBudget {
 }
 
 /**
- * Makes the result of a call.
- *
  * @param response The reply. Its body is read or cancelled.
- * @param form What the tool declares of its results.
- * @param budget Bounds the reply, which may be endless.
  * @param url The URL of the request, by which a client can refer to a file.
  * @throws {HTTPError} If the reply is too large, or takes too long.
- * @throws {TypeError} If the result is not what the tool declares. Only a `Response` that a
- * handler made itself can be that.
+ * @throws {TypeError} If the result does not match the declaration: then the handler made a
+ * `Response`.
  */
 export async function toResult(
   response: Response,
@@ -79,12 +75,12 @@ export async function toResult(
   return { content: [bytes.length === 0 ? { type: "text", text: "Done" } : contentBlock(type, bytes, url)] };
 }
 
-/** The result of a call that failed. A long text is cut. */
+/** The result of a failed call. A long text is truncated. */
 export function failed(text: string): CallToolResult {
   return { content: [{ type: "text", text: cut(text) }], isError: true };
 }
 
-/** When to try again, as a line of text; empty if the reply does not say. */
+/** `Retry-After` as a line of text; empty if there is none. */
 export function retryText(headers: Headers): string {
   const value = headers.get("retry-after")?.trim() ?? "";
   // Seconds or a date (RFC 9110, section 10.2.3).
@@ -105,7 +101,7 @@ export function problemText({ type: _, title, status, detail, instance: __, erro
   return lines.join("\n");
 }
 
-/** The body of a reply; undefined if it is that of a failure and too large. */
+/** The body of a reply; undefined for a failure that is too large. */
 async function read(response: Response, type: string, budget: ReplyBudget): Promise<Uint8Array | undefined> {
   if (response.body === null) return new Uint8Array();
   const reader = response.body.getReader();
@@ -146,12 +142,12 @@ function jsonResult(text: string, form: OutputForm): CallToolResult {
   return structured({ result: value }, `{"result":${text}}`);
 }
 
-/** Clients without structured results read the text, which says the same. */
+/** Clients without structured results read the same content as text. */
 function structured(structuredContent: Record<string, unknown>, text: string): CallToolResult {
   return { content: [{ type: "text", text }], structuredContent };
 }
 
-/** A client that knows the output schema refuses a result that does not match it. */
+/** A client refuses a result that does not match the output schema. */
 function mismatch(type: string): TypeError {
   const got = type === "" ? "nothing" : type;
   return new TypeError(
@@ -183,7 +179,6 @@ function cut(text: string): string {
   return text.slice(0, read);
 }
 
-/** A fault after the name of its argument. */
 function issueText({ in: source, path, message }: Issue): string {
   const place = source === "body" || source === "form" ? [source, ...path] : path;
   return `- ${place.join(".")}: ${message}`;

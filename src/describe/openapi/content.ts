@@ -10,18 +10,14 @@ import type { OpenAPIMediaType } from "./document.ts";
 export type Content = Record<string, OpenAPIMediaType>;
 
 /**
- * The content of a reply.
- *
- * @param schema What was declared.
  * @param type The media type of JSON.
- * @param name Names an object that has no title.
- * @param models Collects the models.
+ * @param name Names an object without a title.
  * @returns Undefined if the reply has no content.
  */
 export function contentOf(schema: Schema, type: string, name: string, models: Models): Content | undefined {
   if (isDeclaredReply(schema)) return declaredContent(schema, name, models);
   if (schema.type === "void" || schema.type === "undefined") return undefined;
-  // Files are sent as they are, and so are instances, which may be streams.
+  // Files and instances, which may be streams, are sent unchanged.
   if (isBinary(schema) || schema.type === "instance") {
     const types = mediaTypesOf(nodeOf(schema));
     return Object.fromEntries((types.length > 0 ? types : ["*/*"]).map((mediaType) => [mediaType, { schema: BYTES }]));
@@ -57,8 +53,8 @@ function declaredContent(declared: DeclaredReply, name: string, models: Models):
 }
 
 /**
- * No generator reads lines. With the schema of a list, clients of openapi-python-client would take
- * the whole body for one.
+ * No generator reads lines. With the schema of an array, clients of openapi-python-client would
+ * parse the whole body as one.
  */
 function linesOf(item: JsonSchema): OpenAPIMediaType {
   return { "x-itemSchema": item };
@@ -81,8 +77,8 @@ export const EVENT_FIELDS: Readonly<Record<"id" | "event" | "retry", JsonSchema>
 };
 
 /**
- * The form of an event is that of OpenAPI 3.2, whose data is text. Generators of clients that parse
- * the data, such as hey-api, take its schema for that of the reply.
+ * Events as in OpenAPI 3.2, with data as a string. Generators of clients that parse the data, such
+ * as hey-api, use its schema as that of the reply.
  */
 function eventsOf(data: JsonSchema | undefined): OpenAPIMediaType {
   const text: JsonSchema = {
@@ -93,7 +89,7 @@ function eventsOf(data: JsonSchema | undefined): OpenAPIMediaType {
   return { ...(data && { schema: data }), "x-itemSchema": event };
 }
 
-/** What text or bytes of JSON mean is not declared: the schema of the text would be wrong. */
+/** The meaning of text or bytes of JSON is not declared: a schema of a string would be wrong. */
 function contentOfType(mediaType: string, schema: JsonSchema): Content {
   const type = withoutParameters(mediaType);
   return { [type]: /^[^/]+\/(?:.+\+)?json$/i.test(type) ? {} : { schema } };

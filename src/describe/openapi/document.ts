@@ -2,7 +2,7 @@
 import type { SecurityScheme } from "../../binding/security.ts";
 import type { JsonSchema } from "../json_schema/json_schema.ts";
 
-/** Members whose names begin with `x-`: extensions, which each tool may ignore. */
+/** Extensions: members whose names begin with `x-`. Tools may ignore them. */
 export interface OpenAPIExtensions {
   /** An extension. */
   [name: `x-${string}`]: unknown;
@@ -14,7 +14,7 @@ export interface OpenAPIDocument extends OpenAPIExtensions {
   openapi: "3.1.0";
   /** Title and version of the application. */
   info: OpenAPIInfo;
-  /** Where the application is served; if absent, where the document comes from. */
+  /** The servers of the application; by default the host of the document. */
   servers?: OpenAPIServer[];
   /** The operations by path. */
   paths: Record<string, OpenAPIPathItem>;
@@ -24,29 +24,29 @@ export interface OpenAPIDocument extends OpenAPIExtensions {
   webhooks?: Record<string, OpenAPICallbackItem | OpenAPIReference>;
   /** The described tags, then those of operations in the order of their first use. */
   tags?: OpenAPITag[];
-  /** More documentation. */
+  /** Further documentation. */
   externalDocs?: OpenAPIExternalDocs;
 }
 
-/** Title and version of an application, and who answers for it. */
+/** The title, version, contact and license of an application. */
 export interface OpenAPIInfo extends OpenAPIExtensions {
   /** The title. */
   title: string;
   /** The version of the application. */
   version: string;
-  /** What the application is for, in one line. Only `document` can add it. */
+  /** A summary in one line. Only `document` can add it. */
   summary?: string;
-  /** The purpose of the application. */
+  /** The description. */
   description?: string;
   /** The URL of the terms of service. */
   termsOfService?: string;
-  /** Whom to ask. */
+  /** The contact. */
   contact?: OpenAPIContact;
   /** The license of the API. */
   license?: OpenAPILicense;
 }
 
-/** Whom to ask about an application. */
+/** The contact of an application. */
 export interface OpenAPIContact extends OpenAPIExtensions {
   /** The name of a person or organization. */
   name?: string;
@@ -66,34 +66,34 @@ export interface OpenAPILicense extends OpenAPIExtensions {
   url?: string;
 }
 
-/** Documentation elsewhere. */
+/** A link to documentation. */
 export interface OpenAPIExternalDocs extends OpenAPIExtensions {
   /** The URL. */
   url: string;
-  /** What is there. */
+  /** The description. */
   description?: string;
 }
 
-/** A place where an application is served. */
+/** A server of an application. */
 export interface OpenAPIServer extends OpenAPIExtensions {
   /**
-   * The URL that paths are appended to, such as `https://api.example/v1`; `/v1` is on the host that
-   * the document comes from. Names in braces are those of variables.
+   * The URL before the paths, such as `https://api.example/v1`, or `/v1` on the host of the
+   * document. Names in braces are variables.
    */
   url: string;
-  /** What is served there. */
+  /** The description. */
   description?: string;
   /** The variables of the URL, by name. */
   variables?: Record<string, OpenAPIServerVariable>;
 }
 
-/** A part of the URL of a server. */
+/** A variable in the URL of a server. */
 export interface OpenAPIServerVariable extends OpenAPIExtensions {
-  /** The value where a user chooses none. */
+  /** The default value. */
   default: string;
-  /** The only values. */
+  /** The allowed values. */
   enum?: string[];
-  /** What it is. */
+  /** The description. */
   description?: string;
 }
 
@@ -101,9 +101,9 @@ export interface OpenAPIServerVariable extends OpenAPIExtensions {
 export interface OpenAPITag extends OpenAPIExtensions {
   /** The name. */
   name: string;
-  /** What the operations of the group have in common. */
+  /** The description. */
   description?: string;
-  /** More documentation. */
+  /** Further documentation. */
   externalDocs?: OpenAPIExternalDocs;
 }
 
@@ -118,11 +118,11 @@ export interface OpenAPIPathItem extends Partial<Record<OpenAPIMethod, OpenAPIOp
    * The registered name begins with `x-oai-`, but openapi-generator refuses it.
    */
   "x-additionalOperations"?: Record<string, OpenAPIOperation>;
-  /** What the operations have in common, in one line. Only `document` can add it. */
+  /** A summary in one line. Only `document` can add it. */
   summary?: string;
-  /** What the operations have in common, at length. Only `document` can add it. */
+  /** The description. Only `document` can add it. */
   description?: string;
-  /** Where the path is served, if elsewhere. Only `document` can add it. */
+  /** Other servers of the path. Only `document` can add them. */
   servers?: OpenAPIServer[];
 }
 
@@ -130,9 +130,9 @@ export interface OpenAPIPathItem extends Partial<Record<OpenAPIMethod, OpenAPIOp
 export interface OpenAPIOperation extends OpenAPIExtensions {
   /** The name of the operation, unique in the document. */
   operationId: string;
-  /** What the operation does, in one line. */
+  /** The summary in one line. */
   summary?: string;
-  /** What the operation does, at length. */
+  /** The description. */
   description?: string;
   /** The groups that the operation belongs to. */
   tags?: string[];
@@ -145,17 +145,17 @@ export interface OpenAPIOperation extends OpenAPIExtensions {
   /** The replies by status. */
   responses: Record<string, OpenAPIResponse | OpenAPIReference>;
   /**
-   * The alternative security requirements: for each, scopes by the names of security schemes. One
-   * has to be met; an empty one needs no credentials.
+   * The alternative security requirements: the scopes by the name of the security scheme. An empty
+   * one requires no credentials.
    */
   security?: Record<string, string[]>[];
   /**
    * The requests that the server sends because of this one, by name. Only `document` can add them.
    */
   callbacks?: Record<string, OpenAPICallback | OpenAPIReference>;
-  /** Where the operation is served, if elsewhere. Only `document` can add it. */
+  /** Other servers of the operation. Only `document` can add them. */
   servers?: OpenAPIServer[];
-  /** More documentation. Only `document` can add it. */
+  /** Further documentation. Only `document` can add it. */
   externalDocs?: OpenAPIExternalDocs;
 }
 
@@ -173,17 +173,17 @@ export interface OpenAPICallbackItem
   extends
     OpenAPIExtensions,
     Partial<Record<OpenAPIMethod, Omit<OpenAPIOperation, "operationId"> & { operationId?: string }>> {
-  /** What they are, in one line. */
+  /** The summary in one line. */
   summary?: string;
-  /** What they are, at length. */
+  /** The description. */
   description?: string;
 }
 
 /** An example of a value. It has a `value` or an `externalValue`. */
 export interface OpenAPIExample extends OpenAPIExtensions {
-  /** What it shows, in one line. */
+  /** The summary in one line. */
   summary?: string;
-  /** What it shows, at length. */
+  /** The description. */
   description?: string;
   /** The value. */
   value?: unknown;
@@ -197,15 +197,15 @@ export interface OpenAPIExample extends OpenAPIExtensions {
 export interface OpenAPILink extends OpenAPIExtensions {
   /** The name of the operation. */
   operationId?: string;
-  /** The place of the operation, as a URI. */
+  /** The URI of the operation. */
   operationRef?: string;
   /** Its parameters by name: values, or runtime expressions such as `$response.body#/id`. */
   parameters?: Record<string, unknown>;
   /** Its body: a value, or a runtime expression. */
   requestBody?: unknown;
-  /** What it is for. */
+  /** The description. */
   description?: string;
-  /** Where it is served. */
+  /** Its server. */
   server?: OpenAPIServer;
 }
 
@@ -213,17 +213,17 @@ export interface OpenAPILink extends OpenAPIExtensions {
 export interface OpenAPIParameter extends OpenAPIExtensions {
   /** The name. */
   name: string;
-  /** The place of the parameter. */
+  /** Where the parameter is sent. */
   in: "path" | "query" | "header" | "cookie";
-  /** Whether it has to be sent. */
+  /** Whether it is required. */
   required: boolean;
   /** The meaning of the parameter. */
   description?: string;
   /** Whether clients should no longer send it. */
   deprecated?: boolean;
-  /** How a list is sent: with `form` and `explode`, the name is repeated for each element. */
+  /** How an array is sent: with `form` and `explode`, the name is repeated for each element. */
   style?: "form";
-  /** Whether the name is repeated for each element of a list. */
+  /** Whether the name is repeated for each element of an array. */
   explode?: true;
   /** The value after its text is parsed. */
   schema: JsonSchema;
@@ -231,9 +231,9 @@ export interface OpenAPIParameter extends OpenAPIExtensions {
 
 /** The body of a request. */
 export interface OpenAPIRequestBody extends OpenAPIExtensions {
-  /** How the body is written, if the schema and the encoding cannot say it. */
+  /** How to write the body, as far as the schema and the encoding cannot express it. */
   description?: string;
-  /** Whether it has to be sent. */
+  /** Whether it is required. */
   required: boolean;
   /** The body by media type. */
   content: Record<string, OpenAPIMediaType>;
@@ -282,8 +282,8 @@ export interface OpenAPIEncoding {
   /** The media types of a file, separated by commas. */
   contentType?: string;
   /**
-   * With `form` and `explode`, the name is repeated for each element of a list. With `deepObject`,
-   * the keys of an object stand in brackets.
+   * With `form` and `explode`, the name is repeated for each element of an array. With
+   * `deepObject`, the keys of an object are in brackets.
    */
   style?: "form" | "deepObject";
   /** Whether each element or key is sent separately. */
@@ -292,7 +292,7 @@ export interface OpenAPIEncoding {
 
 /** A reference to an entry of `components`. */
 export interface OpenAPIReference {
-  /** The place of the entry, as a URI fragment. */
+  /** The entry, as a URI fragment. */
   $ref: string;
 }
 

@@ -1,4 +1,4 @@
-/** The options of an application that only its documents show: their checks. */
+/** The options of an application that only its documents show, and their checks. */
 import { isAsyncFunction } from "../../binding/dependency.ts";
 import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 import type {
@@ -34,13 +34,13 @@ export interface DocumentOptions {
    * ```
    */
   servers?: readonly OpenAPIServer[];
-  /** Whom to ask about the application. */
+  /** The contact of the application. */
   contact?: OpenAPIContact;
   /** The license of the API. */
   license?: OpenAPILicense;
   /** The URL of the terms of service. */
   termsOfService?: string;
-  /** More documentation, elsewhere. */
+  /** Further documentation. */
   externalDocs?: OpenAPIExternalDocs;
   /**
    * Describes tags, in the order in which the page shows their groups. It gives no route a tag:
@@ -107,7 +107,7 @@ const TAG: OptionNames<OpenAPITag> = { name: true, description: true, externalDo
 
 /** The characters of a URI (RFC 3986, section 2). */
 const URI = /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/;
-/** A mailbox as HTML and JSON Schema take it: no quotes, and a domain with a dot. */
+/** An address as in HTML and JSON Schema: no quotes, and a domain with a dot. */
 const EMAIL = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z\d](?:[a-z\d-]*[a-z\d])?(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+$/i;
 /** A name in the URL of a server. */
 const VARIABLE_NAMES = /\{([^{}]*)\}/g;
@@ -115,7 +115,7 @@ const VARIABLE_NAMES = /\{([^{}]*)\}/g;
 /**
  * Checks the options, and copies them.
  *
- * @throws {TypeError} If one is wrong.
+ * @throws {TypeError} If one is invalid.
  */
 export function readDocumentOptions(options: DocumentOptions): DocumentOptions {
   const { servers, contact, license, termsOfService, externalDocs, tags, document } = options;
@@ -178,10 +178,10 @@ function checkServerUrl(url: string, variables: Readonly<Record<string, OpenAPIS
   }
 }
 
-/** How many URLs of one server are looked at. */
+/** The most URLs of one server that are checked. */
 const MAX_URLS = 100;
 
-/** The URLs that a server can have: each combination of its variables, of the first hundred. */
+/** The URLs of a server: the first hundred combinations of its variables. */
 export function serverUrls({ url, variables = {} }: OpenAPIServer): readonly string[] {
   return Object.entries(variables).reduce<readonly string[]>((urls, [name, variable]) => {
     const values = variable.enum ?? [variable.default];
@@ -249,7 +249,7 @@ function checkList<Item>(list: readonly Item[], name: string, check: (item: Item
   for (const [index, item] of list.entries()) check(item, `${name}[${index}]`);
 }
 
-/** Refuses unknown members. Those of extensions have no list. */
+/** Refuses unknown members, except for extensions. */
 function checkMembers<Part extends object>(part: Part, known: OptionNames<Part>, name: string): void {
   const isObject = typeof part === "object" && part !== null && !Array.isArray(part);
   const named = isObject ? Object.entries(part).filter(([member]) => !member.startsWith("x-")) : undefined;
@@ -269,7 +269,7 @@ function refuse(name: string, wanted: string, value: unknown): never {
   throw new TypeError(`Cannot make the App: "${name}" must be ${wanted}, got ${quote(value)}`);
 }
 
-/** A copy of what is given, as plain JSON, so that no later change reaches the document. */
+/** A copy, so that later changes do not reach the document. */
 function copyOf<Parts extends object>(value: { readonly [Name in keyof Parts]: Parts[Name] | undefined }): Parts {
   try {
     return JSON.parse(JSON.stringify(value));

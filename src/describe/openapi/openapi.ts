@@ -28,7 +28,7 @@ interface DocumentParts extends DocumentOptions {
   readonly description?: string | undefined;
   /** In the order of the document. */
   readonly routes: readonly DescribedRoute[];
-  /** The default is the framework's error replies. */
+  /** By default those of the framework. */
   readonly errors?: DocumentedErrors | undefined;
 }
 
@@ -50,9 +50,9 @@ const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
 );
 
 /**
- * Makes the document. The same parts give the same document, including the order of its keys.
+ * The same parts give the same document, including the order of its keys.
  *
- * @throws {TypeError} If JSON Schema cannot describe a schema, or `document` returns no document.
+ * @throws {TypeError} If JSON Schema cannot express a schema, or `document` returns no document.
  * @throws {RouteError} With code `conflict`, if two security schemes have the same name.
  * @throws {Error} If `document` throws.
  */
@@ -80,7 +80,7 @@ export function openapiDocument(parts: DocumentParts): OpenAPIDocument {
   }, document);
 }
 
-/** Title and version of an application, and who answers for it. */
+/** The title, version, contact and license of an application. */
 export function infoOf(
   { title, version, description, termsOfService, contact, license }: Omit<DocumentParts, "routes">,
 ): OpenAPIInfo {
@@ -125,7 +125,6 @@ function operationOf(route: DescribedRoute, pathNames: readonly string[], compon
   };
 }
 
-/** Collects what operations refer to. */
 class Components {
   readonly models: Models = new Models("#/components/schemas/");
   readonly parameters: Parameters = new Parameters(this.models);
@@ -140,7 +139,7 @@ class Components {
    * All components. Call it last and once, because it names the models and completes references.
    */
   definitions(): OpenAPIComponents {
-    // The replies refer to models, so they are described first.
+    // Replies refer to models, so they come first.
     const responses = this.errors.definitions(this.models);
     const schemas = this.models.definitions();
     const securitySchemes = this.security.definitions();
@@ -155,14 +154,14 @@ interface OpenPath {
 }
 
 /**
- * The paths of the document. Templates that differ only in names are one path, with the names of
- * the first.
+ * The paths of the document. Templates that differ only in names are one path, with the first
+ * names.
  */
 class Paths {
   readonly items: Record<string, OpenAPIPathItem> = {};
   readonly #byShape = new Map<string, OpenPath>();
 
-  /** The path of a template; it is created at first. */
+  /** Returns the path of a template, and creates it if necessary. */
   open(template: PathTemplate): OpenPath {
     const shape = shapeOf(template);
     let path = this.#byShape.get(shape);
@@ -175,7 +174,7 @@ class Paths {
   }
 }
 
-/** A path as documents write it: a URI, except for the names in braces. */
+/** The path in documents: percent-encoded, except for the names in braces. */
 export function documentPath({ segments }: PathTemplate): string {
   return segments.map(segmentText).join("");
 }
@@ -185,9 +184,8 @@ function segmentText(segment: Segment): string {
 }
 
 /**
- * Omits each route that ends in `{name...}` if another one of the same method has `{name}` there.
- * To OpenAPI, both are the same path. A client of the document sends one segment, and `{name}`
- * serves it.
+ * Omits routes that end in `{name...}` if another one of the same method has `{name}` there: in
+ * OpenAPI both are one path. A client of the document sends one segment, and gets `{name}`.
  */
 function withoutShadowed(routes: readonly DescribedRoute[]): readonly DescribedRoute[] {
   if (!routes.some(endsInRest)) return routes;
@@ -200,16 +198,14 @@ function endsInRest({ template }: Pick<DescribedRoute, "template">): boolean {
   return template.segments.at(-1)?.kind === "rest";
 }
 
-/** The shape of a path in OpenAPI, which does not know `{name...}`. */
+/** The shape of a path in OpenAPI, which has no `{name...}`. */
 function shapeOf(template: PathTemplate): string {
   return endsInRest({ template }) ? template.shape.replace(/\{\.{3}\}$/, "{}") : template.shape;
 }
 
 /**
- * Gives a copy of the document to the option, and takes what it returns.
- *
- * It gets and gives JSON alone: parts that operations share, also those of other applications,
- * would otherwise change together.
+ * Passes a copy of the document to the option, and copies its result: otherwise operations and
+ * other applications that share parts would change, too.
  *
  * @throws {TypeError} If the result is no document.
  * @throws {Error} If the function throws, with its error as the cause.
@@ -253,8 +249,8 @@ function isObject(value: unknown): boolean {
 const URLS = new Set(["authorizationUrl", "tokenUrl", "refreshUrl", "openIdConnectUrl"]);
 
 /**
- * A document whose own URLs have the base path: the server, unless the document names others, and
- * those of security schemes, since clients resolve a path with a slash against the host alone.
+ * Adds the base path to the URLs of a document: to the server, unless it names others, and to
+ * security schemes, since clients resolve a path against the host.
  */
 export function documentBelow(document: OpenAPIDocument, basePath: string): OpenAPIDocument {
   if (basePath === "") return document;

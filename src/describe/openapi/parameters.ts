@@ -22,15 +22,12 @@ const JSON_TEXT: OpenAPIEncoding = { contentType: "application/json" };
 /** The keys of an object are sent in brackets. */
 const BRACKETED: OpenAPIEncoding = { style: "deepObject", explode: true };
 
-/** Whether an input is a header that OpenAPI describes by other means than a parameter. */
+/** Whether an input is a header that OpenAPI does not describe as a parameter. */
 export function isDescribedElsewhere({ in: source, name }: ParameterInput): boolean {
   return source === "header" && IGNORED_HEADERS.has(name.toLowerCase());
 }
 
-/**
- * The parameters of a document. Routes that declare the same schema under the same name share one
- * object.
- */
+/** The parameters of a document. Equal schemas with equal names share one object. */
 export class Parameters {
   readonly #models: Models;
   readonly #known = new Map<Schema | undefined, Map<string, OpenAPIParameter>>();
@@ -39,7 +36,7 @@ export class Parameters {
     this.#models = models;
   }
 
-  /** The parameter of an input, under the name that the document has for it. */
+  /** The parameter of an input, under its name in the document. */
   of(input: ParameterInput, name: string): OpenAPIParameter {
     if (input.schemas.length > 1) return parameterOf(input, name, this.#models);
     const [schema] = input.schemas;
@@ -64,7 +61,7 @@ export function parameterOf(input: ParameterInput, name: string, models: Models)
   };
 }
 
-/** The value after its text is parsed. All declared schemas apply. */
+/** The schema of the parsed value, to which all declared schemas apply. */
 function schemaOf({ in: source, schemas }: ParameterInput, models: Models): JsonSchema {
   const described = schemas.map((schema) => models.jsonInput(schema));
   const [first = SEGMENT, ...others] = described.length < 2 ? described : distinct(described);
@@ -73,7 +70,7 @@ function schemaOf({ in: source, schemas }: ParameterInput, models: Models): Json
   return source === "path" && isAnyText ? { ...SEGMENT, ...first } : first;
 }
 
-/** Each schema once. Schemas with references all stay, because models get their names later. */
+/** Removes duplicates, except for schemas with references: models get their names later. */
 function distinct(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
   const known = new Map(schemas.map((schema) => {
     const text = JSON.stringify(schema);
@@ -82,7 +79,7 @@ function distinct(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
   return [...known.values()];
 }
 
-/** Moves annotations to the parameter or header, where the page and clients read them. */
+/** Moves annotations to the parameter or header, for the page and clients. */
 export function liftAnnotations(whole: JsonSchema): Pick<OpenAPIParameter, "description" | "deprecated" | "schema"> {
   // A reference is completed later, so it must not be copied.
   if ("$ref" in whole) return { schema: whole };
@@ -120,9 +117,9 @@ export function requestBodyOf(input: BodyInput, operationId: string, models: Mod
 }
 
 interface FormFields {
-  /** By name. Fields without an entry are sent as text or bytes, the default. */
+  /** By name. By default, fields are sent as text or bytes. */
   readonly encoding: Readonly<Record<string, OpenAPIEncoding>>;
-  /** An example of a nested name that the encoding cannot express. */
+  /** An example of a nested name, if the encoding cannot express it. */
   readonly nested: string | undefined;
   /** The names of fields that accept JSON text. */
   readonly json: readonly string[];
@@ -148,14 +145,14 @@ function encodingOf(node: SchemaNode): OpenAPIEncoding | undefined {
   const parts = [...values, ...lists.flatMap(itemsOf)];
   const types = new Set(parts.filter(isBinary).flatMap(mediaTypesOf));
   if (types.size > 0) return { contentType: [...types].join(", ") };
-  // With JSON_TEXT for a list, the page would send JSON text of the JSON texts.
+  // With JSON_TEXT for an array, the page would encode JSON twice.
   if (takesJson(node)) return lists.length === 0 ? JSON_TEXT : REPEATED;
   if (values.some(isObject)) return BRACKETED;
   // Files are repeated by default.
   return lists.length > 0 && !parts.some(isBinary) && !parts.some(isObject) ? REPEATED : undefined;
 }
 
-/** A name that nests in a field; undefined if there is none, or if the encoding expresses it. */
+/** A nested name of a field; undefined if there is none, or if the encoding expresses it. */
 function nestedName(node: SchemaNode, name: string): string | undefined {
   const values = alternatives(node);
   const object = takesJson(node) ? values.find(isObject) : undefined;
@@ -174,10 +171,7 @@ function nestedName(node: SchemaNode, name: string): string | undefined {
   return undefined;
 }
 
-/**
- * The schemas that a value can have: without wrappers such as `optional`, and each option of a
- * union.
- */
+/** The alternatives of a value: without wrappers such as `optional`, and each option of a union. */
 function alternatives(node: SchemaNode, seen: Set<SchemaNode> = new Set()): SchemaNode[] {
   if (seen.has(node)) return [];
   seen.add(node);

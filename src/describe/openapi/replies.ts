@@ -24,7 +24,6 @@ import type {
 import type { Idempotency } from "../../idempotency/options.ts";
 import { liftAnnotations } from "./parameters.ts";
 
-/** The reply to a request beyond a limit. */
 const TOO_MANY_REQUESTS: DeclaredReply = {
   status: 429,
   description: "There were too many requests.",
@@ -57,9 +56,9 @@ type AnsweringRoute =
   & Partial<Pick<Route, "idempotency">>;
 
 /**
- * The replies of a route, by status. `models` and `errors` collect what they refer to.
+ * The replies of a route, by status.
  *
- * A reply that the route declares itself replaces that of a guard, and keeps the guard's headers.
+ * A declared reply replaces that of a guard, and keeps the guard's headers.
  */
 export function repliesOf(
   route: AnsweringRoute,
@@ -94,11 +93,7 @@ export function repliesOf(
   return byStatus(replies);
 }
 
-/**
- * The refusals of keys.
- *
- * @param canBeInvalid Whether the route has a 422 for its input, which has more to say.
- */
+/** The refusals of keys. A 422 of invalid input takes precedence. */
 export function keyRefusals(idempotency: Idempotency | undefined, canBeInvalid: boolean): readonly DeclaredReply[] {
   if (!idempotency) return [];
   return canBeInvalid ? [WRONG_KEY, BUSY_KEY] : [WRONG_KEY, BUSY_KEY, OTHER_REQUEST];
@@ -122,13 +117,12 @@ function mergeReplies(one: DeclaredReply, other: DeclaredReply): DeclaredReply {
   return { status: one.status, description, headers: { ...one.headers, ...other.headers } };
 }
 
-/** The parts of a reply that a route declares besides its success; empty if there is none. */
+/** The parts of a declared reply; empty if there is none. */
 function partsAt(responses: NonNullable<RouteDeclaration["responses"]>, status: number): ReplyDescription {
   const declared = responses[status];
   return declared ? partsOfReply(declared) : {};
 }
 
-/** A reply with the description and the headers that the route declares. */
 function described(
   reply: OpenAPIResponse,
   { description = reply.description }: ReplyDescription,
@@ -138,7 +132,7 @@ function described(
   return { description, ...(Object.keys(headers).length > 0 && { headers }), ...(content && { content }) };
 }
 
-/** Headers that the framework sends, and those that a route declares. */
+/** The headers of the framework, and those of the route. */
 function headersOf(
   own: Readonly<Record<string, string>> | undefined,
   declared: ReplyDescription["headers"],
@@ -160,9 +154,8 @@ const FAR = 1_000_000;
 /**
  * The replies as an object; a later one replaces an earlier one of the same status.
  *
- * V8 stores numeric keys as an array, with some 600 places for a 422: most of the document's
- * memory, and of the time to make it. A key far away turns the array into a dictionary, which
- * stays.
+ * V8 stores numeric keys as an array, with some 600 elements for a 422: most of the memory and time
+ * of the document. A large key turns the array into a dictionary, which stays one.
  */
 function byStatus(replies: Iterable<readonly [status: number | string, reply: Reply]>): Record<string, Reply> {
   const object: Record<string, Reply | undefined> = { [FAR]: undefined };
@@ -194,7 +187,7 @@ function successOf({ handler, operationId, options }: AnsweringRoute, models: Mo
   return response ? modelReply(response, options.status, operationId, models) : defaultReply(options.status, responses);
 }
 
-/** A result that is reduced to its model. A result that is `undefined` is sent as 204. */
+/** The reply with a model. The result `undefined` is sent as 204. */
 function modelReply(model: Schema, status: number | undefined, operationId: string, models: Models): Replies {
   const content = contentOf(model, "application/json", `${pascalCase(operationId)}Result`, models);
   if (!content) return [[status ?? 204, reply(status ?? 204, content, model)]];
@@ -203,8 +196,8 @@ function modelReply(model: Schema, status: number | undefined, operationId: stri
 }
 
 /**
- * The success of a route without a model: JSON, which most handlers return. None if the route
- * declares a success among its `responses`.
+ * The success of a route without a model: JSON. None if the route declares a success in
+ * `responses`.
  */
 function defaultReply(status: number | undefined, declared: NonNullable<RouteDeclaration["responses"]>): Replies {
   const isDeclared = status === undefined
@@ -221,7 +214,7 @@ function reply(status: number, content?: Content, schema?: Schema): OpenAPIRespo
   return { description, ...(content && !WITHOUT_BODY.has(status) && { content }) };
 }
 
-/** @ignore The body of the error replies that an application makes itself, for the document. */
+/** @ignore The schema of an application's own error replies. */
 export interface ErrorShape {
   /** The body. */
   readonly schema: Schema;
@@ -234,16 +227,16 @@ export interface ErrorShape {
 }
 
 /**
- * How the document describes error replies: `default` are those of the framework, `undocumented`
- * those of an application's handler without a schema.
+ * The error replies in the document: `default` for those of the framework, `undocumented` for those
+ * of a handler without a schema.
  */
 export type DocumentedErrors = "default" | "undocumented" | ErrorShape;
 
 const SHAPE_OPTIONS: OptionNames<ErrorShape> = { schema: true, contentType: true };
 
-/** @throws {TypeError} If the value is no shape, or JSON cannot carry its schema. */
+/** @throws {TypeError} If the value is no shape, or JSON cannot represent its schema. */
 export function checkErrorShape(shape: ErrorShape): void {
-  // Other frameworks take a handler for each class of errors, after the class.
+  // Other frameworks have a handler for each class of errors, after the class.
   if (typeof shape === "function") {
     throw new TypeError("Cannot set the error handler: there is one for all errors, write (error, request) => … alone");
   }
@@ -299,7 +292,7 @@ export interface ProblemSchema extends Schema<unknown, ProblemDetails> {
   readonly async: false;
   /** The expected value, for messages. */
   readonly expects: string;
-  /** Carries the types; never there at run time. */
+  /** Carries the types; never set at run time. */
   readonly "~types"?: { readonly input: unknown; readonly output: ProblemDetails; readonly issue: never } | undefined;
   /** The function of valibot that made it. */
   readonly reference: () => never;
@@ -341,7 +334,7 @@ const problem: v.GenericSchema<unknown, ProblemDetails> = v.pipe(v.looseObject(M
  */
 export const Problem: ProblemSchema = problem as ProblemSchema;
 
-/** Whether a schema is {@linkcode Problem}, or made of it by `v.pipe` or `v.intersect`. */
+/** Whether a schema is {@linkcode Problem}, or made from it by `v.pipe` or `v.intersect`. */
 function isProblem(schema: Schema): boolean {
   if (schema === Problem) return true;
   const { pipe, type, options } = nodeOf(schema);
@@ -377,14 +370,14 @@ const REFERENCES: Readonly<Record<ErrorReplyName, OpenAPIReference>> = {
 };
 
 const PROBLEM_JSON = "application/problem+json";
-/** OpenAPI prefers any more specific type. */
+/** OpenAPI prefers a more specific type. */
 const ANY_TYPE = "*/*";
 
 /** The error replies of a document. All operations share them. */
 export class ErrorReplies {
   readonly #documented: DocumentedErrors;
   readonly #used = new Set<ErrorReplyName>();
-  /** The refusals of guards by their names in the document, and the names by what they say. */
+  /** The refusals of guards by their names in the document, and the names by content. */
   readonly #refusals = new Map<string, DeclaredReply>();
   readonly #refusalNames = new Map<string, string>();
 
@@ -393,9 +386,9 @@ export class ErrorReplies {
   }
 
   /**
-   * The content type of an error that a route declares. Without a handler of errors, it is that of
-   * RFC 9457 for `Problem`, which the framework sends; a schema of the program is sent by the
-   * program, as JSON. An undocumented handler may use any.
+   * The content type of a declared error. Without an error handler, the framework sends `Problem`
+   * as RFC 9457, and the program sends other schemas as JSON. An undocumented handler may send any
+   * type.
    */
   contentTypeOf(schema: Schema | undefined): string {
     if (this.#documented !== "default") return this.#contentType;
@@ -408,10 +401,10 @@ export class ErrorReplies {
   }
 
   /**
-   * The error replies of an operation, by status. Middleware may refuse any request, and anything
-   * may fail, so each operation has the ranges 4XX and 5XX.
+   * The error replies of an operation, by status. Middleware may refuse any request, and any
+   * request may fail, so each operation has 4XX and 5XX.
    *
-   * @param canBeInvalid Whether its input can be refused with 422.
+   * @param canBeInvalid Whether there can be a 422.
    */
   of(canBeInvalid: boolean): (readonly [status: number | string, reply: OpenAPIReference])[] {
     const others = [["4XX", this.#refer("Problem")], ["5XX", this.#refer("Problem")]] as const;
@@ -423,7 +416,7 @@ export class ErrorReplies {
     return replies.map((reply) => [reply.status, { $ref: `#/components/responses/${this.#nameOf(reply)}` }]);
   }
 
-  /** The name of its status. If other replies have it, the name gets a number. */
+  /** The name of the status, with a number if another reply has it. */
   #nameOf(reply: DeclaredReply): string {
     const key = JSON.stringify([reply.status, reply.description, reply.headers]);
     let name = this.#refusalNames.get(key);
@@ -437,8 +430,8 @@ export class ErrorReplies {
   }
 
   /**
-   * The replies that operations refer to. Call it after all operations: models of the application
-   * keep their names, even if they have the same titles.
+   * The replies that operations refer to. Call it after all operations: then models of the
+   * application keep their names, even with the same titles.
    */
   definitions(models: Models): Record<string, OpenAPIResponse> {
     const used = (Object.keys(ERROR_REPLIES) as ErrorReplyName[]).filter((name) => this.#used.has(name));
@@ -460,8 +453,8 @@ export class ErrorReplies {
   }
 
   /**
-   * An undocumented handler may send any body, and the framework sends a problem if the handler
-   * returns nothing. They differ in the content type.
+   * An undocumented handler may send any body; if it returns nothing, the framework sends a
+   * problem. Their content types differ.
    */
   #contentOf(name: ErrorReplyName, models: Models): Record<string, OpenAPIMediaType> {
     if (typeof this.#documented === "object") {

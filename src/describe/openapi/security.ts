@@ -1,6 +1,6 @@
 /**
- * The security schemes and requirements of the document, from the `security` of dependencies. They
- * replace the parameters that carry the credentials, which clients then send by themselves.
+ * The security schemes and requirements of the document. They replace the parameters of
+ * credentials.
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { combineWays, type SecurityScheme, type SecurityWay } from "../../binding/security.ts";
@@ -10,7 +10,7 @@ import type { OpenAPIOperation } from "./document.ts";
 
 const AUTHORIZATION = "authorization";
 
-/** For an `Authorization` header without a scheme: OpenAPI ignores a parameter of that name. */
+/** For an `Authorization` header without a scheme: OpenAPI ignores a parameter with this name. */
 const WHOLE_HEADER: SecurityScheme = {
   type: "apiKey",
   in: "header",
@@ -29,9 +29,9 @@ export class SecuritySchemes {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * The security requirements of an operation: those of all its dependencies together. Undefined if
-   * there are none. The name of the route is for messages.
+   * The requirements of all dependencies of an operation; undefined if there are none.
    *
+   * @param route The name of the route, for messages.
    * @throws {RouteError} With code `conflict`, if another scheme has the same name.
    */
   of(route: string, { parameters, dependencies }: RouteInputs): OpenAPIOperation["security"] {
@@ -59,7 +59,7 @@ export class SecuritySchemes {
   }
 }
 
-/** Whether a parameter carries the credentials of a security scheme of the dependencies. */
+/** Whether a parameter contains credentials of a security scheme. */
 export function isCredential(parameter: ParameterInput, dependencies: readonly PreparedDependency[]): boolean {
   return schemesOf(dependencies).some((scheme) => carries(parameter, scheme));
 }
@@ -78,7 +78,7 @@ function schemesOf(dependencies: readonly PreparedDependency[]): SecurityScheme[
   );
 }
 
-/** The requirements of an `Authorization` header that belongs to no declared scheme. */
+/** The requirements of an `Authorization` header without a declared scheme. */
 function wholeHeader(
   parameters: readonly ParameterInput[],
   dependencies: readonly PreparedDependency[],

@@ -48,7 +48,7 @@ function SignIn() {
 function signIn(url, { auth, redirectUrl, callback, errCb }) {
   const fail = (message) => errCb({ authId: auth.name, source: "auth", level: "error", message });
   const target = withPrefix(new URL(url, location.href));
-  // Also a discovery document can name the address.
+  // A discovery document can contain any address.
   if (!/^https?:$/.test(target.protocol)) return fail("The authorization endpoint is no web address.");
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   const state = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -62,7 +62,7 @@ function signIn(url, { auth, redirectUrl, callback, errCb }) {
   const channel = new BroadcastChannel("${CHANNEL}");
   stopWaiting = () => channel.close();
   channel.onmessage = ({ data: { answer } }) => {
-    // Also answers of other windows and of attackers arrive here.
+    // Messages of other windows and of attackers arrive here, too.
     if (answer?.state !== state) return;
     channel.postMessage({ taken: state });
     channel.close();
@@ -86,7 +86,7 @@ function asTokenRequest(request) {
   return request;
 }
 
-// The policy of the page forbids these requests. Its error would not say why.
+// The policy of the page forbids these requests, and its error does not explain why.
 function refuseUndeclared(request) {
   const { origin } = new URL(request.url, location.href);
   if (origin === location.origin || otherOrigins.includes(origin)) return request;
@@ -96,7 +96,7 @@ function refuseUndeclared(request) {
   );
 }
 
-// A discovery document lists all that the server can do. OAuth 2.1 has no implicit flow, and a page
+// A discovery document lists all flows of the server. OAuth 2.1 has no implicit flow, and a page
 // has no secret for the flows of programs.
 function withoutUnsafeFlows(original) {
   return (_state, ...rest) =>
@@ -107,7 +107,7 @@ function withoutUnsafeFlows(original) {
     );
 }
 
-// Swagger UI passes passwords to btoa(), which takes bytes.
+// Swagger UI passes passwords to btoa(), which requires bytes.
 function withUtf8(original) {
   const bytesOf = (text = "") => String.fromCharCode(...new TextEncoder().encode(text));
   return (request) => {
@@ -121,7 +121,7 @@ function withUtf8(original) {
   };
 }
 
-// Browsers ignore a Cookie header of a script, and send the cookies of this origin by themselves.
+// Browsers ignore a Cookie header of a script, and send their own cookies.
 function settingCookies(original, { errActions }) {
   return (schemes) => {
     original(schemes);
@@ -165,7 +165,6 @@ function setCookie(name, value, attributes) {
 }
 `;
 
-/** The script of the redirect page. */
 const REDIRECT_SCRIPT = String.raw`"use strict";
 
 const answer = Object.fromEntries(new URLSearchParams(location.search.slice(1) || location.hash.slice(1)));
@@ -278,8 +277,8 @@ html.dark-mode .swagger-ui {
 `;
 
 /**
- * Starts Swagger UI, and adds what assistive technology needs. Nothing of the application is in the
- * text, so it cannot inject code: the script reads attributes of the page.
+ * Starts Swagger UI, and adds what assistive technology needs. It is constant, so nothing of the
+ * application can be injected: it reads attributes of the page.
  */
 const SCRIPT = String.raw`"use strict";
 
@@ -408,7 +407,6 @@ if (typeof SwaggerUIBundle === "undefined") {
 }
 `;
 
-/** The files that the page loads, in their order. */
 export const STYLE_SHEETS: readonly AssetName[] = ["swagger-ui.css", "page.css"];
 export const SCRIPTS: readonly AssetName[] = ["swagger-ui.js", "page.js"];
 

@@ -1,4 +1,4 @@
-/** The option `docs` of an application: who sees the documentation page, and how it signs in. */
+/** The option `docs` of an application: access to the documentation page, and its sign-in. */
 import { type DependencyLike, type PreparedDependency, toDependencies } from "../../binding/dependency.ts";
 import { isScope } from "../../binding/security.ts";
 import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
@@ -29,42 +29,41 @@ import { type DeclaredLimit, type RateLimitByRequest, readRateLimits } from "../
  */
 export interface DocsOptions<State = Record<string, unknown>> {
   /**
-   * The id under which the page is registered as a public client of the authorization server. Its
-   * redirect URI is `oauth2-redirect.html` below the path of the page, such as
+   * The id of the page as a public client of the authorization server. Its redirect URI is
+   * `oauth2-redirect.html` below the path of the page, such as
    * `https://api.example/docs/oauth2-redirect.html`. Without it, users enter an id.
    */
   clientId?: string;
   /**
-   * The scopes that are ticked when the user signs in. They apply to all schemes.
+   * The preselected scopes, for all schemes.
    *
    * @default {[]}
    */
   scopes?: readonly string[];
   /**
-   * Whether credentials outlive the window. They are then in the `localStorage` of the browser,
-   * passwords too, where each script of the same origin can read them.
+   * Whether credentials, including passwords, are stored in `localStorage`, where each script of
+   * the origin can read them.
    *
    * @default {false}
    */
   persistAuthorization?: boolean;
   /**
    * Guards of the page and of the document; their values are not used. A browser shows the reply of
-   * a guard that refuses: a session can redirect to a sign-in page, and `basic` makes the browser
-   * ask for a password. A guard of tokens would refuse everybody, because a browser sends none when
-   * it opens a page. The files of Swagger UI are served without them.
+   * a guard that refuses: a session can redirect to a sign-in page, and `basic` opens the browser's
+   * dialog. A guard of tokens refuses everyone, because browsers send none when they open a page.
+   * The files of Swagger UI have no guards.
    */
   deps?: Readonly<Record<string, DependencyLike<unknown, NoInfer<State>>>>;
   /**
-   * How often a client may ask for the page and the document together: one limit, or a list. They
-   * count before the guards, and limits of the application do not count such requests.
+   * The limits of the page and the document together. They count before the guards; limits of the
+   * application do not count these requests.
    */
   rateLimit?: RateLimitByRequest<State> | readonly RateLimitByRequest<State>[];
 }
 
-/** The name of the page that the authorization server redirects to, below the path of the page. */
+/** The page that the authorization server redirects to, below the documentation page. */
 export const REDIRECT_PAGE = "oauth2-redirect.html";
 
-/** How the page signs in. */
 export interface SignInOptions {
   readonly clientId: string | undefined;
   readonly scopes: readonly string[];
@@ -75,7 +74,7 @@ export interface SignInOptions {
 export interface DocsParts extends SignInOptions {
   /** The guards of the page and of the document. */
   readonly deps: ReadonlyMap<string, PreparedDependency>;
-  /** What counts requests for the page and the document. */
+  /** The limits of the page and the document. */
   readonly rateLimits: readonly DeclaredLimit[];
 }
 
@@ -87,11 +86,7 @@ const OPTIONS: OptionNames<DocsOptions> = {
   rateLimit: true,
 };
 
-/**
- * Checks the options, and adds the defaults.
- *
- * @throws {TypeError} If an option is unknown or wrong.
- */
+/** @throws {TypeError} If an option is unknown or invalid. */
 export function readDocs<State>(options: DocsOptions<State>): DocsParts {
   checkOptions(options, OPTIONS as OptionNames<DocsOptions<State>>, "make the App", "docs.");
   const { clientId, scopes = [], persistAuthorization = false } = options;

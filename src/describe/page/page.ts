@@ -1,4 +1,4 @@
-/** The documentation page at `docsUrl`: Swagger UI, which shows the document. */
+/** The documentation page at `docsUrl`: Swagger UI, and its Content-Security-Policy. */
 import { cachedReply, type CachedText, contentHash } from "../../http/files/conditional.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import { isMountWithoutSlash, redirectToSlash } from "../../http/slash.ts";
@@ -8,12 +8,11 @@ import { REDIRECT_PAGE, type SignInOptions } from "./options.ts";
 import type { SecurityScheme } from "../../binding/security.ts";
 import { serverUrls } from "../openapi/document_options.ts";
 
-/** What the page shows, and the paths of its parts. */
 export interface DocsPageOptions {
   readonly title: string;
   readonly docsUrl: string;
   readonly openapiUrl: string;
-  /** The path below which the assets are; ends with a slash. */
+  /** The folder of the assets; ends with a slash. */
   readonly assetFolder: string;
   readonly signIn: SignInOptions;
   readonly document: () => OpenAPIDocument;
@@ -22,7 +21,7 @@ export interface DocsPageOptions {
 
 const HTML = "text/html; charset=utf-8";
 
-/** A drawing of a document. Without an icon, browsers would request `/favicon.ico`. */
+/** Without an icon, browsers would request `/favicon.ico`. */
 const ICON = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
   "<path fill='#1b1b1b' d='M3 0h7l4 4v12H3z'/><path stroke='#fff' d='M5 6.5h6M5 9.5h6M5 12.5h4'/></svg>";
 
@@ -38,8 +37,8 @@ export async function answerPage(request: HttpRequest<unknown>, options: DocsPag
 }
 
 /**
- * The page that the authorization server redirects to. Its URL has the code, so neither caches nor
- * other servers may get it.
+ * The page that the authorization server redirects to. Its URL contains the code, so no cache and
+ * no other server may get it.
  */
 export async function answerRedirectPage(): Promise<Response> {
   const script = `<script src="./${await assetUrl("oauth2-redirect.js")}" defer></script>`;
@@ -113,25 +112,25 @@ function relativeUrl(from: string, to: string): string {
   let shared = 0;
   while (shared < mostShared && folder[shared] === target[shared]) shared++;
   const up = "../".repeat(folder.length - shared);
-  // Without `./`, a name with a colon would be read as a scheme.
+  // Without `./`, a name with a colon would be a scheme.
   return (up || "./") + target.slice(shared).map(encodeURIComponent).join("/");
 }
 
-/** Makes text safe between tags and in quoted attributes. */
+/** Escapes text for elements and quoted attributes. */
 function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /**
- * What stands in a policy unchanged. A host with a wildcard would allow more than itself, and one
- * with a semicolon would end the directive: URL accepts both.
+ * An origin that is safe in a policy. A host with a wildcard would allow others, and one with a
+ * semicolon would end the directive: `URL` accepts both.
  */
 const SOURCE = /^https?:\/\/(?:[a-z\d._-]+|\[[\da-f:]+\])(?::\d+)?$/;
 
 /**
- * The other origins that the page fetches from: those of the servers that the document names, and,
- * to sign in, of its token endpoints and discovery documents. Authorization endpoints are not among
- * them, because the browser opens them in a window of their own.
+ * The other origins that the page fetches from: the servers of the document, and the token
+ * endpoints and discovery documents. Browsers open authorization endpoints in a window of their
+ * own.
  */
 export function fetchedOrigins({ components, servers = [] }: OpenAPIDocument): readonly string[] {
   const urls = [
@@ -150,8 +149,8 @@ function fetchedUrls(scheme: SecurityScheme): readonly string[] {
 }
 
 /**
- * The policy of the page, which may load its own origin only. Swagger UI has its icons as `data:`
- * URLs, and shows images and sounds of replies by `blob:` URLs.
+ * The policy of the page: only its own origin. Swagger UI has icons as `data:` URLs, and shows
+ * images and sounds of replies by `blob:` URLs.
  *
  * @param origins The other origins that the page may fetch from.
  */
@@ -169,6 +168,5 @@ export function pagePolicy(origins: readonly string[]): string {
   ].join("; ");
 }
 
-/** The policy of the page that an authorization server redirects to. */
 export const REDIRECT_POLICY: string =
   "default-src 'none'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

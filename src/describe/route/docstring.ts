@@ -1,20 +1,19 @@
 /**
- * The documentation text of a route: from its options, or from the docstring of its handler, which
- * is a string literal as the first statement. The docstring is read from the source of the function
- * as it runs, so it is missing where a minifier has dropped it.
+ * The summary and description of a route, from its options or the docstring of its handler: a
+ * string literal as the first statement. It is read from the source at run time, so minifiers may
+ * remove it.
  */
 import type { Route } from "../../routing/route.ts";
 
 export interface Documentation {
-  /** What the route does, in one line. */
+  /** The summary in one line. */
   readonly summary?: string;
-  /** What the route does, at length. */
+  /** The description. */
   readonly description?: string;
 }
 
 /**
- * The documentation text of a route. The options `summary` and `description` win over `doc`, and
- * `doc` over the docstring.
+ * The options `summary` and `description` take precedence over `doc`, and `doc` over the docstring.
  */
 export function documentationOf(
   { options, handler }: Pick<Route, "options"> & { readonly handler: (...args: never[]) => unknown },
@@ -25,7 +24,7 @@ export function documentationOf(
   return { ...(summary && { summary }), ...(description && { description }) };
 }
 
-/** The first line is the summary. The rest loses the indentation that all of its lines share. */
+/** The first line is the summary. The rest loses its common indentation. */
 function splitText(text: string): Documentation {
   const [summary = "", ...rest] = text.trim().split(/\r\n?|\n/);
   const indents = rest.filter((line) => line.trim() !== "").map((line) => line.search(/\S/));
@@ -34,31 +33,31 @@ function splitText(text: string): Documentation {
   return { summary: summary.trimEnd(), description: lines.join("\n").replace(/^\n+/, "") };
 }
 
-// The engine has accepted the source, so tokens suffice to find the end of the parameters.
+// The source is valid JavaScript, so tokens suffice to find the end of the parameters.
 const TRIVIA = /(?:\s|\/\/.*|\/\*[^]*?\*\/)*/y;
-/** Text in quotes, or a template without substitutions. */
+/** A string, or a template without substitutions. */
 const LITERAL = /"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|`(?:[^`\\$]|\\[^]|\$(?!\{))*`/yu;
 /** The text between two substitutions of a template, or after the last one. */
 const TEMPLATE_PART = /\}(?:[^`\\$]|\\[^]|\$(?!\{))*(?:`|\$\{)/y;
 const REGULAR_EXPRESSION = /\/(?:[^\\/[\r\n]|\\.|\[(?:[^\]\\\r\n]|\\.)*\])+\/\w*/y;
 /**
- * A name, keyword or number. In a valid source, each character beyond ASCII that is not a space
- * belongs to a name. The classes of Unicode would take longer to load than this module.
+ * A name, keyword or number. In a valid source, a character beyond ASCII that is no space belongs
+ * to a name. The classes of Unicode would take longer to load than this module.
  */
 const WORD = /(?:[\w$#]|(?!\s)[\u0080-\u{10ffff}]|\\u(?:\{[\dA-Fa-f]+\})?)+/u;
 /** The text of a template before its first substitution. */
 const TEMPLATE_HEAD = /`(?:[^`\\$]|\\[^]|\$(?!\{))*\$\{/u;
 const TOKEN = new RegExp(`${WORD.source}|${LITERAL.source}|${TEMPLATE_HEAD.source}|=>|\\+\\+|--|[^]`, "yu");
 
-/** Tokens that end a value. After them, a slash divides; elsewhere it begins a pattern. */
+/** Tokens that end a value: a slash after them divides, any other starts a regular expression. */
 const VALUE_END = /[\w$\u0080-\u{10ffff}"'`)\]}]$|^(?:\+\+|--)$|.\/$/u;
 const KEYWORD_BEFORE_VALUE = /^(?:await|case|delete|do|else|in|instanceof|new|of|return|throw|typeof|void|yield)$/;
 
-/** What continues the expression of the line before: no semicolon is inserted there. */
+/** Tokens that continue the expression of the last line: no semicolon is inserted before them. */
 const CONTINUATION = /[*/%,?:.<>=&|^([`]|\+(?!\+)|-(?!-)|!=|(?:in|instanceof)(?![\w$]|(?!\s)[\u0080-\u{10ffff}])/yu;
 const LINE_END = /[\n\r\u2028\u2029]/;
 
-/** A quick test, which most functions without docstring fail. */
+/** A fast test, which most functions without a docstring fail. */
 const MAY_HAVE_DOCSTRING = /\{\s*(?:["'`]|\/[/*])/;
 /** Directives such as `"use strict"` come before the docstring. */
 const DIRECTIVE = /^use [a-z]+$/;
@@ -94,7 +93,7 @@ function docstringOf(handler: Function): string | undefined {
   }
 }
 
-/** Goes past the brace that opens the body. False if the body is an expression. */
+/** Skips to the start of the body. False if the body is an expression. */
 function enterBody(take: (pattern: RegExp) => string): boolean {
   const open: string[] = [];
   let previous = "";

@@ -16,33 +16,33 @@ import type { RouteRecord } from "../../routing/route.ts";
 
 /** The inputs of a route and of its dependencies. */
 export interface RouteInputs {
-  /** First the names in the path, in order, then the handler's, then those of each dependency. */
+  /** First the path, in order, then those of the handler, then those of each dependency. */
   readonly parameters: readonly ParameterInput[];
   /** Undefined if no body is declared. */
   readonly body: BodyInput | undefined;
-  /** Whether a request can be refused with 422. */
+  /** Whether there can be a 422. */
   readonly canBeInvalid: boolean;
   /** The dependencies and their own, each once. */
   readonly dependencies: readonly PreparedDependency[];
 }
 
-/** An input that is sent as text under a name. */
+/** An input that is sent as a string under a name. */
 export interface ParameterInput {
   readonly in: Extract<InputSource, "path" | "query" | "header" | "cookie">;
   readonly name: string;
   /**
-   * The schemas that the handler and dependencies declare; a value has to satisfy all. Empty for a
-   * name in the path without a schema, which is a string.
+   * The schemas of the handler and of dependencies, which all apply. Empty for a path parameter
+   * without one, which is a string.
    */
   readonly schemas: readonly Schema[];
-  /** Whether it is a list in the query, of which each element repeats the name. */
+  /** Whether it is an array in the query: each element repeats the name. */
   readonly isRepeated: boolean;
   readonly isRequired: boolean;
 }
 
 export interface BodyInput {
   readonly name: "body" | "form";
-  /** A form without files is urlencoded here, although it may be multipart, too. */
+  /** A form without files may also be multipart. */
   readonly mediaType:
     | "application/json"
     | "application/octet-stream"
@@ -54,9 +54,6 @@ export interface BodyInput {
 }
 
 /**
- * The inputs of a registered route.
- *
- * @param options The options of the route.
  * @param pathNames The names in its full path, in order.
  * @param levels The dependencies of its scopes, the outermost first, and its own.
  */
@@ -91,7 +88,7 @@ function bodyOf({ body, form }: InputOptions): BodyInput | undefined {
 
 type CollectedParameter = Pick<ParameterInput, "in" | "name"> & { readonly schemas: Schema[] };
 
-/** Collects parameters by source and name. Equal ones of several declarations become one. */
+/** Collects parameters by source and name: equal ones become one. */
 class ParameterCollector {
   readonly #pathNames: readonly string[];
   readonly #parameters = new Map<string, CollectedParameter>();
@@ -101,7 +98,7 @@ class ParameterCollector {
     for (const name of pathNames) this.#open("path", name);
   }
 
-  /** Adds one declaration. A query parameter with a name of the path reads the path. */
+  /** Adds a declaration. A query parameter with the name of a path parameter reads the path. */
   add({ params, query, headers, cookies }: TextOptions): void {
     this.#addAll("path", params);
     this.#addAll("query", query);
@@ -136,13 +133,13 @@ class ParameterCollector {
   }
 }
 
-/** The kinds of schemas that accept every JSON value, and those that accept every text. */
+/** The kinds of schemas that accept every JSON value, or every string. */
 const ANY: ReadonlySet<string> = new Set(["any", "unknown"]);
 const ANY_TEXT: ReadonlySet<string> = new Set([...ANY, "string"]);
 
 function canBeRefused({ in: source, schemas, isRepeated, isRequired }: ParameterInput): boolean {
   if (schemas.length === 0) return false;
-  // If a single value of the query is sent twice, the request is refused.
+  // A repeated query parameter is refused, unless it is an array.
   if (source !== "path" && (isRequired || (source === "query" && !isRepeated))) return true;
   return !schemas.every((schema) => acceptsAll(nodeOf(schema), ANY_TEXT));
 }
@@ -151,7 +148,7 @@ function canBodyBeRefused({ mediaType, schema }: BodyInput): boolean {
   return mediaType !== "application/octet-stream" && !acceptsAll(nodeOf(schema), ANY);
 }
 
-/** Whether a schema accepts every value that can be sent; false in doubt. */
+/** Whether a schema accepts every value; false if unknown. */
 function acceptsAll(node: SchemaNode, kinds: ReadonlySet<string>): boolean {
   if (fallsBack(node)) return true;
   const [first, ...steps] = node.pipe ?? [];
