@@ -79,7 +79,7 @@ export interface AppProtocol {
  *
  * @example A route with a typed parameter and a response model
  * ```ts
- * import { App, HTTPError, Router } from "@webfw/core";
+ * import { App, HTTPError } from "@webfw/core";
  * import { assertEquals } from "@std/assert";
  * import * as v from "valibot";
  *
@@ -230,7 +230,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A path parameter
    * ```ts
-   *    *    *
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const app = new App();
    * app.get("/books/{id}", async (_request, { id }) => ({ id }));
    * const response = await app.fetch(new Request("http://localhost/books/7"));
@@ -244,7 +246,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A validated JSON body
    * ```ts
-   *    *    * import * as v from "valibot";
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
    *
    * const app = new App();
    * const Book = v.object({ title: v.string() });
@@ -267,7 +271,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A route without a reply body
    * ```ts
-   *    *    *
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const app = new App();
    * app.put("/books/{id}", async () => {});
    * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PUT" }));
@@ -281,7 +287,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A partial update
    * ```ts
-   *    *    *
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const app = new App();
    * app.patch("/books/{id}", async () => {});
    * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
@@ -295,7 +303,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A deletion
    * ```ts
-   *    *    *
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const app = new App();
    * app.delete("/books/{id}", async () => {});
    * const response = await app.fetch(new Request("http://localhost/books/7", { method: "DELETE" }));
@@ -310,7 +320,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example Two methods
    * ```ts
-   *    *    *
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const app = new App();
    * app.route("/books/{id}", { methods: ["PUT", "PATCH"] }, async (request) => request.method);
    * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
@@ -325,7 +337,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example An echo
    * ```ts
-   *    *    *
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const app = new App();
    * app.websocket("/books/echo", async (socket) => {
    *   for await (const message of socket) socket.send(message);
@@ -343,7 +357,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A handler that knows nothing of the application
    * ```ts
-   *    *    *
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const other = (request: Request) => new Response(`${request.method} ${new URL(request.url).pathname}`);
    *
    * const app = new App();
@@ -359,7 +375,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A single-page application next to its API
    * ```ts
-   *    *    *
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const dist = await Deno.makeTempDir();
    * await Deno.writeTextFile(`${dist}/index.html`, "<h1>Books</h1>");
    *
@@ -387,7 +405,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example Routes below a prefix
    * ```ts
-   *    *    *
+   * import { App, Router } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const books = new Router({ prefix: "/books" });
    * books.get("", async () => ["Emma"]);
    * const app = new App();
@@ -414,7 +434,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example A header for each reply
    * ```ts
-   *    *    *
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const app = new App();
    * app.middleware(async (request, next) => {
    *   const response = await next(request);
@@ -447,8 +469,10 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example Start and cleanup
    * ```ts
-   *    * import { TestClient } from "@webfw/core/testing";
-   *    *
+   * import { App } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
    * const app = new App<{ names: Set<string> }>();
    * let open = false;
    * app.lifespan(async function* () {
@@ -524,7 +548,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @example The document of a route
    * ```ts
-   *    *    *
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
    * const app = new App({ title: "Books" });
    * app.get("/books/{id}", async function getBook(_request, { id }) {
    *   "One book";

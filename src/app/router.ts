@@ -187,191 +187,42 @@ export class Router<
     this.files = this.#registry.registerFiles();
   }
 
-  /**
-   * Registers a route for GET, which also answers HEAD.
-   *
-   * @example A path parameter
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const router = new Router({ prefix: "/books" });
-   * router.get("/{id}", async (_request, { id }) => ({ id }));
-   * const app = new App();
-   * app.include(router);
-   * const response = await app.fetch(new Request("http://localhost/books/7"));
-   * assertEquals(await response.json(), { id: "7" });
-   * ```
-   */
+  /** Registers a route for GET, which also answers HEAD. See {@linkcode App.get}. */
   readonly get: RegisterRoute<State, Prefix, Given, "GET">;
 
-  /**
-   * Registers a route for POST.
-   *
-   * @example A validated JSON body
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   * import * as v from "valibot";
-   *
-   * const router = new Router({ prefix: "/books" });
-   * const Book = v.object({ title: v.string() });
-   * router.post("", { body: Book, response: Book, status: 201 }, async (_request, { body }) => body);
-   * const app = new App();
-   * app.include(router);
-   * const response = await app.fetch(
-   *   new Request("http://localhost/books", {
-   *     method: "POST",
-   *     headers: { "content-type": "application/json" },
-   *     body: JSON.stringify({ title: "Emma" }),
-   *   }),
-   * );
-   * assertEquals(response.status, 201);
-   * assertEquals(await response.json(), { title: "Emma" });
-   * ```
-   */
+  /** Registers a route for POST. See {@linkcode App.post}. */
   readonly post: RegisterRoute<State, Prefix, Given, "POST">;
 
-  /**
-   * Registers a route for PUT.
-   *
-   * @example A route without a reply body
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const router = new Router({ prefix: "/books" });
-   * router.put("/{id}", async () => {});
-   * const app = new App();
-   * app.include(router);
-   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PUT" }));
-   * assertEquals(response.status, 204);
-   * ```
-   */
+  /** Registers a route for PUT. See {@linkcode App.put}. */
   readonly put: RegisterRoute<State, Prefix, Given, "PUT">;
 
-  /**
-   * Registers a route for PATCH.
-   *
-   * @example A partial update
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const router = new Router({ prefix: "/books" });
-   * router.patch("/{id}", async () => {});
-   * const app = new App();
-   * app.include(router);
-   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
-   * assertEquals(response.status, 204);
-   * ```
-   */
+  /** Registers a route for PATCH. See {@linkcode App.patch}. */
   readonly patch: RegisterRoute<State, Prefix, Given, "PATCH">;
 
-  /**
-   * Registers a route for DELETE.
-   *
-   * @example A deletion
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const router = new Router({ prefix: "/books" });
-   * router.delete("/{id}", async () => {});
-   * const app = new App();
-   * app.include(router);
-   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "DELETE" }));
-   * assertEquals(response.status, 204);
-   * ```
-   */
+  /** Registers a route for DELETE. See {@linkcode App.delete}. */
   readonly delete: RegisterRoute<State, Prefix, Given, "DELETE">;
 
   /**
    * Registers a route for several methods, or for a method without its own function. A route for
-   * HEAD or OPTIONS replaces the automatic reply.
-   *
-   * @example Two methods
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const router = new Router({ prefix: "/books" });
-   * router.route("/{id}", { methods: ["PUT", "PATCH"] }, async (request) => request.method);
-   * const app = new App();
-   * app.include(router);
-   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
-   * assertEquals(await response.json(), "PATCH");
-   * ```
+   * HEAD or OPTIONS replaces the automatic reply. See {@linkcode App.route}.
    */
   readonly route: RegisterDeclared<State, Prefix, MethodsOption, Given>;
 
   /**
    * Registers a WebSocket route. A GET route can have the same path; it answers requests without an
-   * upgrade.
-   *
-   * @example An echo
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const router = new Router({ prefix: "/books" });
-   * router.websocket("/echo", async (socket) => {
-   *   for await (const message of socket) socket.send(message);
-   * });
-   * const app = new App();
-   * app.include(router);
-   * const response = await app.fetch(new Request("http://localhost/books/echo"));
-   * assertEquals(response.status, 426);
-   * await response.body?.cancel();
-   * ```
+   * upgrade. See {@linkcode App.websocket}.
    */
   readonly websocket: RegisterWebSocket<State, Prefix, Given>;
 
   /**
    * Hands everything below a path to a handler of the platform's `Request`, such as another
-   * framework: with any method, and behind the middleware and guards.
-   *
-   * @example A handler that knows nothing of the application
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const other = (request: Request) => new Response(`${request.method} ${new URL(request.url).pathname}`);
-   *
-   * const router = new Router();
-   * router.mount("/other", other);
-   * const app = new App();
-   * app.include(router);
-   * const response = await app.fetch(new Request("http://localhost/other/hello?to=Ada"));
-   * assertEquals(await response.text(), "GET /hello");
-   * ```
+   * framework: with any method, and behind the middleware and guards. See {@linkcode App.mount}.
    */
   readonly mount: RegisterMount<State, Prefix, Given>;
 
   /**
-   * Serves a folder of files where no route answers: a web page, or a single-page application.
-   *
-   * @example Files behind the guards of a router
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { basic, equal } from "@webfw/core/auth";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const reports = await Deno.makeTempDir();
-   * await Deno.writeTextFile(`${reports}/may.txt`, "Sold: 7");
-   * const staff = basic(async (name, password) => equal(password, "secret") && name);
-   *
-   * const router = new Router({ prefix: "/reports", deps: { staff } });
-   * router.files("/", reports);
-   * const app = new App();
-   * app.include(router);
-   *
-   * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/reports/may.txt", { headers }));
-   * assertEquals((await ask({})).status, 401);
-   * const reply = await ask({ authorization: `Basic ${btoa("Ada:secret")}` });
-   * assertEquals([await reply.text(), reply.headers.get("cache-control")], ["Sold: 7", "private, no-cache"]);
-   * await Deno.remove(reports, { recursive: true });
-   * ```
+   * Serves a folder of files where no route answers: a web page, or a single-page application. See
+   * {@linkcode App.files}.
    */
   readonly files: RegisterFiles<Prefix, Given>;
 
