@@ -247,11 +247,9 @@ export class SessionDefinition<Data, Input> {
   }
 }
 
-let callerIn: (session: RequestSession<unknown, unknown>) => string | undefined;
-
 /** Identifies the caller by a session, for idempotency keys; undefined if there is no session. */
 export function callerOfSession(session: unknown): string | undefined {
-  return session instanceof RequestSession ? callerIn(session) : undefined;
+  return session instanceof RequestSession ? session.caller : undefined;
 }
 
 interface Present<Data> {
@@ -289,10 +287,6 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     this.#found = this.#present = found;
   }
 
-  static {
-    callerIn = (session) => session.#caller();
-  }
-
   get data(): Data | null {
     return this.#present ? this.#present.data : null;
   }
@@ -327,7 +321,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
   /** Extends the session. */
   async renew(kept: KeptSession): Promise<void> {
     const value = await this.#keeper.renew(this.#value!, kept);
-    // If it is undefined, another request has set the cookie.
+    // Undefined: another request has ended or set the session, and its cookie stays.
     if (value !== undefined) this.#setCookie(this.#value = value);
   }
 
@@ -335,7 +329,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
    * The subject, or else the id at the beginning of the request: a client that repeats a request
    * whose reply was lost sends that id again.
    */
-  #caller(): string | undefined {
+  get caller(): string | undefined {
     const subject = this.#present && this.#definition.subjectOf(this.#present.data);
     if (typeof subject === "string") return JSON.stringify(["subject", subject]);
     const id = this.#found?.id ?? this.#present?.id;
