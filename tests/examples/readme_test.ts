@@ -27,7 +27,7 @@ Deno.test('"a program of at most 12 lines", and a README of a few screens', () =
   assert(README.split("\n").length < 150);
 });
 
-Deno.test("the README: one sentence, five lines of what one gets, two commands, a picture, a table, where to read on", async () => {
+Deno.test("the README: one sentence, five features, two commands, a picture, a table, links", async () => {
   const [title, , sentence, , fence] = README.split("\n");
   assertEquals([title, sentence?.match(/[.!?](?= |$)/g)?.length, fence], ["# webfw", 1, "```ts"]);
   const gets = README.slice(README.indexOf("you get:"), README.indexOf("## Try it"));
@@ -36,13 +36,13 @@ Deno.test("the README: one sentence, five lines of what one gets, two commands, 
   assertEquals(commands.map((line) => /^npx -y deno@2 task (\w+)/.exec(line)?.[1]), ["dev", "test"]);
   const picture = /^!\[.+\]\((.+)\)$/m.exec(README)![1]!;
   assert((await Deno.stat(new URL(`../../${picture}`, import.meta.url))).isFile);
-  const beside = README.slice(README.indexOf("## Beside others"), README.indexOf("## Before the release"));
+  const beside = README.slice(README.indexOf("## Comparison"), README.indexOf("## Before the release"));
   assertStringIncludes(beside, "| FastAPI ");
   assert(/requests a second +\| \d\.\d\d /.test(beside));
   // The figures are those of the page that says how they were measured.
   const [, day] = /measured on (\d{4}-\d\d-\d\d)/.exec(beside)!;
   assertStringIncludes(await Deno.readTextFile(new URL("../../docs/performance.md", import.meta.url)), `on ${day}`);
-  assertStringIncludes(README.slice(README.indexOf("## Read on")), "(docs/index.md)");
+  assertStringIncludes(README.slice(README.indexOf("## Documentation")), "(docs/index.md)");
 });
 
 Deno.test("the bookshop replies as its README shows", () =>

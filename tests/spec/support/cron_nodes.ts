@@ -1,8 +1,7 @@
 // Nodes of one application that share a store of records, and a clock that the test moves.
 
 import { stopReason } from "../../../src/base/service.ts";
-import { App, type AppHandle } from "@webfw/core";
-import type { LogEntry } from "@webfw/core";
+import { App, type AppHandle, type LogEntry } from "@webfw/core";
 import { Crons, type PlatformCron } from "../../../src/work/cron/crons.ts";
 import type { CronOptions, CronRun } from "../../../src/work/cron/options.ts";
 import type { CronReport } from "../../../src/work/cron/record.ts";
