@@ -121,13 +121,16 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
     this.#starting = undefined;
     this.#state = this.#openState = undefined;
     const isMeasured = this.#endGauges();
-    await Promise.all(this.#work.map((service) => service.close()));
-    for (const app of mounted().toReversed()) await app.close();
-    await this.#lifespans.stop();
-    await topics.close();
-    await isMeasured;
-    this.#consumers = this.#aborted = undefined;
-    this.#stopping = new AbortController();
+    try {
+      await Promise.all(this.#work.map((service) => service.close()));
+      for (const app of mounted().toReversed()) await app.close();
+      await this.#lifespans.stop();
+      await topics.close();
+    } finally {
+      await isMeasured;
+      this.#consumers = this.#aborted = undefined;
+      this.#stopping = new AbortController();
+    }
   }
 
   /** In the order of their start. Topics can be used before it. */

@@ -134,10 +134,13 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
   /** Stops without a server. A later request starts the application again. */
   async stop(): Promise<void> {
     const timer = setTimeout(() => this.lifecycle.abort(stopReason(), "handlers"), GRACE);
-    await this.#drain();
-    await this.#dispatcher?.background.drain();
-    await this.lifecycle.close();
-    clearTimeout(timer);
+    try {
+      await this.#drain();
+      await this.#dispatcher?.background.drain();
+      await this.lifecycle.close();
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /**

@@ -4,6 +4,7 @@ import { assertEquals, assertRejects, assertStrictEquals, assertStringIncludes, 
 import { App, dependency, RouteError } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import { CapturedLog } from "./support/captured_log.ts";
+import { MemoryStore } from "../../src/store/memory/memory_store.ts";
 
 // deno-lint-ignore no-explicit-any -- declarations whose mistakes TypeScript would find
 type Untyped = any;
@@ -223,4 +224,24 @@ Deno.test("Lifespans unwind after the tasks and cleanups of requests, which may 
   await client.get("/");
   await client.close();
   assertEquals(order, ["after", "cleanup", "lifespan"]);
+});
+
+Deno.test("After a stop whose store cannot be closed, the application starts again", async () => {
+  const store = new MemoryStore();
+  store.close = () => Promise.reject(new Error("the store is away"));
+  const app = new App({ topics: store });
+  app.topic("orders", { durable: true });
+  let open = 0;
+  app.lifespan(async function* () {
+    open++;
+    yield;
+    open--;
+  });
+  app.get("/", async () => "Hello");
+  await app.start();
+  await assertRejects(() => app.stop(), Error, "the store is away");
+  assertEquals(open, 0);
+  assertEquals(await (await app.fetch(new Request("http://localhost/"))).json(), "Hello");
+  assertEquals(open, 1);
+  await assertRejects(() => app.stop(), Error, "the store is away");
 });
