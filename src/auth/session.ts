@@ -176,7 +176,7 @@ export function session<Data extends NonNullable<unknown>, Input = Data>(
   }
   checkStore(store, action);
   if (typeof secret !== "function" && !(store && secret === undefined)) {
-    readSecrets(secret, `the session "${scheme}"`, action);
+    readSecrets(secret, `the session "${scheme}"`, action, ", or give a store, such as recordSessions()");
   }
   const maxAgeMs = toMilliseconds(maxAge, `the maxAge of the session "${scheme}"`);
   const sessionCookie = new SessionCookie(cookie, maxAgeMs, action);

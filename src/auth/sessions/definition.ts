@@ -32,12 +32,13 @@ const CURE = `set it to at least ${MIN_LENGTH} random characters, such as the ou
  * Checks secrets. No message contains them.
  *
  * @param owner The owner, for messages: `the session "session"`.
+ * @param alternative What to give in place of a missing secret, for the message.
  * @throws {TypeError} If there is none, or one is too short.
  */
-export function readSecrets(given: unknown, owner: string, action: string): readonly string[] {
+export function readSecrets(given: unknown, owner: string, action: string, alternative = ""): readonly string[] {
   const secrets: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (secrets.length === 0 || secrets.some((secret) => secret === undefined || secret === null || secret === "")) {
-    throw new TypeError(`Cannot ${action}: the secret of ${owner} is missing, ${CURE}`);
+    throw new TypeError(`Cannot ${action}: the secret of ${owner} is missing, ${CURE}${alternative}`);
   }
   for (const secret of secrets) {
     if (typeof secret !== "string") {

@@ -250,6 +250,7 @@ Deno.test("secret may be a function, called at the start, and what is wrong with
 Deno.test("a wrong declaration throws where it is made", () => {
   const cases: [unknown, string][] = [
     [{}, 'Cannot make a session: the secret of the session "session" is missing'],
+    [{}, '"openssl rand -base64 32", or give a store, such as recordSessions()'],
     [{ secret: undefined }, "is missing"],
     [{ secret: "short" }, "has 5 characters"],
     [{ secret: "x".repeat(31) }, "has 31 characters"],
