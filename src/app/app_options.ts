@@ -12,7 +12,7 @@ import { ProxyTrust, type TrustProxy } from "../http/proxy.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import type { LogEntry } from "../log/log.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
-import type { PrecheckParts } from "../routing/precheck.ts";
+import type { PrecheckParts } from "../routing/dispatch.ts";
 import {
   SCOPE_OPTIONS,
   type ScopeDeclaration,

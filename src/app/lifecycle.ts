@@ -6,7 +6,7 @@ import { isAsyncGeneratorFunction, type Startable, startDependencies } from "../
 import type { AppHandle } from "../http/app_handle.ts";
 import { describeError, detached, log, logFor } from "../log/log.ts";
 import { meter } from "../log/telemetry.ts";
-import type { PrecheckParts } from "../routing/precheck.ts";
+import type { PrecheckParts } from "../routing/dispatch.ts";
 import type { MountedApp } from "../routing/mount.ts";
 import type { Topics } from "../topics/topics.ts";
 import type { Crons } from "../work/cron/crons.ts";

@@ -6,8 +6,8 @@ import {
   type OAuth2SecurityScheme,
   type OpenIdConnectSecurityScheme,
   readSecurity,
+  type SecurityAlternative,
   type SecurityScheme,
-  type SecurityWay,
 } from "../binding/security.ts";
 import { quote } from "../base/options.ts";
 import { BearerChallenges } from "./bearer.ts";
@@ -120,7 +120,7 @@ function schemeOf({ oauth2, openIdConnectUrl, description }: SchemeOptions): Jwt
   return { type: "http", scheme: "bearer", bearerFormat: "JWT", ...words };
 }
 
-function requireScopes(scheme: JwtScheme, name: string, scopes: readonly string[]): SecurityWay {
+function requireScopes(scheme: JwtScheme, name: string, scopes: readonly string[]): SecurityAlternative {
   const wrong = scopes.find((scope) => !isScope(scope));
   if (wrong !== undefined || scopes.length === 0) {
     const got = scopes.length === 0 ? "none" : quote(wrong);

@@ -13,7 +13,7 @@ import {
   type Schemas,
 } from "../schema/schema.ts";
 import { tracing } from "../log/telemetry.ts";
-import { readSecurity, type RequiredScheme, type SecurityRequirement, type SecurityWay } from "./security.ts";
+import { readSecurity, type RequiredScheme, type SecurityAlternative, type SecurityRequirement } from "./security.ts";
 
 /** @ignore The type of an option that is not given: it declares no names. */
 export type None = Record<never, never>;
@@ -227,7 +227,7 @@ export interface PreparedDependency extends Dependency<unknown> {
   readonly options: TextOptions;
   readonly deps: ReadonlyMap<string, PreparedDependency>;
   /** Alternative ways to authenticate; empty without the option `security`. */
-  readonly security: readonly SecurityWay[];
+  readonly security: readonly SecurityAlternative[];
   readonly resolve: (
     request: HttpRequest,
     args: Record<string, unknown>,
@@ -322,16 +322,16 @@ export interface DeclaredReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const OPTIONS: OptionNames<AnyOptions> = {
-  state: true,
+/** The options of handlers and dependencies that declare text inputs and dependencies. */
+export const INPUT: OptionNames<Pick<RouteDeclaration, "params" | "query" | "headers" | "cookies" | "deps">> = {
   params: true,
   query: true,
   headers: true,
   cookies: true,
   deps: true,
-  security: true,
-  until: true,
 };
+
+const OPTIONS: OptionNames<AnyOptions> = { state: true, ...INPUT, security: true, until: true };
 
 /**
  * Declares a dependency: a value that is made for a request before the handler runs. It is made

@@ -18,75 +18,63 @@ import {
 } from "./dependency.ts";
 import { isGuard } from "./levels.ts";
 import { resolveOne } from "./resolver.ts";
-import { alternatives, combineWays, type SecurityRequirement, type SecurityWay } from "./security.ts";
+import {
+  alternatives,
+  combineAlternatives,
+  type SecurityAlternative,
+  type SecurityRequirement,
+  type SecurityScheme,
+} from "./security.ts";
 import { type Args, bindAnyText, NO_PATH, ownerOf, TextFields } from "./text_fields.ts";
 
 /** The parts of a guard. It reads the request itself, so it has no inputs. */
-interface GuardParts<Value> {
-  /** Its name in messages. */
-  readonly name: string;
-  readonly security: readonly SecurityWay[];
-  readonly replies: readonly DeclaredReply[];
+interface GuardParts<Value>
+  extends
+    Pick<PreparedDependency, "name" | "security" | "replies" | "isSent">,
+    Partial<Pick<PreparedDependency, "issuers" | "starts" | "inner" | "callerOf" | "cookie">> {
   /** Other dependencies that it needs, by the names of its arguments. */
   readonly deps?: Readonly<Record<string, Dependency<unknown, never>>>;
-  readonly isSent: ((request: HttpRequest) => boolean) | undefined;
-  /** The issuers of the tokens that it takes. */
-  readonly issuers?: readonly string[];
-  /** What prepares it at the start of an application. */
-  readonly starts?: readonly Start[];
-  /** The guards that it runs itself. */
-  readonly inner?: InnerGuards;
-  /** Names the caller that it has admitted. */
-  readonly callerOf?: CallerOf;
-  /** The cookie of its session. */
-  readonly cookie?: SessionCookieOf;
   /** Makes the value, or rejects; it never throws. */
   readonly resolve: (request: HttpRequest, args: Record<string, unknown>) => Promise<Value>;
 }
 
 /** Makes a guard. */
-export function makeGuard<Value, State>(parts: GuardParts<Value>): PreparedDependency & Dependency<Value, State> {
-  const { name, security, replies, deps = {}, isSent, issuers = [], starts = [], inner } = parts;
-  const { callerOf, cookie, resolve } = parts;
+export function makeGuard<Value, State>(
+  { deps = {}, issuers = [], starts = [], inner, ...parts }: GuardParts<Value>,
+): PreparedDependency & Dependency<Value, State> {
   const prepared: PreparedDependency = {
     kind: "dependency",
-    name,
     options: {},
     deps: new Map(Object.entries(deps as Readonly<Record<string, PreparedDependency>>)),
-    security,
-    resolve,
     cleansUp: false,
     endsWithHandler: false,
-    replies,
-    isSent,
     issuers,
     starts,
     inner,
-    callerOf,
-    cookie,
+    ...parts,
   };
   return prepared as PreparedDependency & Dependency<Value, State>;
 }
 
-/** What the inner guards of one request have made, so that each is made once. */
+/** The values of the inner guards of one request, so that each is made once. */
 export type Made = Map<PreparedDependency, Promise<unknown>>;
 
 /**
- * A guard inside of another, which runs it itself, because its refusal is not the last word. It
- * makes its dependencies itself.
+ * A guard that another guard runs itself, because its refusal is not final. It makes its
+ * dependencies itself.
  */
 export class InnerGuard {
   readonly dependency: PreparedDependency;
   readonly #fields: TextFields;
   /** The dependencies that it makes, by the names of its arguments. */
   readonly #needs: ReadonlyMap<string, InnerGuard>;
-  /** The other dependencies that it needs: their names among the shared ones, by argument. */
+  /** The names of other dependencies among the shared ones, by argument. */
   readonly #shared: ReadonlyMap<string, string>;
 
   /**
    * @param dependency The guard.
-   * @param shared Collects the dependencies that the route makes, with a name for each: those that
-   * are no guards, such as a connection, are made once for all who need them. Without it the guard
+   * @param shared Collects the dependencies that the route makes, with a name for each. Those that
+   * are no guards, such as a connection, are made once for the whole request. Without it the guard
    * makes all that it needs.
    * @throws {RouteError} If the guard has inputs in the path, which it does not know, or binds a
    * name twice.
@@ -107,24 +95,22 @@ export class InnerGuard {
     this.#shared = others;
   }
 
-  /** The alternative ways to authenticate for it and for what it makes. */
-  get security(): readonly SecurityWay[] {
-    return combineWays([...this.#needs.values()].map(({ security }) => security).concat([this.dependency.security]));
+  // These are those of the guard and of the dependencies that it makes.
+
+  get security(): readonly SecurityAlternative[] {
+    return combineAlternatives([...this.#needs.values(), this.dependency].map(({ security }) => security));
   }
 
-  /** Its replies, and those of what it makes. */
   get replies(): readonly DeclaredReply[] {
-    return [...this.#needs.values()].flatMap(({ replies }) => replies).concat(this.dependency.replies);
+    return [...this.#needs.values(), this.dependency].flatMap(({ replies }) => replies);
   }
 
-  /** What prepares it and what it makes at the start of an application. */
   get starts(): readonly Start[] {
-    return [...this.#needs.values()].flatMap(({ starts }) => starts).concat(this.dependency.starts);
+    return [...this.#needs.values(), this.dependency].flatMap(({ starts }) => starts);
   }
 
-  /** The issuers whose tokens it and what it makes take. */
   get issuers(): readonly string[] {
-    return [...this.#needs.values()].flatMap(({ issuers }) => issuers).concat(this.dependency.issuers);
+    return [...this.#needs.values(), this.dependency].flatMap(({ issuers }) => issuers);
   }
 
   /** Whether it has run, or runs, for a request. */
@@ -135,8 +121,7 @@ export class InnerGuard {
   /**
    * Makes the value.
    *
-   * @param made What such guards of the same request have made.
-   * @param shared The dependencies that the route has made, by name.
+   * @param shared The values of the dependencies that the route has made, by name.
    * @throws {ValidationError} If its inputs are invalid.
    */
   run(request: HttpRequest, made: Made, shared: Readonly<Args> = {}): Promise<unknown> {
@@ -146,10 +131,8 @@ export class InnerGuard {
   }
 
   /**
-   * Names the caller that it has admitted, also by the guards that it needs: a role is no caller by
-   * itself. Undefined if none of them knows.
-   *
-   * @param made What such guards of this request have made.
+   * Identifies the caller that it accepted, also by the guards that it needs: a role alone is no
+   * caller. Undefined if none of them can.
    */
   async callerOf(request: HttpRequest, made: Made): Promise<string | undefined> {
     const { dependency } = this;
@@ -192,12 +175,12 @@ export type AnySecurity<Ways extends readonly unknown[]> = [Ways[number]] extend
 /**
  * Declares alternatives, of which a client needs one.
  *
- * Of guards it makes one guard. They are tried in order, and the value is that of the first that
- * lets the caller in. If none does, the reply is 401 with the challenges of all, unless a guard
- * refused for another reason than that: then it is the reply of that guard.
+ * Guards become one guard, whose value is that of the first one that accepts the caller. If all
+ * refuse, the reply is 401 with the challenges of all, unless a guard has a stronger reason, such as
+ * 403: then it is the reply of that guard.
  *
- * Of security schemes it makes a value of the option `security`. The function of the dependency
- * then reads the credentials.
+ * Security schemes become a value of the option `security`; the function of the dependency reads the
+ * credentials.
  *
  * @param ways The alternatives: guards, or security schemes. An empty requirement makes
  * authentication optional.
@@ -264,8 +247,8 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
   }
   const shared = new Map<PreparedDependency, string>();
   const inner = guards.map((guard) => new InnerGuard(guard, shared));
-  /** Where a request keeps the guard that admitted it. */
-  const winners = {};
+  /** The key of the guard that accepted a request. */
+  const matchedGuard = {};
   const senders = guards.flatMap(({ isSent }) => isSent ?? []);
   return makeGuard({
     name,
@@ -277,7 +260,7 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
     deps: sharedDeps(shared),
     isSent: senders.length < count ? undefined : (request) => senders.some((isSent) => isSent(request)),
     callerOf: async (request) => {
-      const { guard, made } = contextOf(request).kept.get(winners) as Winner;
+      const { guard, made } = contextOf(request).kept.get(matchedGuard) as MatchedGuard;
       const caller = await guard.callerOf(request, made);
       // Two guards may have one name, and subjects of their own.
       return caller === undefined ? undefined : JSON.stringify([inner.indexOf(guard), guard.dependency.name, caller]);
@@ -289,7 +272,7 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
       for (const guard of inner) {
         try {
           const value = await guard.run(request, made, args);
-          contextOf(request).kept.set(winners, { guard, made } satisfies Winner);
+          contextOf(request).kept.set(matchedGuard, { guard, made } satisfies MatchedGuard);
           return value;
         } catch (thrown) {
           // Only a refusal leads to the next guard; a fault must not be hidden.
@@ -305,23 +288,21 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
   });
 }
 
-/** The guard that admitted a request, and what the guards of this request have made. */
-interface Winner {
+interface MatchedGuard {
   readonly guard: InnerGuard;
   readonly made: Made;
 }
 
-/** The refusal of one guard. */
 interface Refusal {
   readonly error: HTTPError;
   /** Whether the request has credentials for it. */
   readonly isSent: boolean;
 }
 
-/** The refusals that say least: 401 that nobody is known, 422 that credentials are malformed. */
+/** The weakest reason first: 401 for no credentials, 422 for malformed ones. */
 const WEAKEST = [401, 422, 403];
 
-/** The reply when no guard lets the caller in. */
+/** The strongest of several refusals, or a 401 with all challenges. */
 function together(refusals: readonly Refusal[]): HTTPError {
   const rank = ({ error }: Refusal) => WEAKEST.indexOf(error.status) + 1 || WEAKEST.length + 1;
   const strongest = refusals.reduce((best, refusal) => rank(refusal) > rank(best) ? refusal : best);
@@ -332,15 +313,15 @@ function together(refusals: readonly Refusal[]): HTTPError {
     if (challenge !== null) headers.append("www-authenticate", challenge);
   }
   const sent = refusals.find(({ isSent }) => isSent);
-  // Who has sent no credentials is told each way in.
+  // A client without credentials gets the reason of every alternative.
   const details = new Set(sent ? [sent.error.detail] : refusals.map(({ error }) => error.detail));
   return new HTTPError(401, [...details].join(". Or: "), { headers });
 }
 
 /**
- * Names the caller that a guard has admitted: as the guard says, or else by the credentials of its
- * security schemes, or else by the headers and cookies that it declares. Undefined if the client
- * has sent none of them.
+ * Identifies the caller that a guard accepted: by the guard itself, or else by the credentials of
+ * its security schemes, or else by the headers and cookies that it declares. Undefined if the
+ * client has sent none of them.
  *
  * @throws {TypeError} If no part of the request identifies its caller.
  */
@@ -384,10 +365,10 @@ function declaredInputs(
 }
 
 /**
- * The text of a subject that a function of the program gave. 7 and "7" are two subjects.
+ * Writes a subject that a function of the program returned. 7 and "7" are two subjects.
  *
  * @param what The function, for messages.
- * @param kinds What it may give, for messages.
+ * @param kinds The types that it may return, for messages.
  * @throws {TypeError} If it is neither a string nor a number: all such callers would be one.
  */
 export function subjectText(subject: unknown, what: string, kinds = "a string or a number"): string {
@@ -397,16 +378,12 @@ export function subjectText(subject: unknown, what: string, kinds = "a string or
 
 function unknownCaller(name: string): TypeError {
   return new TypeError(
-    `Cannot tell apart the callers that "${name}" lets in: certificates are no part of a request, name the caller in "idempotent.by"`,
+    `Cannot identify the callers that "${name}" accepts: certificates are no part of a request, name the caller in "idempotent.by"`,
   );
 }
 
-type Scheme = PreparedDependency["security"][number] extends ReadonlyMap<string, infer Required>
-  ? Required extends { readonly scheme: infer Given } ? Given : never
-  : never;
-
 function credentialsFor(
-  scheme: Exclude<Scheme, { readonly type: "mutualTLS" }>,
+  scheme: Exclude<SecurityScheme, { readonly type: "mutualTLS" }>,
   request: HttpRequest,
 ): string | null | undefined {
   if (scheme.type !== "apiKey") return request.raw.headers.get("authorization");

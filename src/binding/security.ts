@@ -163,16 +163,16 @@ export interface OpenIdConnectSecurityScheme {
   description?: string;
 }
 
-const WAYS = Symbol("webfw.ways");
+const ALTERNATIVES = Symbol("webfw.alternatives");
 
 /** Alternatives, of which a client needs one, as a value of the option `security`. */
-export function alternatives(ways: readonly SecurityRequirement[]): SecurityRequirement {
+export function alternatives(all: readonly SecurityRequirement[]): SecurityRequirement {
   // A separate type in a union would make the compiler's messages about mistakes worse.
-  return { [WAYS]: ways } as unknown as SecurityRequirement;
+  return { [ALTERNATIVES]: all } as unknown as SecurityRequirement;
 }
 
 /** One alternative: the required schemes by name. */
-export type SecurityWay = ReadonlyMap<string, ReadScheme>;
+export type SecurityAlternative = ReadonlyMap<string, ReadScheme>;
 
 /** A checked scheme and its required scopes. */
 interface ReadScheme {
@@ -181,17 +181,19 @@ interface ReadScheme {
 }
 
 /** The alternatives of several requirements that all have to be met: each combination, merged. */
-export function combineWays(required: readonly (readonly SecurityWay[])[]): readonly SecurityWay[] {
-  return required.filter((ways) => ways.length > 0).reduce<readonly SecurityWay[]>(
-    (some, others) => some.flatMap((way) => others.map((other) => mergeWays(way, other))),
+export function combineAlternatives(
+  required: readonly (readonly SecurityAlternative[])[],
+): readonly SecurityAlternative[] {
+  return required.filter((all) => all.length > 0).reduce<readonly SecurityAlternative[]>(
+    (some, others) => some.flatMap((one) => others.map((other) => mergeAlternatives(one, other))),
     [new Map()],
   );
 }
 
-function mergeWays(way: SecurityWay, other: SecurityWay): SecurityWay {
-  const merged = new Map(way);
+function mergeAlternatives(one: SecurityAlternative, other: SecurityAlternative): SecurityAlternative {
+  const merged = new Map(one);
   for (const [name, { scheme, scopes }] of other) {
-    const known = way.get(name)?.scopes ?? [];
+    const known = one.get(name)?.scopes ?? [];
     merged.set(name, { scheme, scopes: [...new Set([...known, ...scopes])] });
   }
   return merged;
@@ -199,7 +201,7 @@ function mergeWays(way: SecurityWay, other: SecurityWay): SecurityWay {
 
 /** A dependency, as far as its security matters. */
 interface Secured {
-  readonly security: readonly SecurityWay[];
+  readonly security: readonly SecurityAlternative[];
   readonly deps: ReadonlyMap<string, Secured>;
 }
 
@@ -260,12 +262,14 @@ const NAME = /^[a-zA-Z0-9._-]+$/;
  * @returns The alternatives; none if the option is undefined.
  * @throws {TypeError} If a scheme or its name is wrong.
  */
-export function readSecurity(security: unknown, owner: string): readonly SecurityWay[] {
+export function readSecurity(security: unknown, owner: string): readonly SecurityAlternative[] {
   if (security === undefined) return [];
   if (typeof security !== "object" || security === null || Array.isArray(security)) {
     throw new TypeError(`Cannot declare ${owner}: "security" must hold security schemes by their names`);
   }
-  if (WAYS in security) return (security[WAYS] as unknown[]).flatMap((way) => readSecurity(way, owner));
+  if (ALTERNATIVES in security) {
+    return (security[ALTERNATIVES] as unknown[]).flatMap((each) => readSecurity(each, owner));
+  }
   return [new Map(Object.entries(security).map(([name, scheme]) => [name, readScheme(scheme, name, owner)]))];
 }
 

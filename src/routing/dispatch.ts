@@ -1,18 +1,25 @@
-/** Finds the route of a request, and runs it. */
-import { isHTTPError } from "../base/errors.ts";
+/**
+ * Finds the route of a request, and runs it. Before any middleware, a precheck that is composed for
+ * each route checks the host, answers preflights, and checks the origin of a page.
+ */
+import { HTTPError, isHTTPError } from "../base/errors.ts";
 import { isForOneCaller } from "../binding/levels.ts";
 import { BackgroundTasks } from "../http/after_response.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
 import { type AgentCall, type MatchedRoute, RequestContext } from "../http/context.ts";
 import type { Cors } from "../http/cors.ts";
-import { HostCheck } from "../http/host.ts";
+import { isSafe, refuseCrossOrigin } from "../http/cross_origin.ts";
+import { HostCheck, type HostList } from "../http/host.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
+import type { OriginList } from "../http/origin.ts";
+import { isLocalRequest, type ProxyTrust } from "../http/proxy.ts";
 import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import { withoutBody } from "../http/reply.ts";
-import { HttpRequest } from "../http/request.ts";
+import { contextOf, HttpRequest } from "../http/request.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { asksForWebSocket } from "../http/websocket/handshake.ts";
+import { tracing } from "../log/telemetry.ts";
 import { FilesRoute } from "./files.ts";
 import type { Endpoint, Middleware, ReplyStep } from "./middleware.ts";
 import { MountRoute, type SharedWork } from "./mount.ts";
@@ -23,23 +30,26 @@ import {
   type PipelineParts,
   plainEndpoint,
   type PlainHandler,
+  type Precheck,
   routeEndpoint,
   runRoute,
   type ServedRoute,
 } from "./pipeline.ts";
-import {
-  answerPreflight,
-  checkHost,
-  checkOrigin,
-  inOrder,
-  nameSpan,
-  type Precheck,
-  type PrecheckParts,
-} from "./precheck.ts";
 import type { AnyRoute } from "./registry.ts";
 import type { Route } from "./route.ts";
 import { type Match, RouteTree, UPGRADE } from "./table.ts";
 import { OpenWebSockets, WebSocketRoute } from "./websocket_route.ts";
+
+/** The hosts and origins that an application accepts, and the proxies that it trusts. */
+export interface PrecheckParts {
+  /** The hosts that it answers to; undefined for all. */
+  readonly hosts: HostList | undefined;
+  /** The other origins whose pages may use it. */
+  readonly origins: OriginList;
+  /** Lets pages of these origins read replies; undefined if there are none. */
+  readonly cors: Cors | undefined;
+  readonly proxies: ProxyTrust;
+}
 
 /** What a dispatcher needs. */
 interface DispatcherParts extends PrecheckParts, Omit<PipelineParts, keyof SharedWork> {
@@ -303,4 +313,72 @@ export class Dispatcher {
 function matchedBy(route: AnyRoute, limits: ResolvedLimits): MatchedRoute {
   const { compiled: { binder: { hasGuards } }, template: { names } } = route;
   return { info: route, names, limits: route.limitsOver(limits), isGuarded: hasGuards };
+}
+
+/** Composes checks; undefined without any. */
+function inOrder(steps: readonly (Precheck | undefined)[]): Precheck | undefined {
+  const all = steps.filter((step) => step !== undefined);
+  if (all.length < 2) return all[0];
+  return (request) => {
+    for (const step of all) {
+      const reply = step(request);
+      if (reply) return reply;
+    }
+    return undefined;
+  };
+}
+
+/**
+ * Methods that clients may send to a route for all methods. A span has no other one in its name.
+ */
+const KNOWN_METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/**
+ * Names the span of a request by its route; undefined where OpenTelemetry is off.
+ *
+ * @param method The method of the route; `*` for all.
+ * @param path The template of its path.
+ */
+function nameSpan(method: string, path: string): Precheck | undefined {
+  return tracing && ((request) => {
+    const isKnown = method !== "*" || KNOWN_METHODS.has(request.method);
+    tracing?.nameRequest(isKnown ? request.method : "HTTP", path === "" ? "/" : path);
+  });
+}
+
+/** Refuses hosts that are not in the list. */
+function checkHost(hosts: HostList | undefined): Precheck | undefined {
+  return hosts && ((request) => {
+    const { host, peer } = contextOf(request);
+    // Reading the headers checks that the list holds for the Host header, too.
+    const { headers } = request;
+    if (hosts.admits(host) || isLocalRequest(headers, peer, host)) return;
+    throw new HTTPError(421, 'This host is not served here: the option "hosts" of the App names those that are');
+  });
+}
+
+/** Answers preflights by the methods of their paths. */
+function answerPreflight(
+  cors: Cors | undefined,
+  methodsOf: (request: HttpRequest) => Iterable<string>,
+): Precheck | undefined {
+  return cors && ((request) => {
+    if (request.method !== "OPTIONS") return;
+    return cors.preflight(request.raw.headers, () => methodsOf(request));
+  });
+}
+
+/**
+ * Refuses what comes from pages of other origins.
+ *
+ * @param method The method of the route; undefined if it is known with the request only.
+ * @param origins The other origins whose pages may ask.
+ */
+function checkOrigin(method: string | undefined, origins: OriginList): Precheck | undefined {
+  if (method === undefined) {
+    return (request) => {
+      if (!isSafe(request.method) || asksForWebSocket(request.raw)) refuseCrossOrigin(request, origins);
+    };
+  }
+  return isSafe(method) ? undefined : (request) => refuseCrossOrigin(request, origins);
 }

@@ -26,7 +26,6 @@ import type { Schema } from "../schema/schema.ts";
 import type { Authorize } from "./compile.ts";
 import { compose, type Endpoint, type ErrorBoundary, type Middleware, type ReplyStep } from "./middleware.ts";
 import { callerThroughMounts, MountRoute } from "./mount.ts";
-import type { Precheck } from "./precheck.ts";
 import type { AnyRoute } from "./registry.ts";
 import type { AnyHandler, ResourceMetadataHintOf, Route } from "./route.ts";
 import { type OpenWebSockets, WebSocketHandshake, WebSocketRoute } from "./websocket_route.ts";
@@ -45,6 +44,14 @@ export interface PipelineParts {
   readonly background: BackgroundTasks;
   readonly openSockets: OpenWebSockets;
 }
+
+/**
+ * Checks a request.
+ *
+ * @returns The reply, if it is known already.
+ * @throws {HTTPError} The refusal.
+ */
+export type Precheck = (request: HttpRequest) => Response | void;
 
 /** A route, or another handler, in its middlewares. */
 export interface ServedRoute {

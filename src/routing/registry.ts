@@ -29,7 +29,7 @@ const METHODS_OPTIONS: OptionNames<RouteDeclaration & MethodsOption> = { ...ROUT
 /** A path that the application itself serves. */
 export interface ReservedPath {
   readonly path: string;
-  /** The name of what it serves, for messages. */
+  /** What is served there, for messages. */
   readonly what: string;
   /** The option of the application that changes the path. */
   readonly option: string;
@@ -45,25 +45,22 @@ export interface RegistryChecks {
   readonly included: (route: AnyRoute) => void;
 }
 
-/** What a registry is made of. */
 interface RegistryParts {
   /** The prefix of all paths. */
   readonly prefix: string;
-  /** Whether its paths are complete, so that they must start with a slash. */
+  /** Whether it is an application, so that its paths are complete and start with a slash. */
   readonly isRoot: boolean;
-  /** What it declares for all routes. */
+  /** The options for all routes. */
   readonly options: ScopeDeclaration;
-  /** Where limits of an application count that have no store of their own. */
+  /** The store of the limits that have none of their own. */
   readonly limitStore?: DeclaredLimit["store"];
   readonly checks: RegistryChecks;
 }
 
 /** The routes and middlewares of an application or a router. */
 export class Registry {
-  /** What it declares for all routes, and its middlewares. */
   readonly scope: Scope;
   readonly #prefix: string;
-  readonly #isRoot: boolean;
   readonly #checks: RegistryChecks;
   readonly #routes = new RouteList<AnyRoute>();
   readonly #prefixes = new Set<string>();
@@ -84,7 +81,6 @@ export class Registry {
     const action = isRoot ? "make the App" : "make a router";
     this.#prefix = prefix;
     if (prefix !== "") this.#prefixes.add(prefix);
-    this.#isRoot = isRoot;
     this.#checks = checks;
     this.scope = this.#newScope(options, action, isRoot, limitStore);
     assertNamesDiffer(prefix, this.scope, action);
@@ -96,7 +92,7 @@ export class Registry {
     return this.#routes.all;
   }
 
-  /** The prefixes of routers and includes, as far as they have no parameter. */
+  /** The prefixes of routers and includes, each up to its first parameter. */
   get prefixes(): readonly string[] {
     return [...new Set([...this.#prefixes].map((prefix) => prefix.replace(/\/\{.*$/s, "")))].filter(Boolean);
   }
@@ -123,7 +119,7 @@ export class Registry {
     }
   }
 
-  /** Makes all further declarations throw. */
+  /** After it, declarations throw, with the reason. */
   freeze(reason: string): void {
     this.#frozen ??= reason;
   }
@@ -143,10 +139,11 @@ export class Registry {
   /** Makes the function `route`, which registers routes for the methods in its options. */
   registerMethods<State, Prefix extends string, Given>(): RegisterDeclared<State, Prefix, MethodsOption, Given> {
     const register = (path: string, given: RouteDeclaration & MethodsOption, handler: unknown): typeof ROUTE_REF => {
-      checkOrder(given, `register a route at "${path}"`);
-      const { methods, ...options } = readOptions(given, METHODS_OPTIONS, `register a route at "${path}"`);
+      const action = `register a route at "${path}"`;
+      checkOrder(given, action);
+      const { methods, ...options } = readOptions(given, METHODS_OPTIONS, action);
       if (!Array.isArray(methods) || methods.length === 0) {
-        throw new TypeError(`Cannot register a route at "${path}": methods must be a list of at least one`);
+        throw new TypeError(`Cannot ${action}: "methods" must be an array of at least one method`);
       }
       const names = new Set(methods.map((method) => String(method).toUpperCase()));
       this.#register([...names], path, options, handler);
@@ -162,13 +159,14 @@ export class Registry {
       const full = this.#fullPath(path, WEBSOCKET);
       const action = `register ${WEBSOCKET} ${full}`;
       checkOrder(options, action);
-      if (typeof options === "object" && options !== null && "tool" in options) {
+      const has = (name: string) => typeof options === "object" && options !== null && name in options;
+      if (has("tool")) {
         throw new RouteError(
           "tool",
           `Cannot expose ${WEBSOCKET} ${full} as a tool: agents cannot converse over a WebSocket, leave out "tool"`,
         );
       }
-      if (typeof options === "object" && options !== null && "idempotent" in options) {
+      if (has("idempotent")) {
         throw new RouteError(
           "idempotent",
           `Cannot ${action}: a WebSocket cannot be idempotent by a key, leave out "idempotent"`,
@@ -184,9 +182,8 @@ export class Registry {
   /**
    * Adds the routes of another registry, all or none, and freezes that registry.
    *
-   * @param other The registry.
-   * @param prefix A prefix before that of the registry.
-   * @param options What holds for all of its routes here.
+   * @param prefix A prefix before that of the other registry.
+   * @param options The options for all of its routes here.
    * @throws {RouteError} With code `conflict`, `path`, `tool` or `frozen`.
    * @throws {TypeError} If an option is wrong.
    */
@@ -206,37 +203,32 @@ export class Registry {
     }
     this.#addRoutes(copies, "include the router");
     for (const inner of ["", ...other.#prefixes]) this.#prefixes.add(whole.text + inner);
-    other.freeze(
-      "the router has been included, declare everything on it before you include it",
-    );
+    other.freeze("the router has been included, declare everything on it before you include it");
   }
 
   /** Makes the function `mount`. */
   registerMount<State, Prefix extends string, Given>(): RegisterMount<State, Prefix, Given> {
     return atCaller((path: string, handler: unknown, options: MountOptions = {}): void => {
-      const action = "mount a handler";
-      this.#assertOpen(action);
-      // The slash alone stands for everything.
-      const below = path === "/" ? "" : path;
-      parsePrefix(below, action);
-      const mount = MountRoute.mount(this.#prefix + below, handler, options, this.scope);
-      this.#assertServable(mount.path, action);
-      this.#addRoutes([mount], action);
+      this.#addBelow(path, "mount a handler", (full) => MountRoute.mount(full, handler, options, this.scope));
     });
   }
 
   /** Makes the function `files`. */
   registerFiles<Prefix extends string, Given>(): RegisterFiles<Prefix, Given> {
     return atCaller((path: string, folder: unknown, options: FilesOptions = {}): void => {
-      const action = "serve files";
-      this.#assertOpen(action);
-      // The slash alone stands for everything.
-      const below = path === "/" ? "" : path;
-      parsePrefix(below, action);
-      const files = FilesRoute.files(this.#prefix + below, folder, options, this.scope);
-      this.#assertServable(files.path, action);
-      this.#addRoutes([files], action);
+      this.#addBelow(path, "serve files", (full) => FilesRoute.files(full, folder, options, this.scope));
     });
+  }
+
+  /** Adds a route for a path and all paths below it. */
+  #addBelow(path: string, action: string, declare: (path: string) => Route): void {
+    this.#assertOpen(action);
+    // The slash alone is the prefix of all paths.
+    const below = path === "/" ? "" : path;
+    parsePrefix(below, action);
+    const route = declare(this.#prefix + below);
+    this.#assertServable(route.path, action);
+    this.#addRoutes([route], action);
   }
 
   /**
@@ -311,14 +303,9 @@ export class Registry {
     return this.#sessionCookies.all;
   }
 
-  #newScope(
-    options: ScopeDeclaration,
-    action: string,
-    isRoot: boolean,
-    limitStore?: DeclaredLimit["store"],
-  ): Scope {
-    const scope = new Scope(options, action, isRoot, limitStore);
-    this.#checks.scope(scope, action);
+  #newScope(...declared: ConstructorParameters<typeof Scope>): Scope {
+    const scope = new Scope(...declared);
+    this.#checks.scope(scope, declared[1]);
     return scope;
   }
 
@@ -337,7 +324,7 @@ export class Registry {
   }
 
   #assertServable(path: string, action: string): void {
-    if (!this.#isRoot) return;
+    if (!this.scope.isRoot) return;
     if (!path.startsWith("/")) {
       throw new RouteError("path", `Cannot ${action} at "${path}": a path of the App must start with "/"`);
     }

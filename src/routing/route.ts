@@ -1,9 +1,10 @@
-/** Routes: their checks, their compiled records, and the names of their operations. */
+/** Routes as they are declared: their checks, and the names of their operations. */
 import { dependenciesOf } from "../binding/levels.ts";
 import { checkInputs, declareInputs, type HandlerInputs } from "../binding/inputs.ts";
 import { isStream } from "../binding/stream_body.ts";
 import {
   checkArity,
+  INPUT,
   isAsyncFunction,
   isAsyncGeneratorFunction,
   type PreparedDependency,
@@ -23,7 +24,7 @@ import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { Middleware } from "./middleware.ts";
 import { type CompiledRoute, compileRoute } from "./compile.ts";
 import { parsePath, type PathTemplate, type Segment } from "./path.ts";
-import { checkDescription, effectiveOptions, type Level, type Scope, toLevel } from "./scope.ts";
+import { checkDescription, effectiveOptions, GROUP, type Level, type Scope, SERVICE, toLevel } from "./scope.ts";
 
 /** What a route was declared with. Its copies under other paths, and for tests, share it. */
 interface RouteDeclared {
@@ -34,13 +35,12 @@ interface RouteDeclared {
   readonly inputs: HandlerInputs;
 }
 
-/** The parts of a route. */
 export interface RouteParts {
   readonly declared: RouteDeclared;
   readonly template: PathTemplate;
   /** The application, includes and routers around it, the outermost first. */
   readonly scopes: readonly Scope[];
-  /** The guards and limits of its scopes, or those that a test puts in their place, and its own. */
+  /** The dependencies and limits of its scopes, or the replacements of a test, and its own. */
   readonly levels: readonly Level[];
 }
 
@@ -49,9 +49,7 @@ export abstract class RouteRecord implements RouteInfo {
   readonly method: string;
   readonly template: PathTemplate;
   readonly options: RouteInfo["options"];
-  /** The application, includes and routers around it, the outermost first. */
   readonly scopes: readonly Scope[];
-  /** The guards and limits of its scopes, the outermost first, and its own. */
   readonly levels: readonly Level[];
   /** The default name of the operation, derived from handler, method and path. */
   readonly derivedId: string;
@@ -76,9 +74,7 @@ export abstract class RouteRecord implements RouteInfo {
     return this.template.text;
   }
 
-  /**
-   * The shapes of the paths that it serves. No other route with its method can have one of them.
-   */
+  /** The shapes of its paths. No other route with its method can have one of them. */
   get shapes(): readonly string[] {
     return [this.template.shape];
   }
@@ -146,8 +142,8 @@ export abstract class RouteRecord implements RouteInfo {
 }
 
 /**
- * What the challenges of a route tell a client that needs a token; undefined if its guards take no
- * tokens of an authorization server.
+ * What the challenges of a route add for a client that needs a token; undefined if its guards take
+ * no tokens of an authorization server.
  */
 export type ResourceMetadataHintOf = (route: RouteRecord, request: HttpRequest) => ResourceMetadataHint | undefined;
 
@@ -156,10 +152,7 @@ export type ResourceMetadataHintOf = (route: RouteRecord, request: HttpRequest) 
  *
  * @param method The method in upper case.
  * @param path The path with the prefix of its router.
- * @param options Its options.
  * @param handlerName The name of the handler; empty if it has none.
- * @param scope The scope of the application or router that declares it.
- * @param rateLimits The limits of the option `rateLimit`.
  * @throws {TypeError} If an option is wrong.
  * @throws {RouteError} If the path is malformed, or a name is bound twice.
  */
@@ -189,29 +182,26 @@ export type AnyHandler = (
   args: never,
 ) => Promise<unknown> | AsyncGenerator<unknown>;
 
-export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
-  params: true,
-  query: true,
-  headers: true,
-  cookies: true,
-  body: true,
-  form: true,
-  deps: true,
-  response: true,
-  responses: true,
-  status: true,
+const REPLY = { response: true, responses: true, status: true };
+
+const DESCRIPTION = {
   summary: true,
   description: true,
   doc: true,
-  tags: true,
+  ...GROUP,
   operationId: true,
   deprecated: true,
   tool: true,
-  hidden: true,
-  crossOrigin: true,
-  rateLimit: true,
-  endsWithSignIn: true,
-  limits: true,
+};
+
+/** The options of a route. */
+export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
+  ...INPUT,
+  body: true,
+  form: true,
+  ...REPLY,
+  ...DESCRIPTION,
+  ...SERVICE,
   idempotent: true,
 };
 
@@ -229,13 +219,10 @@ export class Route extends RouteRecord {
   }
 
   /**
-   * Checks and compiles a route.
+   * Checks a route.
    *
    * @param method The method in upper case.
    * @param path The path with the prefix of its router.
-   * @param options Its options.
-   * @param handler Its handler.
-   * @param scope The scope of the application or router that declares it.
    * @param rateLimits The limits of the option `rateLimit`, which its other methods share.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
    * @throws {RouteError} If the path is malformed, or a name is bound twice.

@@ -6,6 +6,7 @@ import {
   type DocumentedReply,
   type RouteDeclaration,
   type RouteInfo,
+  type WebSocketDescription,
 } from "../http/route_info.ts";
 import type { Mistake } from "../schema/schema.ts";
 import { type OptionNames, quote } from "../base/options.ts";
@@ -85,16 +86,28 @@ export interface ScopeDependenciesOption {
 /** All options of a scope. */
 export type ScopeDeclaration = GroupOptions & ScopeDependenciesOption;
 
+// The names of options come from these pieces.
+
+/** The options of scopes and routes on who may use them, and how often. */
+const ACCESS: OptionNames<Pick<ScopeDeclaration, "crossOrigin" | "rateLimit">> = { crossOrigin: true, rateLimit: true };
+
+/** The options of routes and WebSocket routes, besides their inputs. */
+export const SERVICE: OptionNames<
+  Pick<WebSocketDescription, "crossOrigin" | "rateLimit" | "endsWithSignIn" | "limits">
+> = { ...ACCESS, endsWithSignIn: true, limits: true };
+
+/** The options of scopes and routes that describe a group of routes. */
+export const GROUP: OptionNames<Pick<GroupOptions, "tags" | "hidden">> = { tags: true, hidden: true };
+
 /** The options of each scope. */
 export const SCOPE_OPTIONS: OptionNames<ScopeOptions & ScopeDependenciesOption> = {
   deps: true,
   responses: true,
-  crossOrigin: true,
-  rateLimit: true,
+  ...ACCESS,
 };
 
 /** The options of routers and includes. */
-export const GROUP_OPTIONS: OptionNames<ScopeDeclaration> = { ...SCOPE_OPTIONS, tags: true, hidden: true };
+export const GROUP_OPTIONS: OptionNames<ScopeDeclaration> = { ...SCOPE_OPTIONS, ...GROUP };
 
 /** What a scope or a route declares about who may send a request, and how often. */
 export interface Level extends DependencyLevel {
@@ -187,7 +200,7 @@ export function checkDescription(
   action: string,
 ): void {
   if (tags !== undefined && !Array.isArray(tags)) {
-    throw new TypeError(`Cannot ${action}: "tags" must be a list of texts, write tags: ["books"]`);
+    throw new TypeError(`Cannot ${action}: "tags" must be an array of strings, write tags: ["books"]`);
   }
   for (const [status, reply] of Object.entries(responses)) {
     if (reply !== undefined) checkDocumentedReply(reply, status, action);

@@ -1,6 +1,6 @@
 /** WebSocket routes: the record of a route, and the endpoint that accepts a handshake. */
 import { captureContext, load } from "../base/async_context.ts";
-import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
+import { checkArity, INPUT, isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, type OptionNames, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { RequestContext } from "../http/context.ts";
@@ -15,27 +15,20 @@ import { readRateLimits } from "../rate_limit/rate_limit.ts";
 import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { Endpoint, ErrorBoundary, ReplyStep } from "./middleware.ts";
 import { type RouteParts, routeParts, RouteRecord } from "./route.ts";
-import { checkDescription, type Scope } from "./scope.ts";
+import { checkDescription, type Scope, SERVICE } from "./scope.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
 
 const DEFAULT_IDLE_TIMEOUT: Duration = "120s";
 
 /** The options of a WebSocket route. */
 export const WEBSOCKET_OPTIONS: OptionNames<WebSocketDeclaration> = {
-  params: true,
-  query: true,
-  headers: true,
-  cookies: true,
-  deps: true,
+  ...INPUT,
   receive: true,
   send: true,
   origins: true,
   protocols: true,
   idleTimeout: true,
-  crossOrigin: true,
-  rateLimit: true,
-  endsWithSignIn: true,
-  limits: true,
+  ...SERVICE,
 };
 
 /** What is compiled of the options. */
@@ -222,5 +215,5 @@ function checkDeclaration(options: WebSocketDeclaration, name: string): void {
 
 function checkProtocols(protocols: readonly string[], name: string): void {
   if (Array.isArray(protocols) && protocols.every(isToken)) return;
-  throw new TypeError(`Cannot register ${name}: protocols must be a list of names, such as ["chat.v1"]`);
+  throw new TypeError(`Cannot register ${name}: "protocols" must be an array of tokens, such as ["chat.v1"]`);
 }

@@ -105,7 +105,7 @@ Deno.test("A list of schemas instead of one is an error that names v.array()", (
 
 Deno.test("Tags that are one text, and an error handler that is no function, are errors that name the cure", () => {
   const tags: Untyped = "books";
-  const message = 'Cannot register GET /a: "tags" must be a list of texts, write tags: ["books"]';
+  const message = 'Cannot register GET /a: "tags" must be an array of strings, write tags: ["books"]';
   assertEquals(refusalOf(() => new App().get("/a", { tags }, handler)), message);
   const onError: Untyped = { schema: v.string() };
   assertEquals(

@@ -3,7 +3,7 @@
  * credentials.
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
-import { combineWays, type SecurityScheme, type SecurityWay } from "../../binding/security.ts";
+import { combineAlternatives, type SecurityAlternative, type SecurityScheme } from "../../binding/security.ts";
 import { RouteError } from "../../base/errors.ts";
 import type { ParameterInput, RouteInputs } from "../route/inputs.ts";
 import type { OpenAPIOperation } from "./document.ts";
@@ -37,7 +37,7 @@ export class SecuritySchemes {
   of(route: string, { parameters, dependencies }: RouteInputs): OpenAPIOperation["security"] {
     const required = [...dependencies.map(({ security }) => security), wholeHeader(parameters, dependencies)];
     for (const [name, { scheme }] of required.flat().flatMap((way) => [...way])) this.#add(name, scheme, route);
-    const all = combineWays(required);
+    const all = combineAlternatives(required);
     return all.every((way) => way.size === 0) ? undefined : distinct(all.map(requirementOf));
   }
 
@@ -82,14 +82,14 @@ function schemesOf(dependencies: readonly PreparedDependency[]): SecurityScheme[
 function wholeHeader(
   parameters: readonly ParameterInput[],
   dependencies: readonly PreparedDependency[],
-): readonly SecurityWay[] {
+): readonly SecurityAlternative[] {
   const header = parameters.find(({ in: source, name }) => source === "header" && name.toLowerCase() === AUTHORIZATION);
   if (!header || isCredential(header, dependencies)) return [];
-  const way: SecurityWay = new Map([[AUTHORIZATION, { scheme: WHOLE_HEADER, scopes: [] }]]);
+  const way: SecurityAlternative = new Map([[AUTHORIZATION, { scheme: WHOLE_HEADER, scopes: [] }]]);
   return header.isRequired ? [way] : [new Map(), way];
 }
 
-function requirementOf(way: SecurityWay): Record<string, string[]> {
+function requirementOf(way: SecurityAlternative): Record<string, string[]> {
   return Object.fromEntries([...way].map(([name, { scopes }]) => [name, [...scopes]]));
 }
 

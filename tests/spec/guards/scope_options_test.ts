@@ -118,7 +118,7 @@ Deno.test("`routes` shows the options of a route as its scopes complete them", (
 Deno.test("A wrong option of a scope throws where it is declared", () => {
   const app = new App();
   const wrong: [unknown, string][] = [
-    [{ tags: "Admin" }, '"tags" must be a list of texts, write tags: ["books"]'],
+    [{ tags: "Admin" }, '"tags" must be an array of strings, write tags: ["books"]'],
     [{ hidden: "yes" }, '"hidden" must be true or false, got "yes"'],
     [{ crossOrigin: ["https://shop.example"] }, '"crossOrigin" must be true or false, got object'],
     [{ responses: { 403: "Not allowed" } }, '"403" must be a valibot schema'],
