@@ -48,7 +48,6 @@ export interface GuardStep {
    * Runs the step, and rejects or throws if it refuses the request. Undefined if it has nothing to
    * wait for.
    *
-   * @param request The request.
    * @param values The values of earlier steps by their indices. The step may add its own.
    */
   readonly run: (request: HttpRequest, values: unknown[]) => Promise<unknown> | undefined;

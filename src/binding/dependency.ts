@@ -29,7 +29,7 @@ export interface StateType<State> {
 }
 
 /**
- * Gives the type of the application's state as a value, so that TypeScript infers all other types
+ * Makes a value with the type of the application's state, so that TypeScript infers all other types
  * of a declaration.
  *
  * @example One state for the application and its routers
@@ -69,40 +69,33 @@ export interface DependencyOptions<
 > {
   /** The type of `request.state`, made by {@linkcode stateType}. */
   state?: StateType<State>;
-  /**
-   * Schemas of path parameters. The path of every route that uses the dependency must contain them.
-   */
+  /** Schemas of path parameters, which the path of every route that uses it must contain. */
   params?: PathSchemas extends Schemas ? PathSchemas : NotSchemas<PathSchemas>;
-  /** Schemas of query parameters. Every route that uses the dependency gets them. */
+  /** Schemas of query parameters, which every route that uses it gets. */
   query?: QuerySchemas extends Schemas ? QuerySchemas : NotSchemas<QuerySchemas>;
-  /** Schemas of headers. Their names can have any case. */
+  /** Schemas of headers, by names in any case. */
   headers?: HeaderSchemas extends Schemas ? HeaderSchemas : NotSchemas<HeaderSchemas>;
   /** Schemas of cookies. */
   cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
   /** Other dependencies that it needs. */
   deps?: Dependencies & Readonly<Record<string, AnyDependency>>;
   /**
-   * How clients authenticate: security schemes by name, all of which are required, or the result of
-   * {@linkcode anySecurity}. They appear in the document. The function must read the credentials
-   * and refuse wrong ones.
+   * Security schemes by name, all of which are required, or the result of {@linkcode anySecurity}.
+   * The document has them; the function must read the credentials and refuse wrong ones.
    *
-   * This option makes the dependency a guard, and each one that needs it. Guards, and the
-   * dependencies that they need, run before any other input is validated and before the body is
-   * read. So a refused client learns nothing else.
+   * It makes the dependency a guard, and each one that needs it: guards run before any other input is
+   * validated, so a refused client learns nothing else.
    */
   security?: Readonly<Record<Security, RequiredScheme>>;
   /**
-   * With `"handler"`, an `async function*` ends before the reply is sent, and after the result has
-   * been validated. What it throws then, such as a commit that fails, is the reply. Streams and
-   * tasks after the reply cannot use its value. Without the option it ends after the last byte.
+   * With `"handler"`, an `async function*` ends before the reply is sent, so that an error, such as a
+   * failed commit, is the reply. Streams and tasks after the reply cannot use its value. Without the
+   * option it ends after the last byte.
    */
   until?: "handler";
 }
 
-/**
- * @ignore The inputs that a dependency declares, as its type carries them: schemas in their public
- * form.
- */
+/** @ignore The inputs that the type of a dependency carries: schemas in their public form. */
 export type DeclaredInputs<PathSchemas, QuerySchemas, HeaderSchemas, CookieSchemas> =
   & InputsUnder<"params", PathSchemas>
   & InputsUnder<"query", QuerySchemas>
@@ -138,10 +131,7 @@ export type FlatInputs<All> = All extends infer Each ? [keyof Each] extends [nev
 /** @ignore The values of dependencies by name. */
 export type ValuesOf<Dependencies> = { readonly [Name in keyof Dependencies]: DependencyValue<Dependencies[Name]> };
 
-/**
- * @ignore Makes the value: an `async function`, or an `async function*` that yields it once and
- * then cleans up.
- */
+/** @ignore Makes the value; an `async function*` yields it once, and then cleans up. */
 export type Resolve<Value, State, Args> = (
   request: HttpRequest<State>,
   args: Args,
@@ -208,10 +198,7 @@ export type TextOptions = {
   readonly [Option in "params" | "query" | "headers" | "cookies"]?: RouteDeclaration[Option] | undefined;
 };
 
-/**
- * Any options. They are as narrow as those of a call, because the compiler also tries this
- * signature.
- */
+/** As narrow as the options of a call, because the compiler also tries this signature. */
 interface AnyOptions extends TextOptions {
   readonly state?: StateType<unknown>;
   readonly deps?: Readonly<Record<string, AnyDependency>>;
@@ -232,15 +219,15 @@ export interface PreparedDependency extends Dependency<unknown> {
     request: HttpRequest,
     args: Record<string, unknown>,
   ) => Promise<unknown> | AsyncGenerator<unknown, void, void>;
-  /** Whether `resolve` is a generator. */
+  /** `resolve` is a generator. */
   readonly cleansUp: boolean;
-  /** Whether it ends before the reply is sent. */
+  /** It ends before the reply is sent. */
   readonly endsWithHandler: boolean;
   /** The replies of its refusals, which the document adds to each route that uses it. */
   readonly replies: readonly DeclaredReply[];
   /**
-   * Whether a request carries credentials for it, valid or not. Undefined if only its function
-   * knows.
+   * Whether a request carries credentials for it, valid or not. Undefined if only `resolve` can
+   * decide.
    */
   readonly isSent: ((request: HttpRequest) => boolean) | undefined;
   /** The issuers of the tokens that it takes, where it knows them (RFC 8414, section 2). */
@@ -250,8 +237,8 @@ export interface PreparedDependency extends Dependency<unknown> {
   /** The guards that it runs itself; undefined if there are none. */
   readonly inner: InnerGuards | undefined;
   /**
-   * Names the caller that it has admitted, given its value; undefined if it does not know. Without
-   * it, callers differ by their credentials.
+   * Identifies the caller that it accepted, by its value. Without it, callers differ by their
+   * credentials.
    */
   readonly callerOf?: CallerOf | undefined;
   /** The dependency as the program declared it, if a test replaces it or what it needs. */
@@ -260,7 +247,6 @@ export interface PreparedDependency extends Dependency<unknown> {
   readonly cookie?: SessionCookieOf | undefined;
 }
 
-/** A cookie, and the session whose data is in it or behind it. */
 export interface SessionCookieOf {
   readonly name: string;
   readonly path: string;
@@ -269,7 +255,6 @@ export interface SessionCookieOf {
   readonly session: { readonly name: string };
 }
 
-/** Names the caller of a request that a guard has admitted, by the value of the guard. */
 export type CallerOf = (
   request: HttpRequest,
   value: unknown,
@@ -334,21 +319,14 @@ export const INPUT: OptionNames<Pick<RouteDeclaration, "params" | "query" | "hea
 const OPTIONS: OptionNames<AnyOptions> = { state: true, ...INPUT, security: true, until: true };
 
 /**
- * Declares a dependency: a value that is made for a request before the handler runs. It is made
- * once for each request, and independent dependencies are made in parallel.
+ * Declares a dependency: a value that is made once for each request that needs it, before the handler
+ * runs. Independent dependencies are made in parallel.
  *
- * A guard is a dependency that declares `security`, that is among the `deps` of an application, a
- * router or an include, or that needs a guard, such as a role. Guards, and the dependencies that
- * they need, run before any other input is validated and before the body is read: from the
- * outermost scope inwards, those of one scope in parallel, and those of the route last. Invalid
- * input of guards is a 422 that lists only the issues of their scope, after the refusals of the
- * guards that they need. Then all other input is validated together, and then the other
- * dependencies run.
+ * Guards declare `security`, are `deps` of a scope, or need a guard. They run before all other
+ * input is validated, from the outermost scope inwards.
  *
- * An `async function*` yields the value, and goes on after the last byte of the reply, or with
- * `until: "handler"` before the reply is sent. If the request fails, the error is thrown at the
- * `yield`, before the error reply is sent: code for each case belongs into `finally`. What the
- * function throws then becomes the error. The last made dependency ends first.
+ * An `async function*` yields the value, and cleans up after the last byte of the reply. If the
+ * request fails, the error is thrown at the `yield`, so code for each case belongs into `finally`.
  *
  * @param resolve Makes the value.
  * @throws {TypeError} If the function is not async.
@@ -486,14 +464,14 @@ export function toDependencies(deps: Readonly<Record<string, unknown>> = {}): Re
   return found;
 }
 
-/** The names of the arguments that dependencies without a name became first. */
+/** The first arguments that dependencies without a name became. */
 const argumentNames = new WeakMap<PreparedDependency, string>();
 
 function nameSpan(dependency: PreparedDependency, argument: string): void {
   if (dependency.name === UNNAMED && !argumentNames.has(dependency)) argumentNames.set(dependency, argument);
 }
 
-/** What the spans of a dependency are called: its function, or else an argument that it becomes. */
+/** The name of its function, or else of an argument that it becomes. */
 export function spanNameOf(dependency: PreparedDependency): string {
   return argumentNames.get(dependency) ?? dependency.name;
 }
@@ -623,10 +601,7 @@ const AsyncFunction = (async () => {}).constructor;
 const GeneratorFunction = (function* () {}).constructor;
 const AsyncGeneratorFunction = (async function* () {}).constructor;
 
-/**
- * Whether a value is an `async function` or an `async` arrow, not only a function that returns a
- * promise.
- */
+/** Whether a value is declared `async`, not only a function that returns a promise. */
 export function isAsyncFunction(
   value: unknown,
 ): value is (...args: never[]) => Promise<unknown> {
@@ -637,7 +612,6 @@ export function isAsyncFunction(
  * Checks that a function takes no third argument: in Express, that is where `next` is.
  *
  * @param what What cannot be done, and which function it is, such as "add the middleware: it".
- * @param cure How to write the function.
  * @throws {TypeError} If it has more than two parameters before the first one with a default.
  */
 export function checkArity({ length }: (...args: never[]) => unknown, what: string, cure: string): void {

@@ -97,8 +97,6 @@ export class FormBody {
   /**
    * Prepares a form.
    *
-   * @param form The declared form.
-   * @param route The route, for messages.
    * @throws {TypeError} If no form can satisfy the schema.
    */
   constructor({ schema }: FormSchema, route: string) {

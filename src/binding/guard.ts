@@ -72,7 +72,6 @@ export class InnerGuard {
   readonly #shared: ReadonlyMap<string, string>;
 
   /**
-   * @param dependency The guard.
    * @param shared Collects the dependencies that the route makes, with a name for each. Those that
    * are no guards, such as a connection, are made once for the whole request. Without it the guard
    * makes all that it needs.
@@ -203,26 +202,6 @@ export type AnySecurity<Ways extends readonly unknown[]> = [Ways[number]] extend
  * assertEquals(await (await ask({ "x-key": "k-1" })).json(), "Lovelace & Co");
  * assertEquals((await ask({})).status, 401);
  * assertEquals(app.openapi().paths["/name"]?.get?.security, [{ bearer: [] }, { apiKey: [] }]);
- * ```
- *
- * @example Security schemes: a token or a session cookie; an optional token
- * ```ts
- * import { anySecurity, App, dependency } from "@webfw/core";
- * import type { SecurityScheme } from "@webfw/core/types";
- * import { assertEquals } from "@std/assert";
- *
- * const bearer: SecurityScheme = { type: "http", scheme: "bearer" };
- * const session: SecurityScheme = { type: "apiKey", in: "cookie", name: "sid" };
- *
- * const user = dependency({ security: anySecurity({ bearer }, { session }) }, async () => "Ada");
- * const guest = dependency({ security: anySecurity({}, { bearer }) }, async () => undefined);
- *
- * const app = new App();
- * app.get("/me", { deps: { user } }, async (_request, { user }) => user);
- * app.get("/", { deps: { guest } }, async () => "Welcome");
- * const { paths } = app.openapi();
- * assertEquals(paths["/me"]?.get?.security, [{ bearer: [] }, { session: [] }]);
- * assertEquals(paths["/"]?.get?.security, [{}, { bearer: [] }]);
  * ```
  *
  * @category Dependencies
@@ -367,8 +346,6 @@ function declaredInputs(
 /**
  * Writes a subject that a function of the program returned. 7 and "7" are two subjects.
  *
- * @param what The function, for messages.
- * @param kinds The types that it may return, for messages.
  * @throws {TypeError} If it is neither a string nor a number: all such callers would be one.
  */
 export function subjectText(subject: unknown, what: string, kinds = "a string or a number"): string {

@@ -43,11 +43,8 @@ type NamedDependencies = ReadonlyMap<string, PreparedDependency>;
 /**
  * Checks the inputs of a handler.
  *
- * @param options The options of its route.
  * @param ownNames The names in the path as the route declares it.
  * @param scope The dependencies of the scope that declares the route.
- * @param deps The dependencies of the route.
- * @param name The route, for messages.
  * @throws {RouteError} If a dependency has the name of another argument, or two of them give a path
  * parameter different types.
  * @throws {TypeError} If a value is not a schema, or JSON or a form cannot satisfy the body.
@@ -74,10 +71,7 @@ export function declareInputs(
 /**
  * Checks that the text inputs of a handler and of its dependencies can be bound to a path.
  *
- * @param inputs The inputs of the handler.
- * @param pathNames The names in its path.
  * @param levels The levels of the route that are checked; the last two are its scope and its own.
- * @param name The route, for messages.
  * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
  * @throws {TypeError} If no text can satisfy a schema.
  */

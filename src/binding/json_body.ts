@@ -15,8 +15,6 @@ export class JsonBody {
   /**
    * Prepares a body.
    *
-   * @param schema The declared schema.
-   * @param route The route, for messages.
    * @throws {TypeError} If no JSON value can satisfy the schema.
    */
   constructor(schema: Schema, route: string) {

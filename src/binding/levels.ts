@@ -46,7 +46,6 @@ export function withDependencies(dependencies: Iterable<PreparedDependency>, kno
  *
  * With replacements, a dependency is a guard if the one that it replaces is a guard.
  *
- * @param dependencies The dependencies.
  * @param standing The dependencies that stand on scopes.
  */
 export function guardsAmong(
@@ -99,7 +98,6 @@ export function guardsOf(levels: readonly DependencyLevel[]): readonly (readonly
  * and not a 422 that describes the inputs.
  *
  * @param dependencies Guards and what they need, each after those that it needs.
- * @param guards The guards among them.
  */
 export function roundsOf(
   dependencies: readonly PreparedDependency[],
@@ -136,8 +134,6 @@ function hasInputs({ options }: PreparedDependency): boolean {
  * Whether a shared cache could give one caller the reply to another: a guard does not say what it
  * reads of a request, or reads anything but `Authorization`. Shared caches keep no reply to a
  * request with that header (RFC 9111, section 3.5), and do not know of keys in other headers.
- *
- * @param levels The levels of a route.
  */
 export function isForOneCaller(levels: readonly DependencyLevel[]): boolean {
   const standing = levels.slice(0, -1).flatMap(({ deps }) => [...deps.values()]);

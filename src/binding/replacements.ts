@@ -1,7 +1,6 @@
 /** Dependencies in the place of others, for tests. */
 import { type PreparedDependency, toDependency } from "./dependency.ts";
 
-/** The replacements of one test client. */
 export class Replacements {
   /** What replaces a dependency, as it was given. */
   readonly #given = new Map<PreparedDependency, PreparedDependency>();

@@ -16,12 +16,11 @@ import type { Args } from "./text_fields.ts";
  */
 export type Values = unknown;
 
-/** The argument name of a dependency, and its index among the values. */
+/** The argument that a dependency becomes, and the index of its value. */
 type Need = readonly [name: string, index: number];
 
 interface Step {
   readonly dependency: PreparedDependency;
-  /** The index of its value. */
   readonly index: number;
   readonly needs: readonly Need[];
 }
@@ -52,13 +51,7 @@ export class Stage {
     return this.#steps.length === 1 ? this.#steps[0]!.index : undefined;
   }
 
-  /**
-   * Resolves the dependency of a stage that has only one.
-   *
-   * @param request The request.
-   * @param args The arguments of the dependency.
-   * @param values The values of earlier stages.
-   */
+  /** Resolves the dependency of a stage that has only one. */
   resolveOnly(request: HttpRequest, args: Args, values: readonly unknown[]): Promise<unknown> {
     return resolveStep(this.#steps[0]!, values, request, args);
   }
@@ -66,10 +59,8 @@ export class Stage {
   /**
    * Resolves the dependencies, and adds their values.
    *
-   * @param request The request.
    * @param args The arguments of each dependency, in the order of {@linkcode Stage.dependencies}.
    * @param first The index of the first dependency's arguments.
-   * @param values The values of earlier stages.
    */
   async resolve(
     request: HttpRequest,
@@ -127,7 +118,6 @@ async function resolveLater(
   return await resolveOne(dependency, request, args);
 }
 
-/** Makes the value of one dependency. */
 export function resolveOne(dependency: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
   if (!tracing) return make(dependency, request, args);
   return tracing.run(`dependency ${spanNameOf(dependency)}`, { isExpected }, () => make(dependency, request, args));
@@ -140,7 +130,7 @@ function make(dependency: PreparedDependency, request: HttpRequest, args: Args):
     : valueOf(result as Promise<unknown>);
 }
 
-/** Whoever writes `return` for `throw` in a guard lets nobody in. */
+/** A returned Error refuses like a thrown one. */
 async function valueOf(result: Promise<unknown>): Promise<unknown> {
   const value = await result;
   if (value instanceof Error) throw value;
@@ -173,8 +163,6 @@ export class OpenDependency implements Opened {
   #hasEnded = false;
 
   /**
-   * @param name Its name in messages.
-   * @param generator Has yielded once.
    * @param endsWithHandler Whether it ends before the reply is sent.
    * @param logger Writes an error that another one replaces.
    */

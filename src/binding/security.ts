@@ -28,27 +28,6 @@ import { nodeOf, type SchemaNode } from "../schema/schema.ts";
  * assertEquals(paths["/me"]?.get?.security, [{ bearer: [] }]);
  * assertEquals(components.securitySchemes, { bearer: { type: "http", scheme: "bearer" } });
  * ```
- *
- * @example Required scopes of two dependencies, which add up
- * ```ts
- * import { App, dependency } from "@webfw/core";
- * import type { OAuth2SecurityScheme } from "@webfw/core/types";
- * import { assertEquals } from "@std/assert";
- *
- * const oauth: OAuth2SecurityScheme = {
- *   type: "oauth2",
- *   flows: { clientCredentials: { tokenUrl: "/token", scopes: { read: "Read books", write: "Change books" } } },
- * };
- * const reader = dependency({ security: { oauth: { ...oauth, scopes: ["read"] } } }, async () => "Ada");
- * const writer = dependency(
- *   { deps: { reader }, security: { oauth: { ...oauth, scopes: ["write"] } } },
- *   async (_request, { reader }) => reader,
- * );
- *
- * const app = new App();
- * app.get("/books", { deps: { writer } }, async () => []);
- * assertEquals(app.openapi().paths["/books"]?.get?.security, [{ oauth: ["read", "write"] }]);
- * ```
  */
 export type SecurityRequirement = Readonly<Record<string, RequiredScheme>>;
 
@@ -71,7 +50,7 @@ export function isScope(value: unknown): value is string {
 /** @ignore The scopes that are required of a scheme. */
 export interface RequiredScopes {
   /**
-   * The scopes that the dependency requires. Those of all dependencies of a route add up.
+   * The scopes that the dependency requires. A client needs those of all dependencies of a route.
    *
    * @default {[]}
    */
@@ -121,7 +100,7 @@ export interface MutualTlsSecurityScheme {
 /**
  * A token of OAuth 2.0.
  *
- * It does not tell the issuer, which agents need to sign in: for tools, use `jwt` of
+ * It does not name the issuer, which agents need to sign in: for tools, use `jwt` of
  * `@webfw/core/auth` with its option `oauth2`, or a scheme of the type `openIdConnect`.
  */
 export interface OAuth2SecurityScheme {
@@ -257,8 +236,6 @@ const NAME = /^[a-zA-Z0-9._-]+$/;
 /**
  * Reads the option `security` of a dependency.
  *
- * @param security The option.
- * @param owner The dependency, for messages.
  * @returns The alternatives; none if the option is undefined.
  * @throws {TypeError} If a scheme or its name is wrong.
  */

@@ -1,64 +1,61 @@
-/**
- * The cookies of the sessions of an application: two sessions with one cookie overwrite each other.
- */
+/** The session cookies of an application: two sessions with one cookie overwrite each other. */
 import type { PreparedDependency, SessionCookieOf } from "./dependency.ts";
 
-/** The user of dependencies, for messages: `route` where it is one of several. */
+/** What uses the dependencies, for messages. */
 interface User {
   readonly action: string;
   readonly route?: string;
 }
 
-/** A cookie, and whether its session belongs to a mounted application. */
-interface Placed {
+interface UsedCookie {
   readonly cookie: SessionCookieOf;
+  /** Whether its session belongs to a mounted application. */
   readonly isMounted: boolean;
 }
 
 /** The sessions that an application or a router uses, also those of applications that it mounts. */
 export class SessionCookies {
-  readonly #placed: Placed[] = [];
+  readonly #used: UsedCookie[] = [];
 
-  /** The cookies of all sessions. */
   get all(): readonly SessionCookieOf[] {
-    return this.#placed.map(({ cookie }) => cookie);
+    return this.#used.map(({ cookie }) => cookie);
   }
 
   /**
    * Finds the sessions of dependencies, and of those that they need.
    *
-   * @param mounted The cookies of a mounted application. Browsers send only those to it whose paths
-   * cover its own, so the same name is no conflict elsewhere.
+   * @param mounted The cookies of a mounted application. Browsers send it only the cookies whose
+   * paths cover its own, so the same name is no conflict elsewhere.
    * @throws {TypeError} If another session has the same cookie.
    */
   check(
     dependencies: Iterable<PreparedDependency>,
     { action, route }: User,
     mounted: readonly SessionCookieOf[] = [],
-  ): readonly Placed[] {
-    const found: Placed[] = [
+  ): readonly UsedCookie[] {
+    const found: UsedCookie[] = [
       ...cookiesOf(dependencies).map((cookie) => ({ cookie, isMounted: false })),
       ...mounted.map((cookie) => ({ cookie, isMounted: true })),
     ];
     for (const [index, one] of found.entries()) {
-      const other = [...this.#placed, ...found.slice(0, index)].find((other) => isConflict(one, other));
+      const other = [...this.#used, ...found.slice(0, index)].find((other) => isConflict(one, other));
       if (!other) continue;
-      const place = route === undefined ? "" : `in ${route}, `;
+      const user = route === undefined ? "" : `in ${route}, `;
       const { name, session } = one.cookie;
       throw new TypeError(
-        `Cannot ${action}: ${place}the session "${session.name}" has the cookie of another session "${other.cookie.session.name}", ${name}, use one of them, or give one another name, cookie: { name: "admin" }`,
+        `Cannot ${action}: ${user}the session "${session.name}" has the cookie of another session "${other.cookie.session.name}", ${name}, use one of them, or give one another name, cookie: { name: "admin" }`,
       );
     }
     return found;
   }
 
   /** Adds sessions that were checked. */
-  add(found: readonly Placed[]): void {
+  add(found: readonly UsedCookie[]): void {
     for (const one of found) {
-      const isKnown = this.#placed.some(({ cookie, isMounted }) =>
+      const isKnown = this.#used.some(({ cookie, isMounted }) =>
         cookie.session === one.cookie.session && isMounted === one.isMounted
       );
-      if (!isKnown) this.#placed.push(one);
+      if (!isKnown) this.#used.push(one);
     }
   }
 }
@@ -73,7 +70,10 @@ function cookiesOf(dependencies: Iterable<PreparedDependency>): SessionCookieOf[
   return [...all].flatMap(({ cookie }) => cookie ?? []);
 }
 
-function isConflict({ cookie: one, isMounted }: Placed, { cookie: other, isMounted: isOtherMounted }: Placed): boolean {
+function isConflict(
+  { cookie: one, isMounted }: UsedCookie,
+  { cookie: other, isMounted: isOtherMounted }: UsedCookie,
+): boolean {
   if (one.name !== other.name || one.session === other.session) return false;
   const isInOneApplication = !isMounted && !isOtherMounted;
   return isInOneApplication || (isSentTo(one, other) && isOfDomain(one, other));

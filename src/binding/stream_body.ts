@@ -54,7 +54,6 @@ export function isStream(body: Schema): body is StreamSchema {
  * Prepares a streamed body.
  *
  * @param limits The limits of the route itself.
- * @param route The route, for messages.
  * @returns A function that opens the body of a request. It throws an {@linkcode HTTPError} with 413
  * if the announced length is too large.
  */

@@ -21,11 +21,7 @@ export interface InputOwner {
   readonly reserved: ReadonlyMap<string, string>;
 }
 
-/**
- * The owner of the inputs of a dependency.
- *
- * @param where Where the dependency is used, for messages.
- */
+/** The owner of the inputs of a dependency. */
 export function ownerOf({ name, options, deps }: PreparedDependency, where = ""): InputOwner {
   const reserved = new Map<string, string>();
   for (const needed of deps.keys()) reserveName(reserved, needed, "a dependency", name);
@@ -51,18 +47,16 @@ type Group = "headers" | "cookies";
 
 const GROUPS: readonly Group[] = ["headers", "cookies"];
 
-/** One input. */
 interface Field {
   readonly source: InputSource;
   readonly name: string;
   /** Its index among the values of the path, or of the query. */
   readonly index: number;
-  /** Undefined for a path parameter without a schema, which is a string. */
+  /** Undefined for a path parameter without a schema: a string. */
   readonly validator: Validator | undefined;
   readonly isList: boolean;
   /** The index of the owner. */
   readonly owner: number;
-  /** The declared schema. */
   readonly schema: Schema | undefined;
   /** The indices of further owners that declare the same schema. They get the same value. */
   others?: number[];
@@ -86,8 +80,6 @@ export class TextFields {
   /**
    * Prepares the inputs.
    *
-   * @param owners The handler and dependencies.
-   * @param path The names in the path.
    * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
    * @throws {TypeError} If no text can satisfy a schema.
    */
@@ -105,12 +97,11 @@ export class TextFields {
     this.isAsync = fields.some((field) => field.validator?.isAsync);
   }
 
-  /** Whether there is nothing to bind. */
   get isEmpty(): boolean {
     return this.#fields.length === 0 && this.#groups.every((groups) => groups.length === 0);
   }
 
-  /** Binds inputs whose schemas are sync. Adds an issue for each fault. */
+  /** For sync schemas. Adds an issue for each fault. */
   bind(request: HttpRequest, issues: Issue[]): Args[] {
     const args = this.#emptyArgs();
     const path = contextOf(request).values;
@@ -129,7 +120,7 @@ export class TextFields {
     return args;
   }
 
-  /** Binds inputs of which a schema is async. Adds an issue for each fault. */
+  /** The same where a schema is async. */
   async bindAsync(request: HttpRequest, issues: Issue[]): Promise<Args[]> {
     const args = this.#emptyArgs();
     const path = contextOf(request).values;
@@ -165,11 +156,7 @@ export class TextFields {
 
 const NO_QUERY: readonly QueryValue[] = [];
 
-/**
- * Binds text inputs whose schemas are sync.
- *
- * @throws {ValidationError} With all issues.
- */
+/** @throws {ValidationError} With all issues. */
 export function bindText(fields: TextFields, request: HttpRequest): readonly Args[] {
   const issues: Issue[] = [];
   const args = fields.bind(request, issues);
@@ -178,7 +165,7 @@ export function bindText(fields: TextFields, request: HttpRequest): readonly Arg
 }
 
 /**
- * Binds text inputs whose schemas may be async.
+ * The same where a schema may be async.
  *
  * @throws {ValidationError} With all issues.
  */
@@ -276,7 +263,7 @@ function ownSchema(schemas: Readonly<Record<string, Schema>>, name: string): Sch
 }
 
 /**
- * Whether a name under `query` is bound to the path. An include adds path parameters that the route
+ * Whether a name under `query` is bound to the path: includes add path parameters that the route
  * does not know, and a dependency knows no path at all.
  */
 function isRebound(name: string, { isHandler }: InputOwner, path: PathNames): boolean {

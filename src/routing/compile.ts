@@ -97,7 +97,6 @@ function authorizeBy(limits: readonly LevelLimits[], { guards, indices, isSingle
  * Counts a request once more by all limits of its route, in their order. The guards do not run
  * again.
  *
- * @param values The values of the guards.
  * @throws {HTTPError} With 429.
  */
 export async function countAgain(
@@ -120,7 +119,6 @@ export async function countAgain(
 /**
  * Makes the function that runs steps one after another.
  *
- * @param steps The steps.
  * @param isSingle Whether the route has one dependency.
  * @returns Undefined if there is no step.
  */

@@ -111,7 +111,6 @@ export class Dispatcher {
   /**
    * Composes each route with its middlewares, once.
    *
-   * @param parts What it needs.
    * @param shared What is under way in another dispatcher. Both keep it together.
    */
   constructor(parts: DispatcherParts, shared?: SharedWork) {
@@ -187,7 +186,6 @@ export class Dispatcher {
   /**
    * Makes a dispatcher of the same application with other routes.
    *
-   * @param routes The routes.
    * @param builtIns The application's own routes over the new dispatcher.
    */
   with(routes: readonly AnyRoute[], builtIns: readonly BuiltInRoute[]): Dispatcher {
@@ -206,8 +204,6 @@ export class Dispatcher {
   /**
    * Answers a request. It never rejects.
    *
-   * @param raw The request.
-   * @param state What the lifespans yielded.
    * @param info The connection; undefined without a server.
    * @param call The call of an agent that the request belongs to.
    */
@@ -337,7 +333,6 @@ const KNOWN_METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", 
  * Names the span of a request by its route; undefined where OpenTelemetry is off.
  *
  * @param method The method of the route; `*` for all.
- * @param path The template of its path.
  */
 function nameSpan(method: string, path: string): Precheck | undefined {
   return tracing && ((request) => {

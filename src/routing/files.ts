@@ -1,4 +1,4 @@
-/** Folders of files: what the paths that no route answers get. */
+/** Folders of files, for the paths that no route answers. */
 import { load } from "../base/async_context.ts";
 import type { None, PreparedDependency } from "../binding/dependency.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
@@ -13,14 +13,14 @@ import type { Scope } from "./scope.ts";
 /** Options of `files`. */
 export interface FilesOptions {
   /**
-   * The page of a single-page application, such as `"index.html"`: a file of the folder. Paths that
-   * neither a route nor a file has get it, if the client asks for HTML, as browsers do that open a
-   * page. Below the prefix of a router or include, such paths stay 404.
+   * The page of a single-page application, such as `"index.html"`: a file of the folder. A path
+   * without a route or file gets it if the client accepts HTML, as browsers do that open a page.
+   * Below the prefix of a router or include, such paths stay 404.
    */
   spa?: string;
   /**
-   * The files that never change, because their names do: folders below the root, or a function of
-   * the path in the root. Caches keep them for a year, and ask for all others each time.
+   * The files whose content never changes, because their names do: folders below the root, or a
+   * function of the path in the root. Caches keep them for a year, and revalidate all others.
    *
    * @default {"assets/"} if `spa` is given; else no file
    */
@@ -30,15 +30,12 @@ export interface FilesOptions {
 /**
  * Serves a folder of files: their type, `ETag`, conditions and ranges are those of `file()`.
  *
- * Routes come first, whatever the order: a file is looked for where no route answers a GET or HEAD.
- * If there is none either, the 404 or 405 stays as it was. The middleware and the guards of the
- * scopes run before it. The folder is not in the document.
+ * Routes come first, in any order: a file answers a GET or HEAD that no route answers. The
+ * middleware and the guards of the scopes run before it.
  *
- * - A folder with `index.html` shows that page. Its path ends with a slash; one without is
- *   redirected.
- * - `app.js.br` or `app.js.gz` next to `app.js` is sent to clients that prefer it.
- * - Files whose names begin with a dot are not served, nor are links out of the folder or to them.
- * - Nothing is read at the start, and nothing is kept in memory.
+ * - A folder with `index.html` shows that page.
+ * - Clients that accept it get `app.js.br` or `app.js.gz` in place of `app.js`.
+ * - Files whose names begin with a dot are not served, nor are links to them or out of the folder.
  *
  * @ignore
  */
@@ -70,7 +67,7 @@ const OPTIONS: RouteInfo["options"] = { hidden: true };
 /** The folder in which build tools put files whose names have a hash of their content. */
 const ASSETS = "assets/";
 
-/** Where a request stands that comes to a folder. */
+/** Why a request fell through to the folder. */
 type Missed = Pick<FolderRequest, "refusal" | "isFree">;
 
 /** A route for the paths below its own that no other route answers. */
@@ -91,8 +88,6 @@ export class FilesRoute extends Route {
   }
 
   /**
-   * Checks a folder and makes its record.
-   *
    * @param path The path with the prefix of the router; empty for the root.
    * @throws {TypeError} If an option is wrong.
    */
@@ -111,7 +106,7 @@ export class FilesRoute extends Route {
     return new FilesRoute(parts, { root, spa, isImmutable: readImmutable(immutable, action) });
   }
 
-  /** Keeps for the folder why a request has come to it. */
+  /** Keeps for the folder why a request fell through to it. */
   static note(request: HttpRequest, missed: Missed): void {
     contextOf(request).kept.set(FilesRoute, missed);
   }

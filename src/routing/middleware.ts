@@ -85,17 +85,14 @@ export function checkErrorHandler(handler: unknown): void {
   );
 }
 
-/** A step of a reply on its way from the handler to the server. */
+/** A step between the handler and the server. */
 export type ReplyStep = (context: RequestContext, response: Response) => Response;
 
 /**
  * Wraps an endpoint in middlewares.
  *
- * @param middlewares The middlewares, the outermost first.
- * @param endpoint The endpoint. Its replies belong to the request alone: middleware may change
- * them.
- * @param toErrorReply Makes the reply when a middleware throws.
- * @param finalize Gets the reply of the outermost middleware.
+ * @param endpoint Its replies belong to the request alone: middleware may change them.
+ * @param finalize The last step of the outermost middleware's reply.
  */
 export function compose(
   middlewares: readonly Middleware[],
@@ -141,8 +138,8 @@ function wrap(
 }
 
 /**
- * Cancels an inner reply, whose stream nobody will read. It may come after the reply has gone:
- * what the handler uses until then is cleaned up after it.
+ * Cancels an inner reply, whose stream has no reader. It may come after the reply was sent: the
+ * dependencies of the handler are cleaned up after it.
  */
 function dropReply(context: RequestContext, passed: Promise<Response>): void {
   const dropped = passed.then((reply) => reply.body?.cancel()).catch(() => {});

@@ -19,7 +19,7 @@ import type { Scope } from "./scope.ts";
 import { ANY_METHOD } from "./table.ts";
 import type { OpenWebSockets } from "./websocket_route.ts";
 
-/** What a mounted handler learns of a request besides the request itself. */
+/** The connection and the request of the application, for a mounted handler. */
 export interface MountInfo<State = Record<string, unknown>> extends ConnectionInfo {
   /** The request as the application sees it: its state, path parameters and locals. */
   readonly request: HttpRequest<State>;
@@ -35,7 +35,7 @@ export type MountedHandler<State = Record<string, unknown>> = (
   info: MountInfo<State>,
 ) => Response | Promise<Response>;
 
-/** The key of what an application does for one that mounts it. */
+/** The key of the life of an application, for one that mounts it. */
 export const MOUNTING: unique symbol = Symbol("webfw.mounting");
 
 /** @ignore An application that another one can mount: an `App`. */
@@ -44,7 +44,7 @@ export interface MountableApp {
   readonly [MOUNTING]: MountedApp;
 }
 
-/** What is under way in an application, for its stop. */
+/** The tasks and WebSockets of an application, which its stop waits for. */
 export interface SharedWork {
   readonly background: BackgroundTasks;
   readonly openSockets: OpenWebSockets;
@@ -52,7 +52,6 @@ export interface SharedWork {
 
 /** The life of a mounted application, which is a part of the life of the one that mounts it. */
 export interface MountedApp extends Service<unknown> {
-  /** Its `fetch`. */
   readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
   /** The applications that it mounts itself. */
   mounted(): readonly MountedApp[];
@@ -64,13 +63,13 @@ export interface MountedApp extends Service<unknown> {
    * @throws {TypeError} If two sessions have one cookie.
    */
   checkSessions(): void;
-  /** Notes that other workers of this process serve it, too. */
+  /** Other workers of this process serve it, too. */
   expectWorkers(): void;
   /** Keeps its tasks and WebSockets with those of the application that mounts it. */
   join(outer: SharedWork): void;
 }
 
-/** Applications by their `fetch`, which other frameworks are mounted by. */
+/** Applications by their `fetch`, which mounts get like the functions of other frameworks. */
 const applications = new WeakMap<object, MountedApp>();
 
 /** Makes an application known by its `fetch`. */
@@ -99,7 +98,7 @@ export function refuseMountInItself(app: MountedApp, within: readonly MountedApp
 /** Options of a mount. */
 export interface MountOptions {
   /**
-   * Whether the handler sees the path without that of the mount: `/hello` for `/other/hello`.
+   * Whether the path of the mount is removed for the handler: `/hello` for `/other/hello`.
    *
    * @default {true}
    */
@@ -107,17 +106,12 @@ export interface MountOptions {
 }
 
 /**
- * Hands everything below a path to a handler of the platform's `Request`, such as another framework
- * or a GraphQL server, or to another `App`. It gets any method, and the path itself, too.
+ * Hands a path and everything below it, with any method, to a handler of the platform's `Request`,
+ * such as another framework, or to another `App`.
  *
- * The middleware and the guards of the scopes run before it. Routes and built-in endpoints with a
- * more specific path come first. The handler reads the body from its request, as an unread stream
- * without a limit of size. A mount is not in the document.
- *
- * An `App` starts and stops with the application that mounts it, its WebSockets work, and
- * `request.basePath` is the path of the mount. It checks hosts and origins by its own options,
- * after the application that mounts it. Any other handler cannot accept a WebSocket: it sees the
- * request as a GET. A WebSocket route can have the same path.
+ * The middleware and the guards of the scopes run before it, and more specific routes come first.
+ * The body is an unread stream without a limit of size. An `App` starts and stops with the
+ * application that mounts it, and its WebSockets work; any other handler sees a WebSocket as a GET.
  *
  * @ignore
  */
@@ -162,8 +156,6 @@ export class MountRoute extends Route {
   }
 
   /**
-   * Checks a mount and makes its record.
-   *
    * @param path The path with the prefix of the router; empty for the root.
    * @throws {TypeError} If the handler is neither a function nor an application, or an option is
    * wrong.
@@ -205,8 +197,6 @@ export class MountRoute extends Route {
   /**
    * Keeps what its guards know of the caller, and what counts a request once more, for the
    * application that it mounts.
-   *
-   * @param values The values of the guards.
    */
   keep(request: HttpRequest, values: Values): void {
     const { kept, connection } = contextOf(request);
@@ -229,12 +219,12 @@ export class MountRoute extends Route {
   }
 }
 
-/** What an application learns of the guards and limits around its mount. */
+/** The guards and limits around a mount, for its application. */
 type GuardedMount = Pick<Mounted, "callerOf" | "countAgain">;
 
 /**
- * Names the caller of a request by the guards of its route, and by those around the mount of its
- * application: idempotency keys belong to callers.
+ * Identifies the caller of a request by the guards of its route, and by those around the mount of
+ * its application: idempotency keys belong to callers.
  */
 export async function callerThroughMounts(
   request: HttpRequest,
@@ -247,7 +237,6 @@ export async function callerThroughMounts(
   return outer === undefined ? own : JSON.stringify([outer, own]);
 }
 
-/** What to write in place of a value that is no function. */
 function cureFor(mounted: unknown): string {
   if (typeof mounted === "string") return "for a folder, use app.files";
   const isApplication = typeof mounted === "object" && mounted !== null && "fetch" in mounted;
@@ -258,11 +247,12 @@ function isMountable(value: unknown): value is MountableApp {
   return typeof value === "object" && value !== null && MOUNTING in value;
 }
 
-/** A request for a mounted handler, and what was taken off its path. */
+/** A request for a mounted handler. */
 interface Stripped {
   readonly platform: Request;
+  /** The part of the path that was removed. */
   readonly taken: string;
-  /** Whether nothing is left of the path. */
+  /** Whether the rest of the path is empty. */
   readonly isWithoutSlash: boolean;
 }
 

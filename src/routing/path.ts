@@ -50,7 +50,6 @@ const foreignPatterns = (): readonly RegExp[] =>
  * text, as in `books:batch`, the same characters are literal.
  *
  * @param text The template: empty, or starting with a slash.
- * @param action The action, for messages.
  * @throws {RouteError} With code `path`, if it is malformed.
  */
 export function parsePath(text: string, action: string): PathTemplate {
@@ -93,7 +92,6 @@ function parse(text: string, action: string, cureOfRest: (name: string) => strin
  * Checks a prefix and parses it.
  *
  * @param prefix Empty, or starting with a slash and not ending with one.
- * @param action The action, for messages.
  * @throws {RouteError} With code `path`, if it is malformed.
  */
 export function parsePrefix(prefix: string, action: string): PathTemplate {

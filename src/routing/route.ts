@@ -150,7 +150,6 @@ export type ResourceMetadataHintOf = (route: RouteRecord, request: HttpRequest) 
 /**
  * Checks what all kinds of routes declare.
  *
- * @param method The method in upper case.
  * @param path The path with the prefix of its router.
  * @param handlerName The name of the handler; empty if it has none.
  * @throws {TypeError} If an option is wrong.
@@ -221,7 +220,6 @@ export class Route extends RouteRecord {
   /**
    * Checks a route.
    *
-   * @param method The method in upper case.
    * @param path The path with the prefix of its router.
    * @param rateLimits The limits of the option `rateLimit`, which its other methods share.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
@@ -396,8 +394,6 @@ export function assignOperationIds<Operation extends NamedOperation>(
  * `Path`.
  *
  * @param handlerName The name of the handler; empty if it has none.
- * @param method The method in upper case.
- * @param template The full path.
  */
 export function derivedIdOf(handlerName: string, method: string, { segments }: PathTemplate): string {
   const name = withoutAccents(handlerName).replace(/[^A-Za-z0-9_$]+/g, "_");

@@ -143,27 +143,21 @@ export interface RouteOptions<
     }
     & Dependencies;
   /**
-   * The schema of a successful result. The result is validated and reduced to it, so that no other
-   * data leaks. For an `async function*` it is the schema of each value, as `JsonLines` declares
-   * it.
-   *
-   * `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)` and `Html()` declare replies that are not
-   * one value of JSON, and what the handler returns for them.
+   * The schema of a successful result, which is validated and reduced to it, so that no other data
+   * leaks; for an `async function*`, of each value. `Events(…)`, `JsonLines(…)`, `Bytes(…)`,
+   * `Text(…)` and `Html()` declare replies that are not one value of JSON.
    */
   response?:
     // Not one conditional type: it would refuse a schema of a generic type.
     | (Reply & GivenSchema<Model, unknown>)
     | (Reply extends (...args: never) => unknown ? Mistake<"Call it, as in Events(schema) or Html()">
       : Mistake<"Give one valibot schema, such as v.object({ … })">);
-  /**
-   * How often a client may send requests, besides the limits of the routers and the application
-   * around it: one limit, or a list.
-   */
+  /** How often a client may send requests, besides the limits of its scopes. */
   rateLimit?: RateLimits<Counted, State>;
   /**
-   * Answers a repetition with the same `Idempotency-Key` by the same reply, and does not run the
-   * handler again: for how long, such as `"24h"`, or more options. The method must be POST, PUT,
-   * PATCH or DELETE, and neither body nor reply a stream. See {@linkcode IdempotencyOptions}.
+   * Repeats the reply to a request with the same `Idempotency-Key`, without running the handler
+   * again: for how long, such as `"24h"`, or more options. The method must be POST, PUT, PATCH or
+   * DELETE, and neither body nor reply a stream.
    */
   idempotent?: Window | IdempotencyOptions<ValuesOf<Dependencies & Given>, State, Window>;
 }
@@ -188,10 +182,9 @@ export type ExtraKeys<Result, Model> = unknown extends Model ? never
 export type KeysOf<Model> = Model extends unknown ? keyof Model : never;
 
 /**
- * Registers a route: `app.get(path, options, handler)`, or `app.get(path, handler)` without
- * options.
+ * Registers a route: `app.get(path, options, handler)`, or `app.get(path, handler)`.
  *
- * The handler must be an `async` function. It gets the request and all declared arguments by name.
+ * The handler is an `async` function of the request and of all declared arguments by name.
  */
 export interface RegisterRoute<
   State,
@@ -205,8 +198,7 @@ export interface RegisterRoute<
    * Registers a route without options.
    *
    * @param path The path. It may contain `{name}` and end in `{name...}`.
-   * @param handler Answers a request.
-   * @returns What a typed client knows the route by.
+   * @returns A reference for typed clients.
    * @throws {TypeError} If the handler is not async.
    * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
@@ -237,7 +229,9 @@ export interface RegisterRoute<
   >;
 }
 
-/** @ignore The option that `route()` takes in addition to those of every route. */
+/**
+ * @ignore The further option of `route()`.
+ */
 export interface MethodsOption<Method extends string = string> {
   /** The methods to serve, at least one. */
   methods: readonly Method[];
@@ -246,8 +240,8 @@ export interface MethodsOption<Method extends string = string> {
 /**
  * Registers a route with options, to which `Extra` may add the methods.
  *
- * `Taken` and `Bound` are the names of the scope: of the values of its deps, and of the parameters
- * in its prefix. The compiler computes them once for a scope, and not for each route.
+ * `Taken` are the names of the scope's deps, and `Bound` those in its prefix. The compiler computes
+ * them once for a scope, and not for each route.
  *
  * @ignore
  */
@@ -264,9 +258,7 @@ export interface RegisterDeclared<
    * Registers a route.
    *
    * @param path The path. It may contain `{name}` and end in `{name...}`.
-   * @param options Its input, output and description.
-   * @param handler Answers a request.
-   * @returns What a typed client knows the route by.
+   * @returns A reference for typed clients.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
    * @throws {RouteError} If the path is malformed or taken, or a name is bound twice; also after
    * the first request or include.
@@ -421,7 +413,7 @@ export interface WebSocketOptions<
   receive?: GivenSchema<ReceiveInput, Receive> | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /** The schema of sent messages, which become JSON. Without one they are text or bytes. */
   send?: GivenSchema<Send, Sent> | Mistake<"Give one valibot schema, such as v.object({ … })">;
-  /** How often a client may connect: one limit, or a list. */
+  /** How often a client may connect, besides the limits of its scopes. */
   rateLimit?: RateLimits<Counted, State>;
 }
 
@@ -429,14 +421,11 @@ export interface WebSocketOptions<
  * Registers a WebSocket route: `app.websocket(path, options, handler)`, or `app.websocket(path,
  * handler)` for a route without options.
  *
- * The handler must be an `async` function. It gets the open socket, and each declared argument by
- * its name. When it returns, the socket is closed with 1000. When it fails, the socket is closed
- * with 1011 and the error is logged.
+ * The handler is an `async` function of the open socket and of all declared arguments by name. When
+ * it returns, the socket closes with 1000; when it fails, with 1011, and the error is logged.
  *
- * Middleware, dependencies and validation run before the upgrade. A request that they refuse gets
- * an ordinary reply. Pages of other origins are refused with 403, unless `origins` allows them.
- * A GET without an upgrade gets the same refusals, or else 426, unless a GET route has the same
- * path.
+ * Middleware, dependencies and validation run before the upgrade. Pages of other origins get 403,
+ * unless `origins` allows them. A GET without an upgrade gets 426, unless a GET route has the path.
  *
  * @ignore
  */
@@ -445,8 +434,7 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
    * Registers a WebSocket route without options.
    *
    * @param path The path. It may contain `{name}` and end in `{name...}`.
-   * @param handler Serves one connection.
-   * @returns What a typed client knows the route by.
+   * @returns A reference for typed clients.
    * @throws {TypeError} If the handler is not async.
    * @throws {RouteError} If the path is malformed or taken, or after the first request or include.
    */
@@ -475,9 +463,7 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
    * Registers a WebSocket route.
    *
    * @param path The path. It may contain `{name}` and end in `{name...}`.
-   * @param options The options of the route.
-   * @param handler Serves one connection.
-   * @returns What a typed client knows the route by.
+   * @returns A reference for typed clients.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
    * @throws {RouteError} If the path is malformed or taken, or a name is bound twice; also after
    *   the first request or include.
@@ -553,8 +539,8 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
 }
 
 /**
- * @ignore What the types of all references have. Each member is as it was declared; the client
- * computes what it needs for the routes that are called.
+ * @ignore The members of all references, as they were declared: the client computes what it needs for the
+ * routes that are called.
  */
 export interface RouteInputs<
   Kind extends string,
@@ -566,17 +552,17 @@ export interface RouteInputs<
   Dependencies,
   Given,
 > {
-  /** What the client finds the route by, such as `"GET /books/{id}"`. */
+  /** The key of the route for the client, such as `"GET /books/{id}"`. */
   readonly "~key": `${Kind} ${Path}`;
   /** The path with the prefix of the router. */
   readonly "~path": Path;
-  /** The schemas of the path's parameters. */
+  /** The schemas of the path. */
   readonly "~params": PathSchemas;
-  /** The schemas of the query's parameters. */
+  /** The schemas of the query. */
   readonly "~query": QuerySchemas;
-  /** The schemas of the headers; never if there are none. */
+  /** Never if there are none. */
   readonly "~headers": HeaderSchemas;
-  /** The schemas of the cookies; never if there are none. */
+  /** Never if there are none. */
   readonly "~cookies": CookieSchemas;
   /** The dependencies of the route. */
   readonly "~deps": Dependencies;
@@ -585,9 +571,8 @@ export interface RouteInputs<
 }
 
 /**
- * A registered route, as the functions of an application or a router return it. Export it for
- * clients: `client<typeof api>(…)` of `@webfw/core/client` finds the routes of a module by their
- * types. At run time it is an empty object.
+ * A registered route. Export it for clients: `client<typeof api>(…)` of `@webfw/core/client` finds
+ * the routes of a module by their types. At run time it is an empty object.
  *
  * @category Routes
  */
@@ -617,15 +602,15 @@ export interface RouteRef<
     Dependencies,
     Given
   > {
-  /** What the schema of the body takes; never if there is none. */
+  /** The input of the body's schema; never if there is none. */
   readonly "~body": Body;
-  /** What the schema of the form takes; never if there is none. */
+  /** The input of the form's schema; never if there is none. */
   readonly "~form": FormValue;
   /** The schema of the reply; unknown if there is none. */
   readonly "~reply": Reply;
-  /** What the handler returns; void if the reply has no content. */
+  /** The result of the handler; void if the reply has no content. */
   readonly "~result": Result;
-  /** What an `async function*` yields; never for other handlers. */
+  /** The values of an `async function*`; never for other handlers. */
   readonly "~yielded": Yielded;
   /** How long a reply is kept for its `Idempotency-Key`; never if the route is not idempotent. */
   readonly "~window": Window;
@@ -647,16 +632,13 @@ export interface WebSocketRef<
   Dependencies = None,
   Given = None,
 > extends RouteInputs<"WEBSOCKET", Path, PathSchemas, QuerySchemas, HeaderSchemas, CookieSchemas, Dependencies, Given> {
-  /** What the schema of the messages from clients takes. */
+  /** The input of the schema of messages from clients. */
   readonly "~receive": Receive;
-  /** What the schema of the messages to clients gives. */
+  /** The output of the schema of messages to clients. */
   readonly "~send": Send;
 }
 
-/**
- * @ignore What a client finds a route by besides its path: the method, or on GET the kind of its
- * declared reply, which is `EVENTS` for event streams.
- */
+/** @ignore The key of a route besides its path: the method, or on GET the kind of its reply, such as `EVENTS`. */
 export type KindOf<Reply, Method extends string> = [Reply["~kind" & keyof Reply]] extends [never] ? Method
   : Method extends "GET" ? Reply["~kind" & keyof Reply] & string
   : Method;

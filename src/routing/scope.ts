@@ -1,4 +1,4 @@
-/** Scopes: what applications, routers and includes declare for all of their routes. */
+/** Scopes: applications, routers and includes, with the options for all of their routes. */
 import { type DependencyLike, toDependencies } from "../binding/dependency.ts";
 import type { DependencyLevel } from "../binding/levels.ts";
 import {
@@ -15,8 +15,7 @@ import { countedBy, type DeclaredLimit, readRateLimits } from "../rate_limit/rat
 import type { Middleware } from "./middleware.ts";
 
 /**
- * What an application, a router or an include declares for all of its routes, also for those of
- * routers that are included there.
+ * The options of an application, a router or an include for all routes in it.
  *
  * The endpoints of the application itself, 404 and 405 belong to no scope.
  */
@@ -27,17 +26,17 @@ export interface ScopeOptions {
    */
   responses?: Readonly<Record<number, DocumentedReply>>;
   /**
-   * Whether pages of all origins may send unsafe requests and open WebSockets. The innermost scope
-   * that says something decides, and a route can decide for itself.
+   * Whether pages of all origins may send unsafe requests and open WebSockets. A route or an inner
+   * scope can override it.
    *
    * @default {false}
    */
   crossOrigin?: boolean;
-  /** How often a client may send requests; each limit is counted by itself. */
+  /** How often a client may send requests to all routes together. */
   rateLimit?: object;
 }
 
-/** What a router or an include declares for all of its routes. */
+/** The options of a router or an include for all routes in it. */
 export interface GroupOptions extends ScopeOptions {
   /** Tags for the documentation, before those of the routes. */
   tags?: readonly string[];
@@ -50,9 +49,8 @@ export interface GroupOptions extends ScopeOptions {
 }
 
 /**
- * @ignore The dependencies of a router or an application, by the names of their values.
- *
- * Nothing is inferred of the state: what a dependency needs is not what the application has.
+ * @ignore The dependencies of a router or an application. The state is not inferred from them: the state
+ * that a dependency needs is not that of the application.
  */
 export type ScopeDependencies<State, Names extends string, Given> =
   & {
@@ -64,10 +62,7 @@ export type ScopeDependencies<State, Names extends string, Given> =
   & Given
   & InferredDependencies;
 
-/**
- * @ignore Makes the compiler refuse dependencies whose names it did not infer, because type
- * arguments were given: `{}` would take anything.
- */
+/** @ignore Refuses dependencies whose names were not inferred, because type arguments were given. */
 export interface InferredDependencies {
   /**
    * Never there.
@@ -77,7 +72,6 @@ export interface InferredDependencies {
   readonly "~given"?: never;
 }
 
-/** The option of each scope whose type depends on the scope. */
 export interface ScopeDependenciesOption {
   /** The dependencies of the scope by name: all of them are guards. */
   deps?: Readonly<Record<string, unknown>>;
@@ -109,12 +103,11 @@ export const SCOPE_OPTIONS: OptionNames<ScopeOptions & ScopeDependenciesOption> 
 /** The options of routers and includes. */
 export const GROUP_OPTIONS: OptionNames<ScopeDeclaration> = { ...SCOPE_OPTIONS, ...GROUP };
 
-/** What a scope or a route declares about who may send a request, and how often. */
+/** The dependencies and limits of a scope, or those of a route, which is the innermost level. */
 export interface Level extends DependencyLevel {
   readonly rateLimits: readonly DeclaredLimit[];
 }
 
-/** Makes a level. */
 export function toLevel(deps: Level["deps"], rateLimits: readonly DeclaredLimit[]): Level {
   return { deps, rateLimits, counted: countedBy(rateLimits) };
 }
@@ -127,7 +120,7 @@ export class Scope {
   readonly isRoot: boolean;
   /** The middlewares, the outermost first. The array can grow until the scope is frozen. */
   readonly middlewares: Middleware[] = [];
-  /** Whether it declares an option that changes the effective options of its routes. */
+  /** Whether it changes the effective options of its routes. */
   readonly isDescriptive: boolean;
   readonly #limitStore: DeclaredLimit["store"];
   #limiters: RateLimiters | undefined;
@@ -135,9 +128,7 @@ export class Scope {
   /**
    * Checks the options of a scope.
    *
-   * @param options The options; others are ignored.
    * @param action What is being done, for messages: "make a router".
-   * @param isRoot Whether it is an application.
    * @param limitStore Where limits of an application count that have no store of their own.
    * @throws {TypeError} If an option is wrong.
    */
@@ -165,10 +156,9 @@ export class Scope {
 }
 
 /**
- * The options of a route as its scopes complete them.
+ * The options of a route, completed by those of its scopes.
  *
- * @param declared The options that the route was declared with.
- * @param scopes The scopes around it, the outermost first.
+ * @param scopes The outermost first.
  */
 export function effectiveOptions(declared: RouteInfo["options"], scopes: readonly Scope[]): RouteInfo["options"] {
   const hasDoubles = new Set(declared.tags).size !== (declared.tags?.length ?? 0);
@@ -211,7 +201,7 @@ export function checkDescription(
   }
 }
 
-/** A copy of options, without those that are not given. */
+/** A copy of options, without those that are undefined. */
 export function withoutUndefined<Options extends object>(
   options: { readonly [Name in keyof Options]: Options[Name] | undefined },
 ): Options {

@@ -27,8 +27,6 @@ export class RouteList<Route extends RouteRecord> {
   /**
    * Adds routes, all or none.
    *
-   * @param routes The routes.
-   * @param action The action, for the message.
    * @throws {RouteError} With code `conflict`, if a method and shape, or a declared name, is taken.
    */
   add(routes: readonly Route[], action: string): void {
@@ -236,7 +234,6 @@ function entryOf<Entry>(methods: Methods<Entry>, method: string): Entry | undefi
 /**
  * Visits the matching shapes, the most specific first, until one has the method.
  *
- * @param branch The branch of the tree.
  * @param text The text that contains the path.
  * @param start The index of the next segment; above `end` if there is none.
  * @param end The index after the path.

@@ -1,4 +1,4 @@
-/** WebSocket routes: the record of a route, and the endpoint that accepts a handshake. */
+/** WebSocket routes, their handshakes, and the open WebSockets. */
 import { captureContext, load } from "../base/async_context.ts";
 import { checkArity, INPUT, isAsyncFunction } from "../binding/dependency.ts";
 import { type Duration, type OptionNames, toMilliseconds } from "../base/options.ts";
@@ -31,7 +31,7 @@ export const WEBSOCKET_OPTIONS: OptionNames<WebSocketDeclaration> = {
   ...SERVICE,
 };
 
-/** What is compiled of the options. */
+/** The checked options. */
 interface WebSocketPlan extends WebSocketService {
   /** The origins whose pages may connect, besides those of the application. */
   readonly origins: OriginList;
@@ -82,7 +82,6 @@ export class WebSocketRoute extends RouteRecord {
   }
 }
 
-/** What all WebSocket routes of an application share. */
 interface WebSocketParts extends UpgradeParts {
   readonly toErrorReply: ErrorBoundary;
 }
@@ -154,9 +153,7 @@ export class WebSocketHandshake {
 /** The open WebSockets of an application. */
 export class OpenWebSockets {
   readonly #transports = new Set<WebSocketTransport>();
-  /**
-   * Whether a client has gone without the closing handshake. Deno keeps such a socket for a minute.
-   */
+  /** Whether a client left without the closing handshake. Deno keeps such a socket for a minute. */
   hasBroken = false;
   /**
    * How many have not opened. Where the client went during the handshake, none ever does: Deno
@@ -164,12 +161,11 @@ export class OpenWebSockets {
    */
   unopened = 0;
 
-  /** How many are open. */
   get size(): number {
     return this.#transports.size;
   }
 
-  /** Keeps a transport until the client has gone. */
+  /** Keeps a transport until the client has disconnected. */
   add(transport: WebSocketTransport): void {
     this.#transports.add(transport);
     this.unopened++;

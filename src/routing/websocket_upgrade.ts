@@ -17,10 +17,8 @@ import { type MessageCodec, WebSocketConnection } from "../http/websocket/connec
 import { describeError } from "../log/log.ts";
 import { tracing } from "../log/telemetry.ts";
 
-/** The handler of a WebSocket route. */
 export type WebSocketHandler = (socket: WebSocketConnection, args: never) => Promise<unknown>;
 
-/** How a route serves an open WebSocket. */
 export interface WebSocketService {
   readonly handler: WebSocketHandler;
   readonly codec: MessageCodec;
@@ -28,7 +26,7 @@ export interface WebSocketService {
   readonly idleTimeout: number;
 }
 
-/** A handshake that was checked, with what the handler gets. */
+/** A checked handshake, and the arguments of the handler. */
 export interface AcceptedHandshake {
   /** The subprotocol; empty where there is none. */
   readonly protocol: string;
@@ -38,7 +36,6 @@ export interface AcceptedHandshake {
   readonly route: { readonly name: string; readonly plan: WebSocketService };
 }
 
-/** What all WebSockets of an application share. */
 export interface UpgradeParts {
   readonly stopping: Stopping;
   readonly background: BackgroundTasks;

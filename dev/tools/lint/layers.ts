@@ -34,7 +34,7 @@ export const FLOORS: readonly (readonly Room[])[] = [
     ["src/idempotency/", "requests that run once for each Idempotency-Key"],
     ["src/rate_limit/", "limits on how often clients send requests"],
   ],
-  [["src/routing/", "paths, routes, scopes, the route table, middleware, the dispatcher"]],
+  [["src/routing/", "paths, routes, scopes, the route table, middleware, the pipeline"]],
   [
     ["src/describe/", "OpenAPI, AsyncAPI, JSON Schema, the documentation page, the endpoint for agents"],
     ["src/middleware/", "the middleware of @webfw/core/middleware"],

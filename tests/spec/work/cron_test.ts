@@ -2,7 +2,7 @@
 // async ({ scheduled, signal }) => …)`.
 
 import { Lifecycle } from "../../../src/app/lifecycle.ts";
-import type { PrecheckParts } from "../../../src/routing/precheck.ts";
+import type { PrecheckParts } from "../../../src/routing/dispatch.ts";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { stopReason } from "../../../src/base/service.ts";
