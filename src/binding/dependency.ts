@@ -83,14 +83,14 @@ export interface DependencyOptions<
    * Security schemes by name, all of which are required, or the result of {@linkcode anySecurity}.
    * The document has them; the function must read the credentials and refuse wrong ones.
    *
-   * It makes the dependency a guard, and each one that needs it: guards run before any other input is
-   * validated, so a refused client learns nothing else.
+   * It makes the dependency a guard, and each one that needs it: guards run before any other input
+   * is validated, so a refused client learns nothing else.
    */
   security?: Readonly<Record<Security, RequiredScheme>>;
   /**
-   * With `"handler"`, an `async function*` ends before the reply is sent, so that an error, such as a
-   * failed commit, is the reply. Streams and tasks after the reply cannot use its value. Without the
-   * option it ends after the last byte.
+   * With `"handler"`, an `async function*` ends before the reply is sent, so that an error, such as
+   * a failed commit, is the reply. Streams and tasks after the reply cannot use its value. Without
+   * the option it ends after the last byte.
    */
   until?: "handler";
 }
@@ -319,8 +319,8 @@ export const INPUT: OptionNames<Pick<RouteDeclaration, "params" | "query" | "hea
 const OPTIONS: OptionNames<AnyOptions> = { state: true, ...INPUT, security: true, until: true };
 
 /**
- * Declares a dependency: a value that is made once for each request that needs it, before the handler
- * runs. Independent dependencies are made in parallel.
+ * Declares a dependency: a value that is made once for each request that needs it, before the
+ * handler runs. Independent dependencies are made in parallel.
  *
  * Guards declare `security`, are `deps` of a scope, or need a guard. They run before all other
  * input is validated, from the outermost scope inwards.

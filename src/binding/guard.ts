@@ -5,15 +5,12 @@ import { isThrownReply, type ThrownReply } from "../http/reply.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { Mistake } from "../schema/schema.ts";
 import {
-  type CallerOf,
   type DeclaredReply,
   type Dependency,
   type DependencyValue,
-  type InnerGuards,
   isDependency,
   type NeededState,
   type PreparedDependency,
-  type SessionCookieOf,
   type Start,
 } from "./dependency.ts";
 import { isGuard } from "./levels.ts";
@@ -175,11 +172,11 @@ export type AnySecurity<Ways extends readonly unknown[]> = [Ways[number]] extend
  * Declares alternatives, of which a client needs one.
  *
  * Guards become one guard, whose value is that of the first one that accepts the caller. If all
- * refuse, the reply is 401 with the challenges of all, unless a guard has a stronger reason, such as
- * 403: then it is the reply of that guard.
+ * refuse, the reply is 401 with the challenges of all, unless a guard has a stronger reason, such
+ * as 403: then it is the reply of that guard.
  *
- * Security schemes become a value of the option `security`; the function of the dependency reads the
- * credentials.
+ * Security schemes become a value of the option `security`; the function of the dependency reads
+ * the credentials.
  *
  * @param ways The alternatives: guards, or security schemes. An empty requirement makes
  * authentication optional.

@@ -1,4 +1,6 @@
-/** The inputs of a handler as its route declares them: they are checked here, and compiled later. */
+/**
+ * The inputs of a handler as its route declares them: they are checked here, and compiled later.
+ */
 import { RouteError } from "../base/errors.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { giveSameType } from "../schema/same_type.ts";
@@ -89,7 +91,9 @@ export function checkInputs(
   }
 }
 
-/** The path as the guards of outer scopes know it: they can declare any of its names as `params`. */
+/**
+ * The path as the guards of outer scopes know it: they can declare any of its names as `params`.
+ */
 export function wholePath(pathNames: readonly string[]): PathNames {
   return { all: pathNames, own: new Set(pathNames) };
 }

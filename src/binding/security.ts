@@ -184,7 +184,9 @@ interface Secured {
   readonly deps: ReadonlyMap<string, Secured>;
 }
 
-/** Redacts the API keys in queries, in all output of this process: an App serves the dependencies. */
+/**
+ * Redacts the API keys in queries, in all output of this process: an App serves the dependencies.
+ */
 export function hideKeys(dependencies: Iterable<Secured>): void {
   const all = new Set(dependencies);
   // The set grows during the iteration.

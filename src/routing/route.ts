@@ -89,7 +89,9 @@ export abstract class RouteRecord implements RouteInfo {
     return `${this.method} ${this.path}`;
   }
 
-  /** The middlewares around it, the outermost first. They are complete when the application starts. */
+  /**
+   * The middlewares around it, the outermost first. They are complete when the application starts.
+   */
   get middlewares(): readonly Middleware[] {
     return this.scopes.flatMap(({ middlewares }) => middlewares);
   }

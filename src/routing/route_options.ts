@@ -539,8 +539,8 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
 }
 
 /**
- * @ignore The members of all references, as they were declared: the client computes what it needs for the
- * routes that are called.
+ * @ignore The members of all references, as they were declared: the client computes what it needs
+ * for the routes that are called.
  */
 export interface RouteInputs<
   Kind extends string,
@@ -638,7 +638,10 @@ export interface WebSocketRef<
   readonly "~send": Send;
 }
 
-/** @ignore The key of a route besides its path: the method, or on GET the kind of its reply, such as `EVENTS`. */
+/**
+ * @ignore The key of a route besides its path: the method, or on GET the kind of its reply, such as
+ * `EVENTS`.
+ */
 export type KindOf<Reply, Method extends string> = [Reply["~kind" & keyof Reply]] extends [never] ? Method
   : Method extends "GET" ? Reply["~kind" & keyof Reply] & string
   : Method;

@@ -49,8 +49,8 @@ export interface GroupOptions extends ScopeOptions {
 }
 
 /**
- * @ignore The dependencies of a router or an application. The state is not inferred from them: the state
- * that a dependency needs is not that of the application.
+ * @ignore The dependencies of a router or an application. The state is not inferred from them: the
+ * state that a dependency needs is not that of the application.
  */
 export type ScopeDependencies<State, Names extends string, Given> =
   & {
@@ -62,7 +62,9 @@ export type ScopeDependencies<State, Names extends string, Given> =
   & Given
   & InferredDependencies;
 
-/** @ignore Refuses dependencies whose names were not inferred, because type arguments were given. */
+/**
+ * @ignore Refuses dependencies whose names were not inferred, because type arguments were given.
+ */
 export interface InferredDependencies {
   /**
    * Never there.
