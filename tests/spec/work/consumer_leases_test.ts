@@ -1,7 +1,7 @@
 // Section 2 of the contract of work: what consumers promise about time, and about nodes that end.
 // Time is virtual here.
 
-import type { PrecheckParts } from "../../../src/routing/precheck.ts";
+import type { PrecheckParts } from "../../../src/routing/dispatch.ts";
 import { stopReason } from "../../../src/base/service.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { SYSTEM_CLOCK } from "../../../src/base/clock.ts";
