@@ -473,8 +473,9 @@ function isDeploy(): boolean {
 }
 
 /**
- * Lets handlers find in `If-Match` the tags that they sent. A weak tag never matches there (RFC
- * 9110, section 13.1.1), so that nobody else needs to get one.
+ * Removes `W/` from the tags of `If-Match`, so that handlers find the tags that they sent: the
+ * platform weakens the tags of replies that it compresses. No other handler needs a weak tag, since
+ * it never matches there (RFC 9110, section 13.1.1).
  */
 function withSentTags(fetch: Servable["fetch"]): Servable["fetch"] {
   return (request, info) => {

@@ -7,6 +7,7 @@ import { Crons } from "../../../src/work/cron/crons.ts";
 import type { CronRun } from "../../../src/work/cron/options.ts";
 import { openDurableStore } from "../../../src/store/lazy_store.ts";
 import { toLocation } from "../../../src/store/location.ts";
+import { Records } from "../../../src/store/records.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { Random } from "../../../tests/unit/support/random.ts";
 import { NodeProcess } from "../work/node.ts";
@@ -59,15 +60,18 @@ async function work({ scheduled, signal }: CronRun): Promise<void> {
 /** How long runs have after a stop, in milliseconds of crons. */
 const GRACE = 10_000 / HASTE;
 
-/** The topics as a hasty node sees them: it does not ask which processes live. */
-const asksNobody = {
-  records: topics.records,
+/** The topics as a hasty node sees them: it cannot find out which processes are alive. */
+const withoutProcesses = {
+  records: new Records({
+    open: async () => await topics.storeOf(true).openRecords!(),
+    watches: { isEnding: () => false, open: new Set() },
+  }, "app"),
   get recordsTime() {
     return topics.recordsTime;
   },
   needRecords: () => topics.needRecords(),
 };
-const crons = new Crons({ topics: flaw === "hasty" ? asksNobody : topics, startApp: async () => {}, clock });
+const crons = new Crons({ topics: flaw === "hasty" ? withoutProcesses : topics, startApp: async () => {}, clock });
 crons.declare("job", "* * * * *", plan.catchUp ? { catchUp: "1h" } : {}, work);
 await crons.check();
 // A start ends where the store does not answer for 10 s. Whatever runs the program starts it again.

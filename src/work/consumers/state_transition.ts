@@ -1,8 +1,7 @@
 /** One change of the record of a consumer: outcomes, messages of crashed nodes, new claims. */
 import type { Cursor } from "../../store/topic_store.ts";
 import type { Delivery } from "./in_flight.ts";
-import { countGaps } from "./log_window.ts";
-import type { ReadMessage } from "./log_window.ts";
+import { countGaps, type LogWindow, type ReadMessage } from "./log_window.ts";
 import {
   type ConsumerState,
   copyState,
@@ -57,14 +56,7 @@ export interface Others {
 }
 
 /** Reads of the log. */
-export interface LogReading {
-  /** The messages that a range still holds, and how many of them are no longer in the log. */
-  readonly readRange: (range: Range) => Promise<{ readonly messages: readonly ReadMessage[]; readonly lost: number }>;
-  /** The first messages after a position. */
-  readonly readAfter: (after: Cursor, count: number) => Promise<readonly ReadMessage[]>;
-  /** The index of a message in a range; undefined if it is no longer in the log. */
-  readonly indexIn: (range: Range, at: Cursor) => Promise<number | undefined>;
-}
+type LogReading = Pick<LogWindow, "readRange" | "readAfter" | "indexIn">;
 
 /** A change of a copy of the record. It takes effect when it is written. */
 export class StateTransition {

@@ -23,9 +23,9 @@ const LATE = 2 * LEASE;
 const RETRY = 5_000;
 /** The wall clock may be set, so a node sleeps no longer than this. */
 const LONGEST_SLEEP = 60_000;
-/** How far the clocks of this machine may drift apart before the store is asked for the time. */
+/** How far the clocks of this machine may drift apart before the time of the store is read. */
 const TOLERANCE = 2_000;
-/** How long an aborted run has to end before it is given back. */
+/** How long an aborted run has to end before it is released. */
 const ABORTED_RUN_TIMEOUT = 1_000;
 /** How long after an abort a close waits: for the handler and one write. */
 const ABORTED_CLOSE_TIMEOUT = 2_000;
@@ -212,7 +212,7 @@ export class CronJob implements Service<void> {
   }
 
   /**
-   * Reads the record so that the store tells its time: at the first step, and after the wall clock
+   * Reads the record to get the time of the store: at the first step, and after the wall clock
    * was set or the machine has slept. A store's time is known from its replies.
    */
   async #learnTime(): Promise<void> {

@@ -106,7 +106,7 @@ const NAME = /^[A-Za-z0-9_ -]{1,64}$/;
 /** 31 days, in milliseconds. */
 const MAX_CATCH_UP = 31 * 24 * 3_600_000;
 
-/** Reads a declaration. Throws what {@linkcode DeclareCron} says. */
+/** Checks a declaration. The errors are those of {@linkcode DeclareCron}. */
 export function readCron(
   name: unknown,
   schedule: unknown,
