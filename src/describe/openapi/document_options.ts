@@ -1,13 +1,13 @@
 /** The options of an application that only its documents show, and their checks. */
+import * as v from "valibot";
 import { isAsyncFunction } from "../../binding/dependency.ts";
-import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
+import { nearest, type OptionNames, quote } from "../../base/options.ts";
 import type {
   OpenAPIContact,
   OpenAPIDocument,
   OpenAPIExternalDocs,
   OpenAPILicense,
   OpenAPIServer,
-  OpenAPIServerVariable,
   OpenAPITag,
 } from "./document.ts";
 
@@ -98,19 +98,19 @@ export const DOCUMENT_OPTIONS: OptionNames<DocumentOptions> = {
   document: true,
 };
 
-const CONTACT: OptionNames<OpenAPIContact> = { name: true, url: true, email: true };
-const LICENSE: OptionNames<OpenAPILicense> = { name: true, identifier: true, url: true };
-const EXTERNAL_DOCS: OptionNames<OpenAPIExternalDocs> = { url: true, description: true };
-const SERVER: OptionNames<OpenAPIServer> = { url: true, description: true, variables: true };
-const VARIABLE: OptionNames<OpenAPIServerVariable> = { default: true, enum: true, description: true };
-const TAG: OptionNames<OpenAPITag> = { name: true, description: true, externalDocs: true };
-
 /** The characters of a URI (RFC 3986, section 2). */
 const URI = /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/;
 /** An address as in HTML and JSON Schema: no quotes, and a domain with a dot. */
 const EMAIL = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z\d](?:[a-z\d-]*[a-z\d])?(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+$/i;
-/** A name in the URL of a server. */
+/** The names in the URL of a server. */
 const VARIABLE_NAMES = /\{([^{}]*)\}/g;
+
+/** Stands in messages for the path of the value, which valibot adds later. */
+const PLACE = "\0";
+
+type Message = (issue: v.BaseIssue<unknown>) => string;
+
+let schema: v.GenericSchema<unknown, DocumentOptions> | undefined;
 
 /**
  * Checks the options, and copies them.
@@ -119,63 +119,132 @@ const VARIABLE_NAMES = /\{([^{}]*)\}/g;
  */
 export function readDocumentOptions(options: DocumentOptions): DocumentOptions {
   const { servers, contact, license, termsOfService, externalDocs, tags, document } = options;
-  if (servers !== undefined) checkList(servers, "servers", checkServer);
-  if (contact !== undefined) checkContact(contact);
-  if (license !== undefined) checkLicense(license);
-  if (termsOfService !== undefined) checkUrl(termsOfService, "termsOfService");
-  if (externalDocs !== undefined) checkExternalDocs(externalDocs, "externalDocs");
-  if (tags !== undefined) checkTags(tags);
-  if (document !== undefined) checkLastHand(document);
-  const shown: DocumentOptions = copyOf({ servers, contact, license, termsOfService, externalDocs, tags });
-  return { ...shown, ...(document !== undefined && { document }) };
+  const given = { servers, contact, license, termsOfService, externalDocs, tags, document };
+  if (Object.values(given).every((value) => value === undefined)) return {};
+  const { issues } = v.safeParse(schema ??= makeSchema(), given, { abortEarly: true });
+  if (issues) throw new TypeError(`Cannot make the App: ${issues[0].message.replaceAll(PLACE, placeOf(issues[0]))}`);
+  return {
+    ...copyOf({ servers, contact, license, termsOfService, externalDocs, tags }),
+    ...(document && { document }),
+  };
 }
 
-function checkServer(server: OpenAPIServer, name: string): void {
-  checkMembers(server, SERVER, name);
-  const { url, description, variables = {} } = server;
-  checkText(description, `${name}.description`);
-  if (typeof variables !== "object" || variables === null) refuse(`${name}.variables`, "an object", variables);
-  for (const [variable, value] of Object.entries(variables)) checkVariable(value, `${name}.variables.${variable}`);
-  checkServerUrl(url, variables, `${name}.url`);
+function placeOf({ path }: v.BaseIssue<unknown>): string {
+  return (path ?? []).map(({ key }) => typeof key === "number" ? `[${key}]` : `.${key}`).join("").replace(/^\./, "");
 }
 
-function checkVariable(variable: OpenAPIServerVariable, name: string): void {
-  checkMembers(variable, VARIABLE, name);
-  const { default: value, enum: values, description } = variable;
-  if (typeof value !== "string") refuse(`${name}.default`, "a text", value);
-  checkText(description, `${name}.description`);
-  if (values === undefined) return;
-  if (!Array.isArray(values) || values.some((each) => typeof each !== "string")) {
-    refuse(`${name}.enum`, "a list of texts", values);
-  }
-  if (!values.includes(value)) refuse(`${name}.default`, "one of its enum", value);
+function makeSchema(): v.GenericSchema<unknown, DocumentOptions> {
+  const text = v.string(must("a string"));
+  const filled = v.pipe(v.string(must("a non-empty string")), v.nonEmpty(must("a non-empty string")));
+  const description = v.optional(text);
+  const wanted = must('a URL with its scheme, such as "https://shop.example/about"');
+  const url = v.pipe(v.string(wanted), v.check((url) => URI.test(url) && URL.canParse(url), wanted));
+  const email = v.pipe(v.string(must("an e-mail address")), v.regex(EMAIL, must("an e-mail address")));
+  const externalDocs = part({ url, description });
+  const variable = v.pipe(
+    part({ default: text, enum: v.optional(v.array(text, must("an array of strings"))), description }),
+    v.check(
+      ({ default: value, enum: values }) => values?.includes(value) ?? true,
+      ({ input }) => `"${PLACE}.default" must be one of its enum, got ${quote(input.default)}`,
+    ),
+  );
+  const server = v.pipe(
+    part({ url: text, description, variables: v.optional(v.record(v.string(), variable, must("an object"))) }),
+    v.rawCheck(({ dataset, addIssue }) => {
+      const fault = dataset.typed && serverFault(dataset.value as OpenAPIServer);
+      if (fault) addIssue({ message: `"${PLACE}.url" ${fault}` });
+    }),
+  );
+  const tag = part(
+    { name: filled, description, externalDocs: v.optional(externalDocs) },
+    (input) =>
+      typeof input === "string"
+        ? `"${PLACE}" must be an object, write { name: ${quote(input)}, description: "…" }; ` +
+          "the tags of a router or an include are those of its routes"
+        : undefined,
+  );
+  return v.object({
+    servers: v.optional(v.array(server, must("an array of objects"))),
+    contact: v.optional(part({ name: description, url: v.optional(url), email: v.optional(email) })),
+    license: v.optional(v.pipe(
+      part({ name: filled, identifier: description, url: v.optional(url) }),
+      v.check(
+        ({ identifier, url }) => identifier === undefined || url === undefined,
+        `"${PLACE}" has an identifier and a url, leave out one of them`,
+      ),
+    )),
+    termsOfService: v.optional(url),
+    externalDocs: v.optional(externalDocs),
+    tags: v.optional(v.pipe(
+      v.array(tag, must("an array of objects")),
+      v.check(
+        (tags) => repeatedName(tags) === undefined,
+        ({ input }) => `"${PLACE}" describes ${quote(repeatedName(input))} twice, leave out one`,
+      ),
+    )),
+    document: v.optional(v.pipe(
+      v.function(must("a function, such as (document) => document")),
+      v.check(
+        (document) => !isAsyncFunction(document),
+        `"${PLACE}" must be a sync function, since app.openapi() does not wait`,
+      ),
+    )),
+  }) as unknown as v.GenericSchema<unknown, DocumentOptions>;
 }
 
-function checkServerUrl(url: string, variables: Readonly<Record<string, OpenAPIServerVariable>>, name: string): void {
-  if (typeof url !== "string") refuse(name, "a URL", url);
+function must(wanted: string): Message {
+  return ({ input }) => `"${PLACE}" must be ${wanted}, got ${quote(input)}`;
+}
+
+/** An object with these members and any extensions. `explain` gives some mistakes another message. */
+function part<const Entries extends v.ObjectEntries>(
+  entries: Entries,
+  explain?: (input: unknown) => string | undefined,
+) {
+  const names = Object.keys(entries);
+  const list = `there are ${names.join(", ")}`;
+  const kindOf = (input: unknown) => input === null ? "null" : Array.isArray(input) ? "an array" : typeof input;
+  const isKnown = (name: string) => names.includes(name) || name.startsWith("x-");
+  return v.pipe(
+    v.custom<object>(
+      (input) => kindOf(input) === "object",
+      ({ input }) => explain?.(input) ?? `"${PLACE}" must be an object, got ${kindOf(input)}; ${list}`,
+    ),
+    v.looseObject(entries, `"${PLACE}" is missing; ${list}`),
+    v.rawCheck(({ dataset, addIssue }) => {
+      const unknown = dataset.typed && Object.keys(dataset.value).find((name) => !isKnown(name));
+      if (!unknown) return;
+      const near = `the nearest is "${PLACE}.${nearest(unknown, names)}"`;
+      addIssue({ message: `the option "${PLACE}.${unknown}" is unknown, ${near}; ${list}` });
+    }),
+  );
+}
+
+function repeatedName(tags: readonly { readonly name: string }[]): string | undefined {
+  const names = tags.map(({ name }) => name);
+  return names.find((name, index) => names.indexOf(name) < index);
+}
+
+/** Why the URL of a server is invalid; undefined if it is valid. */
+function serverFault({ url, variables = {} }: OpenAPIServer): string | undefined {
   const names = Array.from(url.matchAll(VARIABLE_NAMES), ([, variable]) => variable!);
   const unknown = names.find((variable) => !Object.hasOwn(variables, variable));
-  if (unknown !== undefined) {
-    throw new TypeError(`Cannot make the App: "${name}" has the variable "${unknown}", declare it under variables`);
-  }
+  if (unknown !== undefined) return `has the variable "${unknown}", declare it under variables`;
   const unused = Object.keys(variables).find((variable) => !names.includes(variable));
-  if (unused !== undefined) {
-    throw new TypeError(`Cannot make the App: "${name}" lacks the variable "${unused}", write {${unused}} in it`);
-  }
+  if (unused !== undefined) return `lacks the variable "${unused}", write {${unused}} in it`;
   for (const each of serverUrls({ url, variables })) {
     const parsed = URI.test(each) && URL.parse(each, "https://host.invalid/");
     if (parsed && parsed.username + parsed.password !== "") {
-      throw new TypeError(
-        `Cannot make the App: "${name}" has a user or password, leave them out: the document is public`,
-      );
+      return "has a user or password, leave them out: the document is public";
     }
     if (!parsed || !/^https?:$/.test(parsed.protocol) || /[?#]/.test(each)) {
-      refuse(name, "a URL of http or https, or a path, without query and fragment", each);
+      return `must be a URL of http or https, or a path, without query and fragment, got ${quote(each)}`;
     }
     if (each.length > 1 && each.endsWith("/")) {
-      refuse(name, "without a slash at the end, since paths begin with one", each);
+      return `must be without a slash at the end, since paths begin with one, got ${quote(each)}`;
     }
   }
+  return undefined;
 }
 
 /** The most URLs of one server that are checked. */
@@ -187,86 +256,6 @@ export function serverUrls({ url, variables = {} }: OpenAPIServer): readonly str
     const values = variable.enum ?? [variable.default];
     return urls.flatMap((each) => values.map((value) => each.replaceAll(`{${name}}`, () => value))).slice(0, MAX_URLS);
   }, [url]);
-}
-
-function checkContact(contact: OpenAPIContact): void {
-  checkMembers(contact, CONTACT, "contact");
-  checkText(contact.name, "contact.name");
-  if (contact.url !== undefined) checkUrl(contact.url, "contact.url");
-  const { email } = contact;
-  if (email === undefined || (typeof email === "string" && EMAIL.test(email))) return;
-  refuse("contact.email", "an e-mail address", email);
-}
-
-function checkLicense(license: OpenAPILicense): void {
-  checkMembers(license, LICENSE, "license");
-  const { name, identifier, url } = license;
-  if (typeof name !== "string" || name === "") refuse("license.name", "a text that is not empty", name);
-  checkText(identifier, "license.identifier");
-  if (url !== undefined) checkUrl(url, "license.url");
-  if (identifier === undefined || url === undefined) return;
-  throw new TypeError(`Cannot make the App: "license" has an identifier and a url, leave out one of them`);
-}
-
-function checkTags(tags: readonly OpenAPITag[]): void {
-  checkList(tags, "tags", (tag: unknown, name) => {
-    if (typeof tag === "string") {
-      throw new TypeError(
-        `Cannot make the App: "${name}" must be an object, write { name: ${quote(tag)}, description: "…" }; ` +
-          "the tags of a router or an include are those of its routes",
-      );
-    }
-    checkTag(tag as OpenAPITag, name);
-  });
-  const names = tags.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) {
-    throw new TypeError(`Cannot make the App: "tags" describes ${quote(twice)} twice, leave out one`);
-  }
-}
-
-function checkTag(tag: OpenAPITag, name: string): void {
-  checkMembers(tag, TAG, name);
-  if (typeof tag.name !== "string" || tag.name === "") refuse(`${name}.name`, "a text that is not empty", tag.name);
-  checkText(tag.description, `${name}.description`);
-  if (tag.externalDocs !== undefined) checkExternalDocs(tag.externalDocs, `${name}.externalDocs`);
-}
-
-function checkExternalDocs(docs: OpenAPIExternalDocs, name: string): void {
-  checkMembers(docs, EXTERNAL_DOCS, name);
-  checkUrl(docs.url, `${name}.url`);
-  checkText(docs.description, `${name}.description`);
-}
-
-function checkLastHand(document: unknown): void {
-  if (typeof document !== "function") refuse("document", "a function, such as (document) => document", document);
-  if (!isAsyncFunction(document)) return;
-  throw new TypeError(`Cannot make the App: "document" must be a sync function, since app.openapi() does not wait`);
-}
-
-function checkList<Item>(list: readonly Item[], name: string, check: (item: Item, name: string) => void): void {
-  if (!Array.isArray(list)) refuse(name, "a list of objects", list);
-  for (const [index, item] of list.entries()) check(item, `${name}[${index}]`);
-}
-
-/** Refuses unknown members, except for extensions. */
-function checkMembers<Part extends object>(part: Part, known: OptionNames<Part>, name: string): void {
-  const isObject = typeof part === "object" && part !== null && !Array.isArray(part);
-  const named = isObject ? Object.entries(part).filter(([member]) => !member.startsWith("x-")) : undefined;
-  checkOptions((named ? Object.fromEntries(named) : part) as Part, known, "make the App", `${name}.`);
-}
-
-function checkText(text: unknown, name: string): void {
-  if (text !== undefined && typeof text !== "string") refuse(name, "a text", text);
-}
-
-function checkUrl(url: unknown, name: string): void {
-  if (typeof url === "string" && URI.test(url) && URL.canParse(url)) return;
-  refuse(name, 'a URL with its scheme, such as "https://shop.example/about"', url);
-}
-
-function refuse(name: string, wanted: string, value: unknown): never {
-  throw new TypeError(`Cannot make the App: "${name}" must be ${wanted}, got ${quote(value)}`);
 }
 
 /** A copy, so that later changes do not reach the document. */

@@ -87,7 +87,7 @@ const WRONG: Readonly<Record<string, readonly [options: any, message: string]>> 
     { contact: "Ada" },
     '"contact" must be an object, got string; there are name, url, email',
   ],
-  "a license without name": [{ license: {} }, '"license.name" must be a text that is not empty, got undefined'],
+  "a license without name": [{ license: {} }, '"license.name" is missing; there are name, identifier, url'],
   "a license with identifier and url": [
     { license: { name: "MIT", identifier: "MIT", url: "https://mit.example" } },
     '"license" has an identifier and a url, leave out one of them',
@@ -102,9 +102,9 @@ const WRONG: Readonly<Record<string, readonly [options: any, message: string]>> 
   ],
   "external docs without URL": [
     { externalDocs: { description: "The guide" } },
-    '"externalDocs.url" must be a URL with its scheme, such as "https://shop.example/about", got undefined',
+    '"externalDocs.url" is missing; there are url, description',
   ],
-  "servers that are no list": [{ servers: { url: "/v1" } }, '"servers" must be a list of objects, got object'],
+  "servers that are no list": [{ servers: { url: "/v1" } }, '"servers" must be an array of objects, got object'],
   "a server that is a text": [
     { servers: ["/v1"] },
     '"servers[0]" must be an object, got string; there are url, description, variables',
@@ -139,12 +139,12 @@ const WRONG: Readonly<Record<string, readonly [options: any, message: string]>> 
   ],
   "a tag without name": [
     { tags: [{ description: "Books" }] },
-    '"tags[0].name" must be a text that is not empty, got undefined',
+    '"tags[0].name" is missing; there are name, description, externalDocs',
   ],
   "a tag twice": [{ tags: [{ name: "a" }, { name: "b" }, { name: "a" }] }, '"tags" describes "a" twice, leave out one'],
   "docs of a tag without URL": [
     { tags: [{ name: "a", externalDocs: {} }] },
-    '"tags[0].externalDocs.url" must be a URL with its scheme, such as "https://shop.example/about", got undefined',
+    '"tags[0].externalDocs.url" is missing; there are url, description',
   ],
   "a last hand that is no function": [
     { document: {} },
