@@ -40,10 +40,10 @@ export interface CronRun<State = Record<string, unknown>> {
   readonly state: Readonly<State>;
 }
 
-/** The handler of a cron. */
+/** @ignore The handler of a cron. */
 export type CronHandler<State> = (run: CronRun<State>) => unknown;
 
-/** The function that declares a cron. */
+/** @ignore The function that declares a cron. */
 export interface DeclareCron<State> {
   /**
    * Runs a function at times that a cron expression gives: minute, hour, day of the month, month,
