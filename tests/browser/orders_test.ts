@@ -10,7 +10,7 @@ import { TakenOrder } from "../../examples/orders/models.ts";
 import { page as pageRouter } from "../../examples/orders/page.ts";
 import { type State, state } from "../../examples/orders/state.ts";
 import { Lines } from "../cli/lines.ts";
-import { until } from "../cli/wait.ts";
+import { until } from "../support/wait.ts";
 import { freePorts } from "../support/free_ports.ts";
 import { browserTest } from "./support/browser.ts";
 import { WatchedPage } from "./support/watched_page.ts";

@@ -11,7 +11,7 @@ export const app = new App();
 app.lifespan(async function* () {
   console.log("opened");
   yield {};
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await new Promise((resolve) => setTimeout(resolve, 0));
   console.log("closed");
 });
 app.get("/word", async () => word);

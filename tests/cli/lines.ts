@@ -1,7 +1,7 @@
 /** The lines that a process writes, for tests that wait for some of them. */
 
 import { stripVTControlCharacters } from "node:util";
-import { inTime } from "./wait.ts";
+import { inTime } from "../support/wait.ts";
 
 /** Reads a stream to its end and keeps its lines. */
 export class Lines {

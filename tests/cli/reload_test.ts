@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { freePorts } from "../support/free_ports.ts";
 import { Project } from "./project.ts";
-import { until } from "./wait.ts";
+import { until } from "../support/wait.ts";
 import { Webfw } from "./webfw.ts";
 
 const ARGS = ["run", "main.ts:app", "--reload", "--port"];

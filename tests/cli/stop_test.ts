@@ -92,8 +92,9 @@ Deno.test("A watcher that waits after an error ends when the command is killed",
 Deno.test("A request in flight is answered before the application stops", async () => {
   await using project = await Project.create({
     "main.ts": `export const app = { async fetch() {
+      const signal = new Promise((resolve) => Deno.addSignalListener("SIGTERM", resolve));
       console.log("in flight");
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await signal;
       return new Response("answered");
     } };`,
   });

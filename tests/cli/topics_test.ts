@@ -8,6 +8,7 @@ import { recordsOf } from "../../src/store/records.ts";
 import { frameworkImports } from "./framework.ts";
 import { Project } from "./project.ts";
 import { Webfw } from "./webfw.ts";
+import { until } from "../support/wait.ts";
 
 const MAIN = `
 import { App } from "@webfw/core";
@@ -316,7 +317,7 @@ async function projectWithFailures(): Promise<{ project: Project; ids: string[] 
   await app.start();
   const ids = [(await orders.publish(1)).id, (await orders.publish(2)).id];
   const isKept = async () => (await app.reportTopics()).topics[0]?.consumers[0]?.failures === 2;
-  while (!await isKept()) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until("both failures are kept", isKept);
   await app.stop();
   return { project, ids };
 }

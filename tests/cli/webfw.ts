@@ -4,7 +4,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { prepareDeno } from "../../dev/tools/deno.ts";
 import { Lines } from "./lines.ts";
-import { inTime, until } from "./wait.ts";
+import { inTime, until } from "../support/wait.ts";
 
 const CLI = fileURLToPath(new URL("../../cli.ts", import.meta.url));
 

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { frameworkImports } from "./framework.ts";
-import { until } from "./wait.ts";
+import { until } from "../support/wait.ts";
 import { Project } from "./project.ts";
 import { isGone, Webfw } from "./webfw.ts";
 

@@ -6,6 +6,7 @@ import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/stor
 import { Relay } from "../support/relay.ts";
 import { Stores } from "./jetstream_store.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
+import { until } from "../support/wait.ts";
 
 const LOG = logOf("orders");
 
@@ -46,8 +47,7 @@ test("a watch that begins while the wire is cut has one subscription afterwards"
     calls++;
     resolve();
   });
-  // Some attempts fail.
-  while (relay.refused < 20) await new Promise((resolve) => setTimeout(resolve, 50));
+  await until("some attempts have failed", () => relay.refused >= 20);
   relay.set("whole");
   await called;
   const publisher = other.open();

@@ -6,16 +6,7 @@ import { MovedClock } from "../spec/support/moved_clock.ts";
 import { ALL, append, dataOf, logOf, messageOf } from "../contract/store_fixture.ts";
 import { Stores } from "./jetstream_store.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
-import { PATIENCE_MS } from "../support/patience.ts";
-
-/** Waits until something holds, and fails where it does not in time. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const begin = performance.now();
-  while (!await holds()) {
-    assert(performance.now() - begin < PATIENCE_MS, "It did not come about in time");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
+import { until } from "../support/wait.ts";
 
 function test(title: string, body: (one: TopicStore, other: TopicStore, server: NatsServer) => Promise<void>): void {
   Deno.test({
@@ -42,7 +33,7 @@ test("a message has the time at which the server stored it", async (one, other) 
 test("messages that are too old are removed, with and without appends, and positions go on", async (one, other) => {
   const log = logOf("age", { age: 1_000 });
   const { incarnation, outcomes: [first] } = await append(one, log, [messageOf(1)]);
-  await until(async () => (await other.bounds(log)).lowWatermark === first!.cursor);
+  await until("the message expires", async () => (await other.bounds(log)).lowWatermark === first!.cursor);
   assertEquals(dataOf((await one.read(log, LOG_START, ALL)).messages), []);
   const next = await append(other, log, [messageOf(2)]);
   assertEquals(next.incarnation, incarnation);
@@ -57,7 +48,7 @@ test("a seek finds the position before the first message of a time", async (one,
     const { messages } = await other.read(log, LOG_START, ALL);
     times.push(messages.at(-2)!.time);
     // The next one is in another millisecond.
-    await until(async () => Date.now() > messages.at(-1)!.time + 1);
+    await until("the clock goes on", async () => Date.now() > messages.at(-1)!.time + 1);
   }
   const from = async (time: number): Promise<unknown[]> => {
     const { cursor } = await other.seek(log, new Date(time));
@@ -72,7 +63,7 @@ test("a seek finds the position before the first message of a time", async (one,
 test("a record that has expired is absent, and a write sets the expiry anew", async (one, other) => {
   const [records, others] = await Promise.all([one.openRecords!(), other.openRecords!()]);
   const first = await records.set(["a"], "1", { expiresIn: 1 });
-  await until(async () => await others.get(["a"]) === null);
+  await until("the record expires", async () => await others.get(["a"]) === null);
   assertEquals(await others.set(["a"], "2", { expect: first }), null);
   assertEquals(await records.delete(["a"], { expect: first! }), false);
   assertEquals(await Array.fromAsync(records.list(["a"])), []);
@@ -105,7 +96,7 @@ test(
 test("the server forgets expired records", async (one) => {
   const records = await one.openRecords!();
   for (let number = 0; number < 5; number++) await records.set(["a", `${number}`], "1", { expiresIn: 1 });
-  await until(async () => (await Array.fromAsync(records.list(["a"]))).length === 0);
+  await until("the records expire", async () => (await Array.fromAsync(records.list(["a"]))).length === 0);
 });
 
 test(

@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { Project } from "../cli/project.ts";
-import { inTime } from "../cli/wait.ts";
+import { inTime } from "../support/wait.ts";
 import { isGone, Webfw } from "../cli/webfw.ts";
 import { Registry } from "./registry.ts";
 import { environmentFor, publishPackages, publishStandIns } from "./release.ts";

@@ -6,6 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { RawConnection } from "./support/raw_connection.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
+import { until } from "../support/wait.ts";
 
 const PROGRAM = `
 import { App, dependency, file, Form, Stream, UploadFile } from "${CORE}";
@@ -189,7 +190,7 @@ Deno.test("Files of a process that was killed are removed at the next start, and
     const connection = await RawConnection.open(await child.port());
     const head = "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 9000000\r\n\r\n";
     await connection.write(`POST /form HTTP/1.1\r\nHost: x\r\n${head}${PART}${"x".repeat(2 * MEBIBYTE)}`);
-    while (names().length < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until("the file is on disk", () => names().length > 0);
     return connection;
   };
   await using killed = await ChildProgram.start(program(), { env });

@@ -13,6 +13,7 @@ import { RawConnection } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
 import { SocketClient } from "./support/socket_client.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
+import { ticks } from "./support/ticks.ts";
 
 const who = new AsyncLocalStorage<string>();
 /** How often a session is read while streams depend on it, in milliseconds. */
@@ -94,7 +95,7 @@ Deno.test("A stream whose client leaves ends with the store of its request", asy
     try {
       for (;;) {
         yield "part";
-        await new Promise((resolve) => setTimeout(resolve));
+        await ticks(1);
       }
     } finally {
       ended.resolve(who.getStore());

@@ -5,6 +5,7 @@ import { assertEquals } from "@std/assert";
 import { App, dependency, type HttpRequest } from "@webfw/core";
 import { Serving } from "./support/serving.ts";
 import { RawConnection } from "./support/raw_connection.ts";
+import { ticks } from "./support/ticks.ts";
 
 /** Reads everything of a request. */
 function read(request: HttpRequest): Record<string, unknown> {
@@ -49,7 +50,7 @@ Deno.test("Tasks, cleanups, streams and WebSockets can read a request of which n
     note(request);
   });
   // The platform hands over the rest of a stream later.
-  const later = () => new Promise((resolve) => setTimeout(resolve));
+  const later = () => ticks(1);
   const app = new App();
   app.get("/after", async (request) => request.after(() => note(request)));
   app.get("/cleanup", { deps: { opened } }, async () => 1);

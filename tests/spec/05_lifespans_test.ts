@@ -5,6 +5,7 @@ import { App, dependency, RouteError } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import { CapturedLog } from "./support/captured_log.ts";
 import { MemoryStore } from "../../src/store/memory/memory_store.ts";
+import { ticks } from "./support/ticks.ts";
 
 // deno-lint-ignore no-explicit-any -- declarations whose mistakes TypeScript would find
 type Untyped = any;
@@ -210,12 +211,12 @@ Deno.test("Lifespans unwind after the tasks and cleanups of requests, which may 
   });
   const dep = dependency(async function* () {
     yield 1;
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+    await ticks(20);
     order.push("cleanup");
   });
   app.get("/", { deps: { dep } }, async (request) => {
     request.after(async () => {
-      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+      await ticks(20);
       order.push("after");
     });
     return 1;

@@ -8,6 +8,7 @@ import { CapturedLog } from "./support/captured_log.ts";
 import { OPCODE, RawSocket } from "./support/raw_socket.ts";
 import { Serving } from "./support/serving.ts";
 import { SocketClient } from "./support/socket_client.ts";
+import { ticks } from "./support/ticks.ts";
 
 const Said = v.object({ text: v.string() });
 
@@ -241,7 +242,7 @@ Deno.test("a stop closes all with 1001, waits for the handlers, and then unwinds
   });
   app.websocket("/", async (socket) => {
     for await (const message of socket) await socket.send(message);
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await ticks(1);
     order.push(`handler ${socket.closed?.code}`);
   });
   await using serving = await Serving.start(app);

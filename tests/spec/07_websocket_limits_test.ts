@@ -84,7 +84,7 @@ Deno.test("messages that come in a burst wait for a handler that reads them", as
   app.websocket("/", async (socket) => {
     let sum = 0;
     for await (const message of socket) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      await ticks(1);
       sum += Number(message);
       if (message === "200") break;
     }

@@ -3,7 +3,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { ChildProgram, CORE } from "./support/child_program.ts";
-import { RawConnection, type RawReply } from "./support/raw_connection.ts";
+import { exchange, RawConnection, type RawReply } from "./support/raw_connection.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
 import { ticks } from "./support/ticks.ts";
 
@@ -28,11 +28,12 @@ app.post("/back", { form }, async (_request, { form: { f } }) => f);
 app.post("/stream", { form }, async function* (_request, { form: { f } }) {
   for await (const chunk of f.stream()) yield chunk;
 });
+const gate = Promise.withResolvers();
 app.post("/waits", { form }, async () => {
   console.log("waiting");
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  return 1;
+  await gate.promise;
 });
+app.post("/go", async () => gate.resolve());
 app.post("/form-data", async (request) => [...await request.formData()].length);
 await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
 `;
@@ -160,6 +161,7 @@ Deno.test("Temporary files are removed when the client disconnects while the han
     else await connection.until("\r\n\r\n");
     assertEquals((await server.files()).length, 1);
     connection.close();
+    if (path === "/waits") await exchange(server.port, "POST /go HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
     await server.isClean();
   }
 });

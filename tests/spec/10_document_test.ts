@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertObjectMatch } from "@std/assert";
 import { App, Bytes, dependency, HTTPError, Problem, redirect, Router, Text } from "@webfw/core";
 import * as v from "valibot";
-import type { OpenAPIOperation, OpenAPIParameter, OpenAPIResponse } from "../../src/describe/openapi/document.ts";
+import type { OpenAPIOperation, OpenAPIParameter, OpenAPIResponse } from "@webfw/core/openapi";
 import { operationAt, resolve } from "../describe/look_up.ts";
 import { INT64 } from "../unit/describe/json_schema/support/integer_bounds.ts";
 

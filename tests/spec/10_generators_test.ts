@@ -6,7 +6,7 @@ import type { OpenAPIDocument } from "@webfw/core/openapi";
 import { join } from "node:path";
 import * as v from "valibot";
 import { bookshop } from "../../examples/bookshop/bookshop.ts";
-import type { JsonSchema } from "../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema } from "@webfw/core/openapi";
 import { hostileApp } from "../describe/hostile_app.ts";
 import { operationAt } from "../describe/look_up.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";

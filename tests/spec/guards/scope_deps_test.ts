@@ -7,6 +7,7 @@ import { App, dependency, HTTPError, RouteError, Router, stateType } from "@webf
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import { Agent } from "../../agents/agent.ts";
+import { ticks } from "../support/ticks.ts";
 
 const int = v.pipe(v.number(), v.integer());
 
@@ -106,7 +107,7 @@ Deno.test("A scope's guards are resolved in parallel, and the next scope's only 
 Deno.test("Whatever a guard throws is the reply, of several in one scope the first declared; inner scopes do not run", async () => {
   const log: string[] = [];
   const slow = dependency(async () => {
-    await new Promise((resolve) => setTimeout(resolve));
+    await ticks(1);
     log.push("slow ends");
     throw new HTTPError(401, "Refused by slow");
   });

@@ -25,6 +25,7 @@ import { Serving } from "../support/serving.ts";
 import { SkippedTimeout } from "../support/skipped_timeout.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 import { AUDIENCE, ISSUER, now, Signer } from "./support/tokens.ts";
+import { until } from "../../support/wait.ts";
 
 const signer = await Signer.make();
 const options: JwtOptions<unknown> = {
@@ -375,7 +376,7 @@ Deno.test("While the store of sessions fails, streams go on, which is logged onc
   await using events = new EventReader(await fetch(`${server.origin}/events`, { headers }));
   store.fails = true;
   const before = store.reads;
-  while (store.reads < before + 3) await new Promise((resolve) => setTimeout(resolve));
+  await until("the store is read again", () => store.reads >= before + 3);
   await app.topic<number>("prices").publish(7);
   assertEquals((await events.next())?.data, "7");
   assertEquals(log.lines.filter((line) => line.includes("without its session being checked")).length, 1);

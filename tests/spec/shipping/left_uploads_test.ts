@@ -6,6 +6,7 @@ import { assertEquals } from "@std/assert";
 import { ChildProgram, CORE } from "../support/child_program.ts";
 import { RawConnection } from "../support/raw_connection.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
+import { until } from "../../support/wait.ts";
 
 const PROGRAM = `
 import { App, Form, Stream, UploadFile } from "${CORE}";
@@ -38,7 +39,7 @@ async function upload(temporary: TemporaryFolder): Promise<{ child: ChildProgram
   const child = await ChildProgram.start(PROGRAM, { env: { TMPDIR: temporary.path } });
   const connection = await RawConnection.open(await child.port());
   await connection.write(HEAD + PART + "x".repeat(2 * 1024 * 1024));
-  while (!await isOnDisk(temporary)) await new Promise((resolve) => setTimeout(resolve, 1));
+  await until("the file is on disk", () => isOnDisk(temporary));
   return { child, connection };
 }
 

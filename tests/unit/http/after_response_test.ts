@@ -2,12 +2,13 @@ import { assertEquals } from "@std/assert";
 import { AfterResponse, BackgroundTasks, runAfterResponse } from "../../../src/http/after_response.ts";
 import { PROCESS_LOGGER } from "../../../src/log/log.ts";
 import { CapturedLog } from "../../spec/support/captured_log.ts";
+import { ticks } from "../../spec/support/ticks.ts";
 
 Deno.test("Tasks run in order, then cleanups in reverse, one after another", async () => {
   const order: string[] = [];
   const afterResponse = new AfterResponse(PROCESS_LOGGER);
   const later = (name: string) => async () => {
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await ticks(1);
     order.push(name);
   };
   afterResponse.addCleanup(later("cleanup 1"));
@@ -45,7 +46,7 @@ Deno.test("With a server, the work waits until the reply has been sent or has fa
     const background = new BackgroundTasks();
     const response = new Response("x");
     const same = runAfterResponse(response, false, noting(order), background, sent.promise);
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await ticks(1);
     assertEquals([same === response, order], [true, []]);
     if (isLost) sent.reject(new Error("gone"));
     else sent.resolve();
@@ -81,7 +82,7 @@ Deno.test("Without a server, the work waits until the body is read, cancelled or
       undefined,
     );
     assertEquals([response.status, response.headers.get("a")], [201, "b"]);
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await ticks(1);
     assertEquals(order, [], name);
     await end(response);
     await background.drain();
@@ -110,7 +111,7 @@ Deno.test("drain() waits for all work, also for work that is added meanwhile", a
   const settled = background.drain().then(() => isSettled = true);
   background.add(second.promise);
   first.resolve();
-  await new Promise((resolve) => setTimeout(resolve, 0));
+  await ticks(1);
   assertEquals(isSettled, false);
   second.resolve();
   await settled;

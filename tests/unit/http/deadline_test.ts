@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { releaseIdleTimer, withDeadline, withOwnDeadline } from "../../../src/http/deadline.ts";
+import { ticks } from "../../spec/support/ticks.ts";
 
 const late = () => new RangeError("late");
 const broken = (cause: unknown) => new TypeError(`broken: ${cause}`);
@@ -29,7 +30,7 @@ for (const [name, wait] of Object.entries({ withDeadline, withOwnDeadline })) {
       const gate = Promise.withResolvers<string>();
       const waiting = wait(gate.promise, ms, late, broken);
       waiting.catch(() => {});
-      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+      await ticks(5);
       gate.resolve("patient");
       assertEquals(await waiting, "patient", String(ms));
     }
@@ -41,7 +42,7 @@ for (const [name, wait] of Object.entries({ withDeadline, withOwnDeadline })) {
     const gate = Promise.withResolvers<never>();
     await assertRejects(() => wait(gate.promise, 1, late, broken), RangeError);
     gate.reject(new Error("too late"));
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await ticks(1);
     releaseIdleTimer();
   });
 }

@@ -7,6 +7,7 @@ import { UploadStorage, UploadWriter } from "../../../src/http/forms/uploads.ts"
 import { DEFAULT_LIMITS, type ResolvedLimits } from "../../../src/http/limits.ts";
 import { Random } from "../support/random.ts";
 import { bodyOf, BOUNDARY, field, file, fromLatin1, latin1, streamOf, utf8 } from "./support/multipart_body.ts";
+import { ticks } from "../../spec/support/ticks.ts";
 
 type Part = readonly [name: string, file: string | undefined, content: string];
 
@@ -269,7 +270,7 @@ Deno.test("The reader waits for a slow storage", async () => {
   let ahead = 0;
   class SlowWriter extends UploadWriter {
     override async write(chunk: Uint8Array): Promise<void> {
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      await ticks(1);
       taken += chunk.length;
       ahead = Math.max(ahead, pulled * 64 * 1024 - taken);
     }

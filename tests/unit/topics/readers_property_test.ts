@@ -8,14 +8,11 @@ import { readerOf, type Subscription } from "../../../src/topics/subscription.ts
 import type { Topic } from "../../../src/topics/topic.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import { FaultyStore } from "../../contract/faulty_store.ts";
+import { ticks } from "../../spec/support/ticks.ts";
 import { Random } from "../support/random.ts";
 
 const SEEDS = 20;
 const STEPS = 120;
-
-function tick(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
-}
 
 /** A topic, and the messages published to it. */
 class World {
@@ -35,7 +32,7 @@ class World {
     };
     const store = new FaultyStore(new MemoryStore({ now: () => this.time }));
     // Half of the stores are slow, before and after each call.
-    const pass = () => this.random.oneIn(2) ? tick() : undefined;
+    const pass = () => this.random.oneIn(2) ? ticks(1) : undefined;
     if (this.random.oneIn(2)) {
       store.faults = {
         beforeAppend: pass,
@@ -92,7 +89,7 @@ class Follower {
       if (this.#last === until) break;
       const cursor = random.oneIn(2) ? await this.#subscription.cursor() : undefined;
       this.#subscription.close();
-      if (random.oneIn(2)) await tick();
+      if (random.oneIn(2)) await ticks(1);
       const after = cursor ?? await this.#subscription.cursor();
       if (after !== undefined) this.#begin(Number.parseInt(after.slice(9), 16));
       this.log.push(`resume after ${after?.slice(-4)}`);
@@ -119,7 +116,7 @@ class Follower {
     const { random } = this.#world;
     const way = random.below(3);
     for (let reads = 1 + random.below(30); reads > 0 && this.#last !== until; reads--) {
-      if (random.oneIn(6)) await tick();
+      if (random.oneIn(6)) await ticks(1);
       if (random.oneIn(8)) await this.#checkCursor();
       if (way === 0) {
         const isOver = await this.#take(until);
@@ -219,11 +216,11 @@ async function run(seed: number): Promise<void> {
     else if (action === 6) random.pick([...closings])?.();
     else if (action === 7) world.time += random.below(400);
     else if (action === 8) await Promise.resolve();
-    else await tick();
+    else await ticks(1);
   }
   while (world.published < until) {
     publishing.push(world.publish());
-    if (random.oneIn(10)) await tick();
+    if (random.oneIn(10)) await ticks(1);
   }
   await Promise.all(publishing);
   await Promise.all(running);

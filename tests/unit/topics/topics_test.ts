@@ -16,6 +16,7 @@ import { Clock } from "../../contract/clock.ts";
 import { Gate } from "../../contract/gate.ts";
 import { take, takeData } from "../../contract/reading.ts";
 import { Random } from "../support/random.ts";
+import { ticks } from "../../spec/support/ticks.ts";
 
 function topicsOf(options: Partial<TopicsOptions> = {}): Topics {
   return new Topics({ openStore: () => new MemoryStore(), ...options });
@@ -179,7 +180,7 @@ Deno.test("Nothing is appended before the start positions of all earlier subscri
   published.push(topic.publish(3).finally(() => isStored = true));
   gates[0].open();
   await published[0];
-  await new Promise((resolve) => setTimeout(resolve));
+  await ticks(1);
   assert(!isStored);
   gates[2].open();
   await Promise.all(published);
@@ -227,7 +228,7 @@ Deno.test("A late read of an incarnation that has ended moves no reader of the n
   assertEquals(await takeData(after, 1), [2]);
   const next = after.nextBatch();
   gate.open();
-  await new Promise((resolve) => setTimeout(resolve));
+  await ticks(1);
   await topic.publish(3);
   for (const wake of store.watchers) wake();
 
@@ -319,7 +320,7 @@ Deno.test("A publish after the others were abandoned has a second, and no longer
     await assertRejects(() => topic.publish(1), PublishOutcomeUnknownError);
     assertEquals(performance.now() - begin, 1_000);
     const last = assertRejects(() => topic.publish(2), PublishOutcomeUnknownError);
-    await new Promise((resolve) => setTimeout(resolve));
+    await ticks(1);
     await topics.close();
     await last;
     assertEquals(performance.now() - begin, 1_000);

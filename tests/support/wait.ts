@@ -1,6 +1,6 @@
 /** Waits for processes, with a time limit. */
 
-import { PATIENCE_MS } from "../support/patience.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
 const INTERVAL_MS = 20;
 

@@ -1,15 +1,15 @@
 // Section 2 of the contract of work: what consumers promise about messages that fail, and about keys.
 // Time is virtual here.
 
-import { stopReason } from "../../../src/base/service.ts";
+import { stopReason } from "../../../../src/base/service.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import type { Consumer } from "../../../src/work/consumers/consumer.ts";
-import { removeConsumer, retryFailures } from "../../../src/work/operate.ts";
-import { consumerKey, failureKey, pageKey } from "../../../src/work/consumers/record.ts";
-import { readProgress, reportConsumers } from "../../../src/work/operate.ts";
-import { Discard } from "../../../src/topics/consume_options.ts";
-import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
-import { LOG, NAME, never, rest, Switch, test } from "../support/consumer_setting.ts";
+import type { Consumer } from "../../../../src/work/consumers/consumer.ts";
+import { removeConsumer, retryFailures } from "../../../../src/work/operate.ts";
+import { consumerKey, failureKey, pageKey } from "../../../../src/work/consumers/record.ts";
+import { readProgress, reportConsumers } from "../../../../src/work/operate.ts";
+import { Discard } from "../../../../src/topics/consume_options.ts";
+import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
+import { LOG, NAME, never, rest, Switch, test } from "./consumer_setting.ts";
 
 test("`timeout`: `signal is aborted, and the try counts as failed`, also if the handler never ends", async (setting) => {
   const tries: [number, number][] = [];

@@ -7,12 +7,12 @@ import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
 import { recordsOf } from "../../../src/store/records.ts";
 import type { RecordStore } from "../../../src/store/record_store.ts";
-import { Random } from "../../unit/support/random.ts";
-import { CapturedLog } from "../support/captured_log.ts";
+import { Random } from "../support/random.ts";
+import { CapturedLog } from "../../spec/support/captured_log.ts";
 // Loaded before time is counted.
 import "../../../src/idempotency/runner.ts";
 import "../../../src/idempotency/fingerprint.ts";
-import { SkippedTimeout } from "../support/skipped_timeout.ts";
+import { SkippedTimeout } from "../../spec/support/skipped_timeout.ts";
 
 /** Sends a request with the key "a". */
 function send(app: App, path?: string, body?: BodyInit, headers: Record<string, string> = {}): Promise<Response> {

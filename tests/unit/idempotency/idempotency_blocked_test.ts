@@ -5,11 +5,11 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
 import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
-import { Random } from "../../unit/support/random.ts";
-import { CapturedLog } from "../support/captured_log.ts";
-import { ChildProgram, CORE } from "../support/child_program.ts";
-import { MovedClock } from "../support/moved_clock.ts";
-import { TemporaryFolder } from "../support/temporary_folder.ts";
+import { Random } from "../support/random.ts";
+import { CapturedLog } from "../../spec/support/captured_log.ts";
+import { ChildProgram, CORE } from "../../spec/support/child_program.ts";
+import { MovedClock } from "../../spec/support/moved_clock.ts";
+import { TemporaryFolder } from "../../spec/support/temporary_folder.ts";
 // Loaded before time is counted.
 import "../../../src/idempotency/runner.ts";
 import "../../../src/idempotency/fingerprint.ts";

@@ -4,13 +4,13 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { App, type DeadLetter, Discard, RouteError, type Topic } from "@webfw/core";
 import type { ConsumeOptions } from "@webfw/core/types";
-import { Consumers } from "../../../src/work/consumers/consumers.ts";
-import { resolveConsumeOptions } from "../../../src/topics/consume_options.ts";
-import { Topics } from "../../../src/topics/topics.ts";
-import { openWorkerStore } from "../../../src/store/memory/worker_store.ts";
-import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
-import { CapturedLog } from "../support/captured_log.ts";
-import { ticks } from "../support/ticks.ts";
+import { Consumers } from "../../../../src/work/consumers/consumers.ts";
+import { resolveConsumeOptions } from "../../../../src/topics/consume_options.ts";
+import { Topics } from "../../../../src/topics/topics.ts";
+import { openWorkerStore } from "../../../../src/store/memory/worker_store.ts";
+import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
+import { CapturedLog } from "../../../spec/support/captured_log.ts";
+import { ticks } from "../../../spec/support/ticks.ts";
 
 /** Tries that follow one another at once. */
 const QUICK = { attempts: 3, backoff: 1 } as const;

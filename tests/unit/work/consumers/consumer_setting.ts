@@ -1,17 +1,17 @@
 /** Consumers of several nodes that share a store, in virtual time. */
-import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
-import { SYSTEM_CLOCK } from "../../../src/base/clock.ts";
-import { Consumer, type ConsumerSetup } from "../../../src/work/consumers/consumer.ts";
-import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../src/work/consumers/record.ts";
-import type { RecordKey, RecordStore } from "../../../src/store/record_store.ts";
-import type { ConsumerTry, ResolvedConsumeOptions } from "../../../src/topics/consume_options.ts";
-import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
-import type { Cursor, LogPage, LogRef, TopicStore } from "../../../src/store/topic_store.ts";
-import { Random } from "../../unit/support/random.ts";
-import { CapturedLog } from "./captured_log.ts";
+import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts";
+import { SYSTEM_CLOCK } from "../../../../src/base/clock.ts";
+import { Consumer, type ConsumerSetup } from "../../../../src/work/consumers/consumer.ts";
+import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../../src/work/consumers/record.ts";
+import type { RecordKey, RecordStore } from "../../../../src/store/record_store.ts";
+import type { ConsumerTry, ResolvedConsumeOptions } from "../../../../src/topics/consume_options.ts";
+import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
+import type { Cursor, LogPage, LogRef, TopicStore } from "../../../../src/store/topic_store.ts";
+import { Random } from "../../support/random.ts";
+import { CapturedLog } from "../../../spec/support/captured_log.ts";
 // Loaded before time is counted.
-import "../../../src/work/consumers/consumers.ts";
-import "../../../src/store/memory/memory_records.ts";
+import "../../../../src/work/consumers/consumers.ts";
+import "../../../../src/store/memory/memory_records.ts";
 
 export const LOG: LogRef = { name: "orders", policy: { age: Infinity, count: 1e6, bytes: 1e9, dedupe: 1 } };
 export const NAME: { topic: string; name: string } = { topic: "orders", name: "mail" };

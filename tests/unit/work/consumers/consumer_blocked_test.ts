@@ -3,10 +3,10 @@
 // message done, also late"; "a message whose nodes died `attempts` times while they had it is given
 // up likewise".
 
-import { stopReason } from "../../../src/base/service.ts";
+import { stopReason } from "../../../../src/base/service.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
-import { never, rest, type Setting, Switch, test } from "../support/consumer_setting.ts";
+import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
+import { never, rest, type Setting, Switch, test } from "./consumer_setting.ts";
 
 /** A store that says which processes live: all that have not ended. */
 function tellingStore(ended: ReadonlySet<string>): MemoryStore {

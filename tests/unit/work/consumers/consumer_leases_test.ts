@@ -1,20 +1,20 @@
 // Section 2 of the contract of work: what consumers promise about time, and about nodes that end.
 // Time is virtual here.
 
-import type { PrecheckParts } from "../../../src/routing/dispatch.ts";
-import { stopReason } from "../../../src/base/service.ts";
+import type { PrecheckParts } from "../../../../src/routing/dispatch.ts";
+import { stopReason } from "../../../../src/base/service.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { SYSTEM_CLOCK } from "../../../src/base/clock.ts";
-import { Consumer } from "../../../src/work/consumers/consumer.ts";
-import { reportConsumers } from "../../../src/work/operate.ts";
-import { consumerKey } from "../../../src/work/consumers/record.ts";
-import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
-import type { ConsumerReport } from "../../../src/topics/topic_report.ts";
-import { Topics } from "../../../src/topics/topics.ts";
-import { Lifecycle } from "../../../src/app/lifecycle.ts";
-import { Crons } from "../../../src/work/cron/crons.ts";
-import type { AppHandle } from "../../../src/http/app_handle.ts";
-import { LOG, NAME, never, OPTIONS, rest, type Setting, Switch, test } from "../support/consumer_setting.ts";
+import { SYSTEM_CLOCK } from "../../../../src/base/clock.ts";
+import { Consumer } from "../../../../src/work/consumers/consumer.ts";
+import { reportConsumers } from "../../../../src/work/operate.ts";
+import { consumerKey } from "../../../../src/work/consumers/record.ts";
+import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
+import type { ConsumerReport } from "../../../../src/topics/topic_report.ts";
+import { Topics } from "../../../../src/topics/topics.ts";
+import { Lifecycle } from "../../../../src/app/lifecycle.ts";
+import { Crons } from "../../../../src/work/cron/crons.ts";
+import type { AppHandle } from "../../../../src/http/app_handle.ts";
+import { LOG, NAME, never, OPTIONS, rest, type Setting, Switch, test } from "./consumer_setting.ts";
 
 test("`a lease ends lease and a look (at most a quarter of it) after its node is gone`", async (setting) => {
   const connection = new Switch();
