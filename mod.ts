@@ -59,7 +59,7 @@ export type { RouteInfo } from "./src/http/route_info.ts";
 export type { AppHandle } from "./src/http/app_handle.ts";
 export { HttpRequest } from "./src/http/request.ts";
 export type { Cookie } from "./src/http/cookies.ts";
-export { file } from "./src/http/files/file.ts";
+export { file } from "./src/http/reply.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
 export { Events } from "./src/http/replies/events.ts";
 export { Bytes, Html, JsonLines, Text } from "./src/http/replies/declared_reply.ts";

@@ -1,6 +1,6 @@
 /** The gauges of OpenTelemetry, which are observed when metrics are collected. */
 import { readProgress } from "../work/operate.ts";
-import { streamProgress } from "../http/after_response.ts";
+import { streamProgress } from "../http/open_streams.ts";
 import type { GaugeResult, meter, ObservableGauge } from "../log/telemetry.ts";
 import type { Topics } from "../topics/topics.ts";
 

@@ -236,7 +236,7 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
     deps: sharedDeps(shared),
     isSent: senders.length < count ? undefined : (request) => senders.some((isSent) => isSent(request)),
     callerOf: async (request) => {
-      const { guard, made } = contextOf(request).kept.get(matchedGuard) as MatchedGuard;
+      const { guard, made } = contextOf(request).cache.get(matchedGuard) as MatchedGuard;
       const caller = await guard.callerOf(request, made);
       // Two guards may have one name, and subjects of their own.
       return caller === undefined ? undefined : JSON.stringify([inner.indexOf(guard), guard.dependency.name, caller]);
@@ -248,7 +248,7 @@ function anyGuard(guards: readonly PreparedDependency[], count: number): Prepare
       for (const guard of inner) {
         try {
           const value = await guard.run(request, made, args);
-          contextOf(request).kept.set(matchedGuard, { guard, made } satisfies MatchedGuard);
+          contextOf(request).cache.set(matchedGuard, { guard, made } satisfies MatchedGuard);
           return value;
         } catch (thrown) {
           // Only a refusal leads to the next guard; a fault must not be hidden.

@@ -327,9 +327,9 @@ function validateOnce(
   request: HttpRequest,
 ): Dataset | Promise<Dataset> {
   if (!validator.isAsync || schema === undefined) return validator.validate(value);
-  const { kept } = contextOf(request);
-  let results = kept.get(schema) as Map<string, Dataset | Promise<Dataset>> | undefined;
-  if (!results) kept.set(schema, results = new Map());
+  const { cache } = contextOf(request);
+  let results = cache.get(schema) as Map<string, Dataset | Promise<Dataset>> | undefined;
+  if (!results) cache.set(schema, results = new Map());
   const input = `${source} ${name}`;
   let result = results.get(input);
   if (!result) results.set(input, result = validator.validate(value));

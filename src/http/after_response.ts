@@ -2,16 +2,6 @@
 import { deferred } from "../base/async_context.ts";
 import { describeError, type Logger } from "../log/log.ts";
 
-/** The streamed replies of this process. */
-export const streamProgress = {
-  /**
-   * How many chunks clients have read. A server that stops watches whether the number still grows.
-   */
-  chunks: 0,
-  /** How many are open. */
-  open: 0,
-};
-
 /** A function whose result is ignored. */
 export type Task = () => unknown;
 

@@ -59,8 +59,8 @@ export interface Mounted {
   readonly served: Request;
   /** Whether a server has the connection; a test has none. */
   readonly hasServer: boolean;
-  /** The sign-ins that let the client through to the mount; undefined if there are none. */
-  readonly signIns: readonly SignIn[] | undefined;
+  /** The sign-ins that let the client through to the mount. */
+  readonly signIns: readonly SignIn[];
   /** Names the caller that the guards around the mount know; undefined if there are none. */
   readonly callerOf: (() => Promise<string>) | undefined;
   /**

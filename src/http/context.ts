@@ -1,17 +1,15 @@
 /** One request, as the framework sees it: its connection, its body, and the state of its reply. */
 import { log, type Logger } from "../log/log.ts";
-import type { Issue } from "../base/errors.ts";
-import { quote } from "../base/options.ts";
-import { Aborter } from "./aborter.ts";
+import { HTTPError, type Issue } from "../base/errors.ts";
 import { AfterResponse, type Failure, type Opened, type Task } from "./after_response.ts";
 import type { AppHandle } from "./app_handle.ts";
 import { BodyReader } from "./body.ts";
-import type { ResourceMetadataHint } from "./challenge.ts";
-import { type ConnectionInfo, type Forwarded, mountedOf } from "./connection.ts";
+import { type ConnectionInfo, type Forwarded, type Mounted, mountedOf } from "./connection.ts";
 import { checkHostHeader, hostOf } from "./host.ts";
 import type { ResolvedLimits } from "./limits.ts";
 import { peerAddress, type ProxyTrust } from "./proxy.ts";
 import { pathStart, resolveUnreserved } from "./query.ts";
+import { ReplyState } from "./reply_state.ts";
 import type { RouteInfo } from "./route_info.ts";
 import type { SignIn } from "./sign_in.ts";
 
@@ -39,11 +37,12 @@ export interface AgentCall {
   readonly refused: (thrown: unknown) => void;
 }
 
-/** A limit in the headers `RateLimit-Policy` and `RateLimit`. */
-export interface RateLimitItem {
-  readonly policy: string;
-  /** What is left; a request that is counted again changes it. */
-  rest: string;
+/** Why a request fell through to the folders of files. */
+export interface FallThrough {
+  /** Why no route answers. */
+  readonly refusal: unknown;
+  /** Whether the path may be one of the page's own. */
+  readonly isFree: boolean;
 }
 
 /** One request with everything that belongs to it, for the framework only. */
@@ -60,35 +59,22 @@ export class RequestContext implements Logger {
   readonly proxies: ProxyTrust;
   /** Undefined until the first task or cleanup is added. */
   afterResponse: AfterResponse | undefined;
-  /** Headers for the reply that are on no reply yet. */
-  replyHeaders: Headers | undefined;
-  /** Headers that are on a reply already, for an error reply that takes its place. */
-  placedHeaders: Headers | undefined;
-  /** Whether the reply has been handed to the server, so that nothing can be added to its head. */
-  hasReplied: boolean;
-  /** Resolves after the work that adds to the head of the reply; undefined if there is none. */
-  headWork: Promise<unknown> | undefined;
-  /** The limits that have counted the request, for the headers of each reply. */
-  rateLimit: RateLimitItem[] | undefined;
-  /** The reply that belongs to this request alone, so that its headers may be changed. */
-  ownReply: Response | undefined;
-  /** The reply whose body is known to have been made at once, and not as a stream. */
-  bufferedReply: Response | undefined;
-  /** The reply of the request's own whose headers are known to describe only its body. */
-  plainReply: Response | undefined;
+  readonly reply: ReplyState = new ReplyState();
   /** Undefined until it is first read. */
   id: string | undefined;
-  /** What the challenges of an error reply add for a client that needs a token. */
-  metadataHint: ResourceMetadataHint | undefined;
-  /** The sign-ins of the client that can end; undefined if there are none. */
-  signIns: SignIn[] | undefined;
+  /** Set where no route answers. */
+  fallThrough: FallThrough | undefined = undefined;
+  /** What the guards and limits around a mount know, for the application that is mounted. */
+  aroundMount: Pick<Mounted, "callerOf" | "countAgain"> | undefined = undefined;
   /** The call of an agent that the request belongs to. */
   readonly call: AgentCall | undefined;
   #body: BodyReader | undefined;
   #aborter: Aborter | undefined;
   #forwarded: Forwarded | null | undefined;
   #peer: string | null | undefined;
-  #kept: Map<object, unknown> | undefined;
+  #cache: Map<object, unknown> | undefined;
+  #location: URL | undefined;
+  #signIns: SignIn[] | undefined;
   #hasGoodHost = false;
 
   constructor(
@@ -109,17 +95,7 @@ export class RequestContext implements Logger {
     this.connection = connection;
     this.proxies = proxies;
     this.afterResponse = undefined;
-    this.replyHeaders = undefined;
-    this.placedHeaders = undefined;
-    this.rateLimit = undefined;
-    this.hasReplied = false;
-    this.headWork = undefined;
-    this.ownReply = undefined;
-    this.bufferedReply = undefined;
-    this.plainReply = undefined;
     this.id = undefined;
-    this.metadataHint = undefined;
-    this.signIns = undefined;
     this.call = call;
   }
 
@@ -209,6 +185,16 @@ export class RequestContext implements Logger {
     return origin + this.path + url.slice(this.pathEnd);
   }
 
+  /** The URL that the client asked for. */
+  get location(): URL {
+    return this.#location ??= parseUrl(this.url);
+  }
+
+  /** The id of the last event that the reader of an event stream received. */
+  get lastEventId(): string | null {
+    return this.raw.headers.get("last-event-id") ?? this.location.searchParams.get("lastEventId");
+  }
+
   /** `host[:port]` that the client asked for. */
   get host(): string {
     return this.forwarded?.host ?? hostOf(this.raw.url);
@@ -218,33 +204,22 @@ export class RequestContext implements Logger {
    * Values that guards cache for the request, each by its guard. A `WeakMap` of requests would take
    * several microseconds for each, mostly in the garbage collector.
    */
-  get kept(): Map<object, unknown> {
-    return this.#kept ??= new Map();
+  get cache(): Map<object, unknown> {
+    return this.#cache ??= new Map();
   }
 
   get body(): BodyReader {
     return this.#body ??= new BodyReader(this, this.matched.limits, !this.hasServer);
   }
 
-  /**
-   * Checks that a cookie can still be set.
-   *
-   * @throws {TypeError} If the reply has begun.
-   */
-  assertHeadOpen(action: string, name: unknown): void {
-    if (!this.hasReplied) return;
-    throw new TypeError(
-      `Cannot ${action} ${quote(name)}: the reply has begun, do it before the handler returns`,
-    );
+  /** The sign-ins of the client that can end, also those of the guards around a mount. */
+  get signIns(): readonly SignIn[] {
+    return [...mountedOf(this.connection)?.signIns ?? [], ...this.#signIns ?? []];
   }
 
-  /**
-   * Makes the reply of the handler wait for work that adds to its head.
-   *
-   * @param work A promise that never rejects.
-   */
-  addHeadWork(work: Promise<unknown>): void {
-    this.headWork = this.headWork === undefined ? work : Promise.all([this.headWork, work]);
+  /** Adds the sign-in of the client: streams and WebSockets end with it. */
+  addSignIn(signIn: SignIn): void {
+    (this.#signIns ??= []).push(signIn);
   }
 
   /** Drops the unread rest of the body. */
@@ -304,5 +279,38 @@ export class RequestContext implements Logger {
     void this.raw.headers;
     void this.peer;
     return this.afterResponse = new AfterResponse(this);
+  }
+}
+
+function parseUrl(text: string): URL {
+  try {
+    return new URL(text);
+  } catch (cause) {
+    throw new HTTPError(400, "The Host header is malformed", { cause });
+  }
+}
+
+/** Aborts a request besides the platform. It makes a signal only for those who read it. */
+export class Aborter {
+  #signal: AbortSignal | undefined;
+  #controller: AbortController | undefined;
+  #reason: unknown;
+  #isAborted = false;
+
+  /** The signal that is also aborted when the platform's is. */
+  signalWith(raw: Request): AbortSignal {
+    if (this.#signal) return this.#signal;
+    // The platform's signal costs a listener, and is useless after the abort.
+    if (this.#isAborted) return this.#signal = AbortSignal.abort(this.#reason);
+    this.#controller = new AbortController();
+    return this.#signal = AbortSignal.any([raw.signal, this.#controller.signal]);
+  }
+
+  /** Aborts the signal. The first reason counts. */
+  abort(reason: unknown): void {
+    if (this.#isAborted) return;
+    this.#isAborted = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
   }
 }

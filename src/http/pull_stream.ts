@@ -2,10 +2,8 @@
 import { captureContext, outsideRequests } from "../base/async_context.ts";
 import { describeError, type Logger, PROCESS_LOGGER } from "../log/log.ts";
 import { tracing } from "../log/telemetry.ts";
-import { streamProgress } from "./after_response.ts";
-import type { HttpRequest } from "./request.ts";
-import { whileSignedIn } from "./signed_in.ts";
-import { skipLog } from "./unsent_reply.ts";
+import { skipLog, streamProgress } from "./open_streams.ts";
+import { type SignedIn, whileSignedIn } from "./sign_in.ts";
 import { MAX_TIMER_MS } from "../base/options.ts";
 
 /** A client that takes nothing for this long is disconnected. One of events can resume later. */
@@ -49,7 +47,7 @@ export interface PullSource {
    */
   close(): Promise<void> | void;
   /** Sets the logger of its failures. */
-  tellTo?(logger: Logger): void;
+  setLogger?(logger: Logger): void;
 }
 
 /** The request that a stream answers. */
@@ -96,9 +94,9 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   #stalledMs = 0;
   #closed: Promise<void> | undefined;
   #owner: StreamOwner | undefined;
-  #leave: (() => void) | undefined;
+  #releaseSlot: (() => void) | undefined;
   /** The request whose sign-in is watched from the first read on. */
-  #signedIn: HttpRequest | undefined;
+  #signedIn: SignedIn | undefined;
   #unwatchSignIn: (() => void) | undefined;
 
   /**
@@ -113,21 +111,21 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   }
 
   /** Reports failures of the stream and its source to a request. */
-  tellTo(owner: StreamOwner): void {
+  setLogger(owner: StreamOwner): void {
     this.#owner = owner;
-    this.#source.tellTo?.(owner);
+    this.#source.setLogger?.(owner);
   }
 
-  /** Gives a place back when the stream is closed. */
-  holds(leave: () => void): void {
-    this.#leave = leave;
+  /** Calls `release` when the stream closes. */
+  onClose(release: () => void): void {
+    this.#releaseSlot = release;
   }
 
   /**
    * Ends the stream with the sign-in of the client of a request. A reply that is not read has no
    * timer.
    */
-  endWithSignIn(request: HttpRequest): void {
+  endWithSignIn(request: SignedIn): void {
     this.#signedIn = request;
   }
 
@@ -201,7 +199,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
 
   async #release(): Promise<void> {
     this.#waiting = undefined;
-    this.#leave?.();
+    this.#releaseSlot?.();
     if (this.#controller) streamProgress.open--;
     this.#idleTimer?.stop();
     this.#unwatchSignIn?.();
@@ -235,7 +233,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     return 1;
   }
 
-  #watchSignIn(request: HttpRequest): void {
+  #watchSignIn(request: SignedIn): void {
     this.#signedIn = undefined;
     this.#unwatchSignIn = whileSignedIn(request, () => this.#endEarly(breakOff("the sign-in has ended")));
   }
@@ -315,7 +313,7 @@ export class IteratorSource implements PullSource {
     this.#opening = opening;
   }
 
-  tellTo(logger: Logger): void {
+  setLogger(logger: Logger): void {
     this.#logger = logger;
   }
 

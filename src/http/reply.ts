@@ -6,16 +6,19 @@ import { load } from "../base/async_context.ts";
 import { HTTPError, isHTTPError } from "../base/errors.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { redactUrl } from "../log/redaction.ts";
+import { mountedOf } from "./connection.ts";
 import { stringify } from "./json.ts";
-import { acceptReply, noteText, ownReply } from "./own_reply.ts";
-import type { RateLimitItem, RequestContext } from "./context.ts";
-import { contextOf, type HttpRequest } from "./request.ts";
+import type { RequestContext } from "./context.ts";
+import { noteText, setHeaders } from "./reply_state.ts";
 import { EventStream } from "./sse/sse.ts";
 import type { Stopping } from "./stream_reply.ts";
-import { WITHOUT_BODY } from "./without_body.ts";
+import type { FileOptions } from "./files/served_file.ts";
 
 // Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
 const { Response: PlatformResponse, Blob: PlatformBlob } = globalThis;
+
+/** The statuses without a body. The platform throws for a `Response` with both. */
+export const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** The platform's own type for strings: it makes replies of that type on its fastest path. */
 const TEXT = "text/plain;charset=UTF-8";
@@ -29,29 +32,28 @@ const RESPONSE_OPTIONS: OptionNames<ResponseInit> = { status: true, statusText: 
  *
  * @param result The result.
  * @param status The status of a success, if the route declares one.
- * @param request The request.
  * @param stopping Gives the signal that is aborted when the server stops.
  * @throws {TypeError} If the result has no JSON form.
  */
 export function toReply(
   result: unknown,
   status: number | undefined,
-  request: HttpRequest,
+  context: RequestContext,
   stopping: Stopping,
 ): Response | Promise<Response> {
   if (typeof result === "object" && result !== null) {
-    if (result instanceof PlatformResponse) return acceptReply(contextOf(request), result);
+    if (result instanceof PlatformResponse) return context.reply.accept(result, context.isServed);
     if (result instanceof EventStream) {
       return load(() => import("./sse/reply.ts")).then(({ eventReply }) =>
-        eventReply(result, request, status ?? 200, stopping)
+        eventReply(result, context, status ?? 200, stopping)
       );
     }
     if (Symbol.asyncIterator in result) {
-      return streamReply(result as AsyncIterable<unknown>, status ?? 200, request, stopping);
+      return streamReply(result as AsyncIterable<unknown>, status ?? 200, context, stopping);
     }
     if (result instanceof PlatformBlob) {
       return load(() => import("./files/conditional.ts")).then(({ blobReply }) =>
-        blobReply(result, status ?? 200, request)
+        blobReply(result, status ?? 200, context)
       );
     }
   }
@@ -137,6 +139,22 @@ export function redirect(location: string | URL, status = 303): Response {
   return new Response(null, { status, headers: { location: ascii } });
 }
 
+/**
+ * Whether the path that the client asked for is that of a mount without a slash. The mounted
+ * application sees `/`, but relative links of its page would begin above the mount.
+ */
+export function isMountWithoutSlash({ connection, path }: RequestContext): boolean {
+  return mountedOf(connection)?.isWithoutSlash === true && path === "/";
+}
+
+/** Redirects to the path with a slash at its end. */
+export function redirectToSlash(context: RequestContext): Response {
+  const path = isMountWithoutSlash(context) ? context.basePath : context.path;
+  const query = context.raw.url.slice(context.pathEnd).replace(/#.*$/s, "");
+  // Relative, because a proxy may take a prefix off without saying so.
+  return redirect(`./${path.slice(path.lastIndexOf("/") + 1)}/${query}`, 301);
+}
+
 /** The reply of an error in the format of RFC 9457. */
 export function problemReply(error: HTTPError): Response {
   const init = { status: error.status, headers: PROBLEM };
@@ -144,75 +162,8 @@ export function problemReply(error: HTTPError): Response {
   // Applications take it from the URL of the request.
   if (typeof problem.instance === "string") problem.instance = redactUrl(problem.instance);
   const response = new Response(stringify(problem), init);
-  if (error.headers) setHeaders(response, new Headers(error.headers));
+  if (error.headers) setHeaders(response.headers, new Headers(error.headers));
   return response;
-}
-
-/** Sets headers of a reply. `set-cookie` is added, because a reply can have several. */
-function setHeaders(response: Response, headers: Headers): void {
-  for (const [name, value] of headers) {
-    if (name === "set-cookie") response.headers.append(name, value);
-    else response.headers.set(name, value);
-  }
-}
-
-/**
- * Adds the headers of limits to a reply of the request's own. Through `replyHeaders` it would cost
- * three times as much.
- */
-export function placeRateLimit(limits: readonly RateLimitItem[], { headers }: Response): void {
-  headers.set("ratelimit-policy", limits.map(({ policy }) => policy).join(", "));
-  headers.set("ratelimit", limits.map(({ rest }) => rest).join(", "));
-}
-
-/** Adds `request.replyHeaders` to a reply or a copy of it, those that are on no reply yet. */
-export function placeHeaders(context: RequestContext, response: Response): Response {
-  const { replyHeaders } = context;
-  if (!replyHeaders) return response;
-  takeOver(context);
-  const reply = ownReply(context, response);
-  setHeaders(reply, replyHeaders);
-  return reply;
-}
-
-/**
- * The headers that describe the content of a success, say where it is, or let caches keep it.
- * `content-security-policy` does not describe the content.
- */
-const OF_SUCCESS =
-  /^(?:content-(?!security-policy)|repr-digest$|digest$|etag$|last-modified$|accept-ranges$|location$|refresh$|expires$|age$|(?:[\w-]+-)?cache-control$|surrogate-control$|transfer-encoding$|trailer$)/;
-
-/**
- * Adds `request.replyHeaders` to an error reply of the request's own, also those that were on the
- * reply whose place it takes. They replace nothing, and what belongs to a success is left out.
- */
-export function placeErrorHeaders(context: RequestContext, response: Response): Response {
-  takeOver(context);
-  if (context.rateLimit) placeRateLimit(context.rateLimit, response);
-  if (!context.placedHeaders) return response;
-  for (const [name, value] of context.placedHeaders) {
-    if (name === "set-cookie") response.headers.append(name, value);
-    else if (!response.headers.has(name) && survivesError(name, value)) response.headers.set(name, value);
-  }
-  return response;
-}
-
-function survivesError(name: string, value: string): boolean {
-  return !OF_SUCCESS.test(name) || (name === "cache-control" && /\bno-store\b/i.test(value));
-}
-
-/** Marks the headers of a request as those of a reply. */
-function takeOver(context: RequestContext): void {
-  const { replyHeaders, placedHeaders } = context;
-  if (!replyHeaders) return;
-  if (!placedHeaders) context.placedHeaders = replyHeaders;
-  else {
-    for (const [name, value] of replyHeaders) {
-      if (name === "set-cookie") placedHeaders.append(name, value);
-      else placedHeaders.set(name, value);
-    }
-  }
-  context.replyHeaders = undefined;
 }
 
 /**
@@ -272,12 +223,12 @@ function jsonReply(value: unknown, status: number): Response {
 async function streamReply(
   source: AsyncIterable<unknown>,
   status: number,
-  request: HttpRequest,
+  context: RequestContext,
   stopping: Stopping,
 ): Promise<Response> {
   const { byteStreamReply, iterableReply } = await load(() => import("./stream_reply.ts"));
-  if (source instanceof ReadableStream) return byteStreamReply(source, status, request, stopping);
-  return await iterableReply(source, status, request, stopping);
+  if (source instanceof ReadableStream) return byteStreamReply(source, status, context, stopping);
+  return await iterableReply(source, status, context, stopping);
 }
 
 function textual(body: string, type: string, init: ResponseInit = {}): Response {
@@ -287,4 +238,57 @@ function textual(body: string, type: string, init: ResponseInit = {}): Response 
   if (!headers.has("content-type")) headers.set("content-type", type);
   const response = new Response(body, { status: init.status ?? 200, statusText: init.statusText ?? "", headers });
   return noteText(response, body);
+}
+
+// FOLDED src/http/files/file.ts: Files on disk as results of handlers.
+
+const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filename: true };
+
+/**
+ * A file on disk, to be returned by a handler. Its bytes are read while they are sent.
+ *
+ * Replies to GET and HEAD carry the version of the file (`ETag`, `Last-Modified`). A client that
+ * has this version gets a 304; a failed condition is a 412. A GET may ask for one `Range`; a range
+ * beyond the end is a 416. An interrupted download can continue (`If-Range`) if the file has not
+ * changed.
+ *
+ * With `root`, the path can come from a client: the file is always within the folder, and no part
+ * of its path begins with a dot, also when links are followed. Without `root`, the path must be the
+ * application's own.
+ *
+ * The result is a `File`, not a `Response`, so that handlers can look at it. Any other `Blob` that
+ * a handler returns is sent in the same way.
+ *
+ * @param path The path of the file.
+ * @param options How it is sent.
+ * @throws {TypeError} If an option is unknown.
+ * @throws {HTTPError} With 404 if there is no such file, or the path is that of a folder. A
+ * `root` that does not exist is logged as well.
+ *
+ * @example A folder of downloads
+ * ```ts
+ * import { App, file } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const root = await Deno.makeTempDir();
+ * await Deno.writeTextFile(`${root}/notes.txt`, "0123456789");
+ *
+ * const app = new App();
+ * app.get("/files/{path...}", async (_request, { path }) => await file(path, { root }));
+ *
+ * const request = new Request("http://localhost/files/notes.txt", { headers: { range: "bytes=2-4" } });
+ * const part = await app.fetch(request);
+ * assertEquals([part.status, await part.text()], [206, "234"]);
+ *
+ * const outside = await file("../../etc/passwd", { root }).catch((error) => error.status);
+ * assertEquals(outside, 404);
+ * await Deno.remove(root, { recursive: true });
+ * ```
+ *
+ * @category Requests and replies
+ */
+export async function file(path: string | URL, options: FileOptions = {}): Promise<File> {
+  checkOptions(options, FILE_OPTIONS, "send the file");
+  const { openFile } = await load(() => import("./files/served_file.ts"));
+  return await openFile(path, options);
 }

@@ -1,5 +1,4 @@
 /** The request, as handlers see it. */
-import { HTTPError } from "../base/errors.ts";
 import { checkOptions, quote } from "../base/options.ts";
 import { type Log, makeLog } from "../log/log.ts";
 import type { AppHandle } from "./app_handle.ts";
@@ -46,7 +45,6 @@ export class HttpRequest<State = Record<string, unknown>> {
   readonly state: Readonly<State>;
   readonly #context: RequestContext;
   #params: Readonly<Record<string, string>> | undefined;
-  #url: URL | undefined;
   #cookies: Readonly<Record<string, string>> | undefined;
   #locals: Map<unknown, unknown> | undefined;
 
@@ -76,7 +74,7 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /** The whole URL. Its scheme and host are those that the client used, if `trustProxy` is set. */
   get url(): URL {
-    return this.#url ??= parseUrl(this.#context.url);
+    return this.#context.location;
   }
 
   /**
@@ -206,8 +204,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * header, or else `lastEventId` in the query.
    */
   get lastEventId(): string | null {
-    return this.raw.headers.get("last-event-id") ??
-      this.query.get("lastEventId");
+    return this.#context.lastEventId;
   }
 
   /**
@@ -245,7 +242,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * ```
    */
   get replyHeaders(): Headers {
-    return this.#context.replyHeaders ??= new Headers();
+    return this.#context.reply.headers;
   }
 
   /**
@@ -270,7 +267,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * ```
    */
   setCookie(cookie: Cookie): void {
-    this.#context.assertHeadOpen("set the cookie", cookie?.name);
+    this.#context.reply.assertOpen("set the cookie", cookie?.name);
     addCookie(this.replyHeaders, cookie);
   }
 
@@ -294,7 +291,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * ```
    */
   deleteCookie(name: string, attributes: CookieAttributes = {}): void {
-    this.#context.assertHeadOpen("delete the cookie", name);
+    this.#context.reply.assertOpen("delete the cookie", name);
     addDeletion(this.replyHeaders, name, attributes);
   }
 
@@ -428,12 +425,4 @@ export class HttpRequest<State = Record<string, unknown>> {
 /** The framework's side of a request. */
 export function contextOf<State>(request: HttpRequest<State>): RequestContext {
   return getContext(request);
-}
-
-function parseUrl(text: string): URL {
-  try {
-    return new URL(text);
-  } catch (cause) {
-    throw new HTTPError(400, "The Host header is malformed", { cause });
-  }
 }

@@ -1,4 +1,7 @@
-/** Sign-ins, and when they end. */
+/**
+ * Sign-ins, and when they end. A guard adds that of the client to its request; streams and WebSockets
+ * end with it.
+ */
 import { MAX_TIMER_MS } from "../base/options.ts";
 
 /** A sign-in, which ends at a time or by the server. */
@@ -28,4 +31,31 @@ export class TimedSignIn implements SignIn {
     wait();
     return () => clearTimeout(timer);
   }
+}
+
+/** A request, as far as its sign-ins matter. */
+export interface SignedIn {
+  readonly signIns: readonly SignIn[];
+  readonly matched: { readonly info: { readonly options: { readonly endsWithSignIn?: boolean } } | null };
+}
+
+/**
+ * Calls back once when a sign-in of the client ends, unless the route keeps its streams open.
+ *
+ * @returns Ends the watch.
+ */
+export function whileSignedIn({ signIns, matched }: SignedIn, onEnd: () => void): () => void {
+  if (matched.info?.options.endsWithSignIn === false) return () => {};
+  let hasEnded = false;
+  const end = (): void => {
+    if (hasEnded) return;
+    stop();
+    onEnd();
+  };
+  const watches = signIns.map((signIn) => signIn.watch(end));
+  const stop = (): void => {
+    hasEnded = true;
+    for (const stopOne of watches) stopOne();
+  };
+  return stop;
 }

@@ -3,9 +3,9 @@ import { accepts } from "@std/http/negotiation";
 import { HTTPError } from "../base/errors.ts";
 import { stringify } from "./json.ts";
 import { iteratorOf } from "./replies/model.ts";
-import { takePlace } from "./open_streams.ts";
+import { acquireSlot } from "./open_streams.ts";
 import { type Chunk, IteratorSource, type NextValue, PullStream, type StreamKind } from "./pull_stream.ts";
-import { contextOf, type HttpRequest } from "./request.ts";
+import type { RequestContext } from "./context.ts";
 
 /** Gives the signal that is aborted when the server stops. Streams end then. */
 export type Stopping = () => AbortSignal;
@@ -36,7 +36,6 @@ const encoder = new TextEncoder();
  *
  * @param source The iterable.
  * @param status The status.
- * @param request The request.
  * @param stopping Gives the signal that is aborted when the server stops.
  * @param isLines Whether all values are sent as lines of JSON, whatever they are.
  * @throws {HTTPError} With 503, if the server stops before the first value, or too many streams are
@@ -45,7 +44,7 @@ const encoder = new TextEncoder();
 export async function iterableReply(
   source: AsyncIterable<unknown>,
   status: number,
-  request: HttpRequest,
+  context: RequestContext,
   stopping: Stopping,
   isLines = false,
 ): Promise<Response> {
@@ -54,13 +53,13 @@ export async function iterableReply(
   const values = new IteratorSource(source[Symbol.asyncIterator](), {
     kind: REPLY,
     encode(value) {
-      encode ??= encoderFor(value, announced, request);
+      encode ??= encoderFor(value, announced, context);
       return encode(value);
     },
   });
   const stopped = stopping();
   const stream = new PullStream(values, REPLY, stopped);
-  bindTo(request, stream);
+  bindTo(context, stream);
   let first: NextValue | undefined;
   try {
     first = await firstValue(values, stopped);
@@ -70,7 +69,7 @@ export async function iterableReply(
   }
   if (!isLines && first && !first.done && first.value instanceof Uint8Array) return replyOf(stream, status, BYTES);
   const offers = first || isLines ? LINES : [...LINES, BYTES];
-  announced = accepts(request.raw, ...offers) ?? LINES[0];
+  announced = accepts(context.raw, ...offers) ?? LINES[0];
   const reply = replyOf(stream, status, announced);
   reply.headers.set("vary", "accept");
   return reply;
@@ -80,12 +79,12 @@ export async function iterableReply(
 export function byteStreamReply(
   source: ReadableStream<unknown>,
   status: number,
-  request: HttpRequest,
+  context: RequestContext,
   stopping: Stopping,
   type: string = BYTES,
 ): Response {
   const stream = byteStream(source, stopping());
-  bindTo(request, stream);
+  bindTo(context, stream);
   return replyOf(stream, status, type, true);
 }
 
@@ -131,27 +130,26 @@ function replyOf(stream: PullStream, status: number, type: string, isBytes: bool
  *
  * @throws {HTTPError} With 503, if too many streams are open.
  */
-function bindTo(request: HttpRequest, stream: PullStream): void {
-  const context = contextOf(request);
-  stream.tellTo(context);
-  stream.endWithSignIn(request);
+function bindTo(context: RequestContext, stream: PullStream): void {
+  stream.setLogger(context);
+  stream.endWithSignIn(context);
   context.addCleanup(() => stream.close());
-  stream.holds(takePlace(request));
+  stream.onClose(acquireSlot(context.matched.limits.streams));
 }
 
-function encoderFor(first: unknown, announced: string | undefined, request: HttpRequest): (value: unknown) => Chunk {
+function encoderFor(first: unknown, announced: string | undefined, context: RequestContext): (value: unknown) => Chunk {
   const isBytes = first instanceof Uint8Array;
-  if (announced !== undefined && isBytes !== (announced === BYTES)) warnOfType(announced, request);
+  if (announced !== undefined && isBytes !== (announced === BYTES)) warnOfType(announced, context);
   return isBytes ? toBytes : toLine;
 }
 
-function warnOfType(announced: string, request: HttpRequest): void {
+function warnOfType(announced: string, context: RequestContext): void {
   const cure = announced === BYTES ? "yield sooner" : "yield an empty Uint8Array at once, or return a ReadableStream";
-  contextOf(request).log(
+  context.log(
     "warn",
     `A streamed reply was announced as ${announced} before its first value, which is not: ${cure}`,
     {
-      route: request.route?.path,
+      route: context.matched.info?.path,
     },
   );
 }

@@ -1,5 +1,5 @@
 /** Replies that are kept in records, and sent again. */
-import { WITHOUT_BODY } from "../http/without_body.ts";
+import { WITHOUT_BODY } from "../http/reply.ts";
 import { countBytes } from "../base/json_data.ts";
 import type { Records } from "../store/records.ts";
 

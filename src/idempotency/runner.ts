@@ -274,15 +274,15 @@ function isTemporary({ status, headers }: Response, further: Headers | undefined
 /** Runs the handler, and keeps its reply unless it is a temporary failure. */
 async function runFirst({ windowMs }: Idempotency, asked: IdempotentRequest, claim: Claim): Promise<Response> {
   const context = contextOf(asked.request);
-  const before = new Headers(context.replyHeaders);
+  const before = new Headers(context.reply.pendingHeaders);
   let captured: CapturedReply;
   try {
     const response = await replyOf(asked);
-    if (isTemporary(response, context.replyHeaders)) {
+    if (isTemporary(response, context.reply.pendingHeaders)) {
       await quietly(context, () => claim.release());
       return response;
     }
-    captured = await captureReply(response, addedTo(before, context.replyHeaders));
+    captured = await captureReply(response, addedTo(before, context.reply.pendingHeaders));
   } catch (thrown) {
     await quietly(context, () => claim.release());
     throw thrown;

@@ -40,9 +40,11 @@ export function etag(): Middleware<unknown> {
     // The body of a route for HEAD is not that of a GET.
     if (route?.method === "HEAD") return response;
     const context = contextOf(request);
-    if (response !== context.bufferedReply) return response;
+    if (!context.reply.isBuffered(response)) return response;
     if (/\bno-store\b/i.test(response.headers.get("cache-control") ?? "")) return response;
     const { taggedReply } = await load(() => import("../http/files/conditional.ts"));
-    return context.bufferedReply = context.ownReply = await taggedReply(response, request.headers);
+    const tagged = context.reply.claim(await taggedReply(response, request.headers));
+    context.reply.markBuffered(tagged);
+    return tagged;
   };
 }

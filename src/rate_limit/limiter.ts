@@ -175,11 +175,7 @@ export class RateLimiter {
   #settle(request: HttpRequest, { isRefused, remaining, resetMs }: Count): void {
     const seconds = toSeconds(resetMs);
     const rest = `${this.#name};r=${remaining};t=${seconds}`;
-    const context = contextOf(request);
-    const limits = context.rateLimit ??= [];
-    const known = limits.find(({ policy }) => policy === this.#policy);
-    if (known) known.rest = rest;
-    else limits.push({ policy: this.#policy, rest });
+    contextOf(request).reply.setRateLimit(this.#policy, rest);
     if (!isRefused) return;
     throw new HTTPError(429, `Too many requests: try again in ${seconds} s`, {
       headers: { "retry-after": String(seconds) },

@@ -9,10 +9,9 @@ import type { AppHandle } from "../http/app_handle.ts";
 import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
 import { type AgentCall, type MatchedRoute, RequestContext } from "../http/context.ts";
 import type { Cors } from "../http/cors.ts";
-import { isSafe, refuseCrossOrigin } from "../http/cross_origin.ts";
 import { HostCheck, type HostList } from "../http/host.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
-import type { OriginList } from "../http/origin.ts";
+import { isSafe, type OriginList, refuseCrossOrigin } from "../http/origin.ts";
 import { isLocalRequest, type ProxyTrust } from "../http/proxy.ts";
 import { pathEnd, pathStart, resolveUnreserved } from "../http/query.ts";
 import { withoutBody } from "../http/reply.ts";
@@ -283,7 +282,7 @@ export class Dispatcher {
     const { entry: { route, ...served }, values } = found;
     const isFree = !route.isBelow(this.#parts.prefixes, resolveUnreserved(url.slice(start, end)));
     const endpoint: Endpoint = (request) => {
-      FilesRoute.note(request, { refusal, isFree });
+      contextOf(request).fallThrough = { refusal, isFree };
       return served.endpoint(request);
     };
     return { entry: { ...served, endpoint }, values };
@@ -372,8 +371,10 @@ function answerPreflight(
 function checkOrigin(method: string | undefined, origins: OriginList): Precheck | undefined {
   if (method === undefined) {
     return (request) => {
-      if (!isSafe(request.method) || asksForWebSocket(request.raw)) refuseCrossOrigin(request, origins);
+      if (!isSafe(request.method) || asksForWebSocket(request.raw)) {
+        refuseCrossOrigin(request.raw, contextOf(request).host, origins);
+      }
     };
   }
-  return isSafe(method) ? undefined : (request) => refuseCrossOrigin(request, origins);
+  return isSafe(method) ? undefined : (request) => refuseCrossOrigin(request.raw, contextOf(request).host, origins);
 }

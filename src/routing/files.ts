@@ -1,8 +1,8 @@
 /** Folders of files, for the paths that no route answers. */
 import { load } from "../base/async_context.ts";
 import type { None, PreparedDependency } from "../binding/dependency.ts";
-import { contextOf, type HttpRequest } from "../http/request.ts";
-import type { FolderRequest, ServedFolder } from "../http/files/folder.ts";
+import { contextOf } from "../http/request.ts";
+import type { ServedFolder } from "../http/files/folder.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { type OptionNames, quote, readOptions } from "../base/options.ts";
 import type { Segment } from "./path.ts";
@@ -67,9 +67,6 @@ const OPTIONS: RouteInfo["options"] = { hidden: true };
 /** The folder in which build tools put files whose names have a hash of their content. */
 const ASSETS = "assets/";
 
-/** Why a request fell through to the folder. */
-type Missed = Pick<FolderRequest, "refusal" | "isFree">;
-
 /** A route for the paths below its own that no other route answers. */
 export class FilesRoute extends Route {
   /** It has no dependency of its own; see {@linkcode FilesRoute.starts}. */
@@ -79,10 +76,9 @@ export class FilesRoute extends Route {
   private constructor(parts: RouteParts, folder: ServedFolder) {
     super(parts, async (request) => {
       const context = contextOf(request);
-      const missed = context.kept.get(FilesRoute) as Missed;
       const rest = context.values[context.matched.names.length];
       const { folderReply } = await load(() => import("../http/files/folder.ts"));
-      return await folderReply(folder, { request, rest, ...missed });
+      return await folderReply(folder, { context, rest, ...context.fallThrough! });
     });
     this.#folder = folder;
   }
@@ -104,11 +100,6 @@ export class FilesRoute extends Route {
     }
     const parts = routeParts("GET", path, OPTIONS, "", scope, []);
     return new FilesRoute(parts, { root, spa, isImmutable: readImmutable(immutable, action) });
-  }
-
-  /** Keeps for the folder why a request fell through to it. */
-  static note(request: HttpRequest, missed: Missed): void {
-    contextOf(request).kept.set(FilesRoute, missed);
   }
 
   /** Checks the folder when the application starts. */

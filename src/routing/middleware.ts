@@ -3,8 +3,7 @@ import { load } from "../base/async_context.ts";
 import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
 import type { RequestContext } from "../http/context.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { isThrownReply, placeErrorHeaders, placeHeaders, problemReply, toHTTPError } from "../http/reply.ts";
-import { acceptReply, ownReply } from "../http/own_reply.ts";
+import { isThrownReply, problemReply, toHTTPError } from "../http/reply.ts";
 import { HTTPError, isHTTPError } from "../base/errors.ts";
 import { quote } from "../base/options.ts";
 import { describeError } from "../log/log.ts";
@@ -106,6 +105,8 @@ export function compose(
   );
 }
 
+const ownReply: ReplyStep = (context, response) => context.reply.own(response);
+
 /** A middleware costs two promises, its own and the guarded one, and three closures per request. */
 function wrap(
   middleware: Middleware,
@@ -128,7 +129,7 @@ function wrap(
     const accept = (response: Response): Response | Promise<Response> => {
       try {
         if (!(response instanceof PlatformResponse)) throw noResponse(middleware);
-        return finalize(context, placeHeaders(context, acceptReply(context, response)));
+        return finalize(context, context.reply.placeHeaders(context.reply.accept(response, context.isServed)));
       } catch (mistake) {
         return fail(mistake);
       }
@@ -168,7 +169,7 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
     try {
       const reply = await handler?.(error, request);
       if (reply === undefined || reply === null) return problemReply(error);
-      if (reply instanceof Response) return ownReply(context, acceptReply(context, reply));
+      if (reply instanceof Response) return ownReply(context, context.reply.accept(reply, context.isServed));
       throw new TypeError(`Cannot reply with what onError returned: got ${typeof reply}, wanted a Response or nothing`);
     } catch (failure) {
       tracing?.fail(failure);
@@ -178,13 +179,14 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
   };
   return async (thrown, request) => {
     const context = contextOf(request);
-    if (isThrownReply(thrown)) return context.ownReply = placeErrorHeaders(context, thrown.reply);
+    if (isThrownReply(thrown)) return context.reply.placeOnError(thrown.reply);
     const shaped = await shape(toHTTPError(thrown), request, context);
     if (!isRefusal(shaped)) report(thrown, request);
-    const reply = context.ownReply = placeErrorHeaders(context, shaped);
-    if (context.metadataHint) {
+    const reply = context.reply.placeOnError(shaped);
+    const { metadataHint } = context.reply;
+    if (metadataHint) {
       const { addMetadataHint } = await load(() => import("../http/challenge.ts"));
-      addMetadataHint(reply, context.metadataHint);
+      addMetadataHint(reply, metadataHint);
     }
     return reply;
   };

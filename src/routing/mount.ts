@@ -4,7 +4,6 @@ import type { None, SessionCookieOf } from "../binding/dependency.ts";
 import type { Values } from "../binding/resolver.ts";
 import { type ConnectionInfo, type Mounted, mountedOf, withMounted } from "../http/connection.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { signInsOf } from "../http/signed_in.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import type { RouteDependencies } from "../idempotency/fingerprint.ts";
 import { HTTPError, RouteError } from "../base/errors.ts";
@@ -199,10 +198,10 @@ export class MountRoute extends Route {
    * application that it mounts.
    */
   keep(request: HttpRequest, values: Values): void {
-    const { kept, connection } = contextOf(request);
+    const context = contextOf(request);
     const { binder } = this.compiled;
-    const outer = mountedOf(connection)?.countAgain;
-    const guarded: GuardedMount = {
+    const outer = mountedOf(context.connection)?.countAgain;
+    context.aroundMount = {
       callerOf: () => callerThroughMounts(request, values, binder),
       countAgain: this.isLimited
         ? async () => {
@@ -211,7 +210,6 @@ export class MountRoute extends Route {
         }
         : outer,
     };
-    kept.set(MountRoute, guarded);
   }
 
   override with(changed: Partial<RouteParts>): MountRoute {
@@ -219,8 +217,7 @@ export class MountRoute extends Route {
   }
 }
 
-/** The guards and limits around a mount, for its application. */
-type GuardedMount = Pick<Mounted, "callerOf" | "countAgain">;
+const NO_GUARDS: Pick<Mounted, "callerOf" | "countAgain"> = { callerOf: undefined, countAgain: undefined };
 
 /**
  * Identifies the caller of a request by the guards of its route, and by those around the mount of
@@ -274,15 +271,15 @@ function handlerOf(
 
 /** Deno's object has getters, which a copy does not get. An unread `completed` costs nothing. */
 function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): MountInfo {
-  const { connection, served, forwarded, basePath, hasServer, kept } = contextOf(request);
-  const { callerOf, countAgain }: Partial<GuardedMount> = kept.get(MountRoute) ?? mountedOf(connection) ?? {};
+  const { connection, served, forwarded, basePath, hasServer, signIns, aroundMount } = contextOf(request);
+  const { callerOf, countAgain } = aroundMount ?? mountedOf(connection) ?? NO_GUARDS;
   const mounted = {
     basePath: basePath + taken,
     isWithoutSlash,
     forwarded,
     served,
     hasServer,
-    signIns: signInsOf(request),
+    signIns,
     callerOf,
     countAgain,
   };

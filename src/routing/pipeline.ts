@@ -13,12 +13,11 @@ import { type BackgroundTasks, runAfterResponse } from "../http/after_response.t
 import type { ResourceMetadataHint } from "../http/challenge.ts";
 import type { MatchedRoute, RequestContext } from "../http/context.ts";
 import type { Cors } from "../http/cors.ts";
-import { ownReply } from "../http/own_reply.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import { mapValues, type Reduce, reducerTo } from "../http/replies/model.ts";
 import { ChosenReply } from "../http/replies/replies.ts";
 import { replierOf } from "../http/replies/replier.ts";
-import { placeHeaders, placeRateLimit, toReply } from "../http/reply.ts";
+import { toReply } from "../http/reply.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
@@ -77,7 +76,7 @@ export function runRoute(
   if (context.call || served.precheck === undefined) return served.endpoint(request);
   try {
     const reply = served.precheck(request);
-    if (reply) return Promise.resolve(served.finalize(context, context.ownReply = reply));
+    if (reply) return Promise.resolve(served.finalize(context, context.reply.claim(reply)));
   } catch (refusal) {
     return answerRefusal(refusal, context, request, served);
   }
@@ -131,7 +130,7 @@ export function plainEndpoint(
   parts: PipelineParts,
   finalize: ReplyStep,
 ): Endpoint {
-  const own = async (request: HttpRequest) => contextOf(request).ownReply = await handler(request);
+  const own = async (request: HttpRequest) => contextOf(request).reply.claim(await handler(request));
   return inMiddlewares({ name: "", handler: own, binder: NO_BINDER, authorize }, middlewares, parts, finalize, "full");
 }
 
@@ -185,13 +184,12 @@ function workEndpoint(
   const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
   const runOnce = work.idempotent && idempotentAnswer(work.idempotent, {
     toErrorReply,
-    toReply: async (result, request) => {
+    toReply: async (result, context) => {
       const reduced = reduce && !(result instanceof Response) ? await reduce(result) : result;
       const isPlain = !toDeclaredReply || reduced instanceof Response;
       const reply =
-        await (isPlain ? toReply(reduced, status, request, stopping) : toDeclaredReply(reduced, request, stopping));
-      const context = contextOf(request);
-      const own = reduced instanceof Response ? ownReply(context, reply) : reply;
+        await (isPlain ? toReply(reduced, status, context, stopping) : toDeclaredReply(reduced, context, stopping));
+      const own = reduced instanceof Response ? context.reply.own(reply) : reply;
       // Before the reply is kept: it must not say that a commit has happened that fails.
       if (context.afterResponse?.awaitsHandler) await endWithHandler(context, own);
       return own;
@@ -207,7 +205,7 @@ function workEndpoint(
       let values = authorize && await authorize(request);
       isAuthorized = true;
       let isPlain = false;
-      if (isForGuards) response = context.ownReply = replyOfGuards(context);
+      if (isForGuards) response = context.reply.claim(replyOfGuards(context));
       else {
         const bound = isAsync ? await bind(request) : bind(request);
         const args = bound[0]!;
@@ -215,41 +213,39 @@ function workEndpoint(
         if (keep) keep(request, values);
         const input = runOnce && { ...args };
         if (supply) supply(args, values);
-        if (input) response = context.ownReply = await runOnce(request, args, input, values);
+        if (input) response = context.reply.claim(await runOnce(request, args, input, values));
         else {
           let result = await handler(request, args as never);
           // A returned Error is an error like a thrown one.
           if (result instanceof Error) throw result;
-          if (context.headWork) await context.headWork;
+          if (context.reply.headWork) await context.reply.headWork;
           if (reduce && !(result instanceof Response)) {
             const reduced = reduce(result);
             result = reduced instanceof Promise ? await reduced : reduced;
           }
-          const reply = toDeclaredReply && !(result instanceof Response)
-            ? toDeclaredReply(result, request, stopping)
-            : toReply(result, status, request, stopping);
-          response = reply instanceof Promise ? await reply : reply;
-          if (response !== result) context.ownReply = response;
+          const made = toDeclaredReply && !(result instanceof Response)
+            ? toDeclaredReply(result, context, stopping)
+            : toReply(result, status, context, stopping);
+          response = made instanceof Promise ? await made : made;
+          if (response !== result) context.reply.claim(response);
           isPlain = isBuffered(result);
-          if ((context.afterResponse || !finalize) && isPlain) context.bufferedReply = response;
+          if ((context.afterResponse || !finalize) && isPlain) context.reply.markBuffered(response);
         }
         // After a handshake, the handler of the WebSocket is still to run.
         if (context.afterResponse?.awaitsHandler && !begin) await endWithHandler(context, response);
       }
-      const isBare = !context.replyHeaders && !context.rateLimit;
-      if (context.replyHeaders) response = placeHeaders(context, response);
-      if (context.rateLimit) placeRateLimit(context.rateLimit, response = ownReply(context, response));
-      if (cors && isBare && finalize && isPlain) context.plainReply = response;
+      if (!context.reply.isBare) response = context.reply.place(response);
+      else if (cors && finalize && isPlain) context.reply.markPlain(response);
       // In the `try`: the copy of a locked Response fails.
-      return finalize ? finalize(context, response) : ownReply(context, response);
+      return finalize ? finalize(context, response) : context.reply.own(response);
     } catch (thrown) {
       context.releaseBody();
       const { thrown: error } = await context.fail(thrown);
       if (!isAuthorized) {
-        context.metadataHint = work.hintFor?.(request);
+        context.reply.metadataHint = work.hintFor?.(request);
         context.call?.refused(error);
       }
-      if (context.headWork) await context.headWork;
+      if (context.reply.headWork) await context.reply.headWork;
       response = await toErrorReply(error, request);
     }
     return finalize ? finalize(context, response) : response;
@@ -275,9 +271,9 @@ function replyOfGuards({ call }: RequestContext): Response {
 async function endWithHandler(context: RequestContext, reply: Response): Promise<void> {
   try {
     await context.afterResponse?.endWithHandler();
-    if (context.headWork) await context.headWork;
+    if (context.reply.headWork) await context.reply.headWork;
   } catch (error) {
-    await ownReply(context, reply).body?.cancel();
+    await context.reply.own(reply).body?.cancel();
     throw error;
   }
 }
@@ -291,9 +287,9 @@ function eachOf(reduce: Reduce): Reduce {
 export function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplyStep {
   if (!cors) return (context, response) => finish(context, response, background);
   return (context, response) => {
-    const own = ownReply(context, response);
+    const own = context.reply.own(response);
     const reply = finish(context, own, background);
-    cors.stamp(context.raw, reply, reply === context.plainReply);
+    cors.stamp(context.raw, reply, context.reply.isPlain(reply));
     return reply;
   };
 }
@@ -302,7 +298,7 @@ export function finalizer(background: BackgroundTasks, cors: Cors | undefined): 
 export function keepFromSharedCaches(finalize: ReplyStep): ReplyStep {
   return (context, response) => {
     if (response.status === 101 || response.headers.has("cache-control")) return finalize(context, response);
-    const reply = ownReply(context, response);
+    const reply = context.reply.own(response);
     reply.headers.set("cache-control", "private");
     return finalize(context, reply);
   };
@@ -318,29 +314,28 @@ function isBuffered(result: unknown): boolean {
 
 /** The last step of each reply: starts the work after it. */
 function finish(context: RequestContext, response: Response, background: BackgroundTasks): Response {
-  const { afterResponse, bufferedReply, connection } = context;
+  const { afterResponse, connection } = context;
   // The copy can fail, so it comes first.
   const reply = background.isEnding ? closing(context, response) : response;
   background.requests--;
-  context.hasReplied = true;
+  context.reply.hasBegun = true;
   if (!afterResponse) return reply;
-  const isBuffered = bufferedReply === response;
+  const isBuffered = context.reply.isBuffered(response);
   if (isBuffered) context.releaseBody();
   const sent = runAfterResponse(reply, isBuffered, afterResponse, background, connection?.completed);
-  if (sent !== reply) context.ownReply = sent;
-  return sent;
+  return sent === reply ? reply : context.reply.claim(sent);
 }
 
 /** Makes the client close its connection, so that its next request goes to another server. */
 function closing(context: RequestContext, response: Response): Response {
-  const reply = ownReply(context, response);
+  const reply = context.reply.own(response);
   reply.headers.set("connection", "close");
   return reply;
 }
 
 /** How the replies of a route are made. */
 interface Replies {
-  readonly toReply: (result: unknown, request: HttpRequest) => Promise<Response>;
+  readonly toReply: (result: unknown, context: RequestContext) => Promise<Response>;
   readonly toErrorReply: ErrorBoundary;
 }
 
@@ -373,14 +368,14 @@ function idempotentAnswer(
       answer: async () => {
         const result = await handler(request, args as never);
         if (result instanceof Error) throw result;
-        if (context.headWork) await context.headWork;
+        if (context.reply.headWork) await context.reply.headWork;
         if (isStream(result)) {
           throw new RouteError(
             "idempotent",
             `Cannot reply to ${name}: its reply is a stream, which is not kept, leave out "idempotent"`,
           );
         }
-        return await toReply(result, request);
+        return await toReply(result, context);
       },
       toErrorReply,
     });

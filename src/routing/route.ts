@@ -12,7 +12,7 @@ import {
 } from "../binding/dependency.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
-import { WITHOUT_BODY } from "../http/without_body.ts";
+import { WITHOUT_BODY } from "../http/reply.ts";
 import type { ResourceMetadataHint } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";

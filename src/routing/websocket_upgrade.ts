@@ -8,8 +8,8 @@ import { HTTPError } from "../base/errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import type { RequestContext } from "../http/context.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { takePlace } from "../http/open_streams.ts";
-import { whileSignedIn } from "../http/signed_in.ts";
+import { acquireSlot } from "../http/open_streams.ts";
+import { whileSignedIn } from "../http/sign_in.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import { hasGone, WebSocketTransport } from "../http/websocket/transport.ts";
 import { takeLocalSocket } from "../http/websocket/handshake.ts";
@@ -65,19 +65,19 @@ export async function upgrade(
   }
   if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
-  const leave = takePlace(request);
+  const release = acquireSlot(context.matched.limits.streams);
   context.keepForUpgrade();
-  const { socket, response, pollsToClose } = upgradeOrLeave(context.served, idleTimeout, leave);
+  const { socket, response, pollsToClose } = upgradeOrRelease(context.served, idleTimeout, release);
   // Deno's own option accepts the client's list only where spaces stand between the names.
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
   const transport = new WebSocketTransport(socket, context.matched.limits.message, idleTimeout, pollsToClose);
   openSockets.add(transport);
-  const unwatch = whileSignedIn(request, () => transport.close(1008, "The sign-in has ended"));
+  const unwatch = whileSignedIn(context, () => transport.close(1008, "The sign-in has ended"));
   transport.gone.then(() => {
-    leave();
+    release();
     unwatch();
   });
-  context.hasReplied = true;
+  context.reply.hasBegun = true;
   const connection = new WebSocketConnection(request, protocol, transport, codec);
   const handle = () => handler(connection, args as never);
   const served = runInContext(() => serve(transport, handle, route.name, context));
@@ -92,13 +92,13 @@ interface Upgraded extends Deno.WebSocketUpgrade {
 }
 
 /**
- * @throws {HTTPError} With 501 if the request does not come from a server. The place is given back.
+ * @throws {HTTPError} With 501 if the request does not come from a server. The slot is released.
  */
-function upgradeOrLeave(raw: Request, idleTimeout: number, leave: () => void): Upgraded {
+function upgradeOrRelease(raw: Request, idleTimeout: number, release: () => void): Upgraded {
   try {
     return localUpgrade(raw) ?? platformUpgrade(raw, idleTimeout);
   } catch (error) {
-    leave();
+    release();
     throw error;
   }
 }

@@ -4,12 +4,12 @@ import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } 
 import { HTTPError } from "../base/errors.ts";
 import { isDenoServe, loadingCommand, readVariable } from "../base/runtime.ts";
 import { type Service, stopReason } from "../base/service.ts";
-import { type BackgroundTasks, streamProgress } from "../http/after_response.ts";
+import type { BackgroundTasks } from "../http/after_response.ts";
 import { endWaits, releaseIdleTimer } from "../http/deadline.ts";
 import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
 import { pathStart } from "../http/query.ts";
 import { problemReply } from "../http/reply.ts";
-import { logUnsent } from "../http/unsent_reply.ts";
+import { logUnsent, streamProgress } from "../http/open_streams.ts";
 import { redactUrl } from "../log/redaction.ts";
 import type { ListenOptions } from "./http_server.ts";
 import { addressText, type ListenAddress, listenOptions, openServer } from "./listen.ts";

@@ -33,7 +33,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["a proxy is trusted", /^src\/http\/forwarded\.ts$/],
   ["a client needs a token", /^src\/http\/challenge\.ts$/],
   ["the metrics of OpenTelemetry are on", /^src\/app\/gauges\.ts$/],
-  ["a file is replied", /^src\/http\/files\/(?!file\.ts)/],
+  ["a file is replied", /^src\/http\/files\//],
 ];
 
 /** The specifiers that a module loads before it runs: neither types nor dynamic imports. */

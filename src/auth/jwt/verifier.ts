@@ -3,7 +3,6 @@ import type { FlattenedJWSInput, JWTHeaderParameters, JWTVerifyGetKey } from "jo
 import { load } from "../../base/async_context.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
 import { TimedSignIn } from "../../http/sign_in.ts";
-import { addSignIn } from "../../http/signed_in.ts";
 import { log } from "../../log/log.ts";
 import { quote } from "../../base/options.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
@@ -53,7 +52,7 @@ export class JwtVerifier<Claims> {
 
   /** The scopes of a verified token. A test that replaces the guard has claims without a token. */
   scopesOf(request: HttpRequest, claims: Claims): readonly string[] {
-    const kept = contextOf(request).kept.get(this) as readonly string[] | undefined;
+    const kept = contextOf(request).cache.get(this) as readonly string[] | undefined;
     return kept ?? this.#readScopes(claims as Readonly<Record<string, unknown>>, claims);
   }
 
@@ -67,8 +66,8 @@ export class JwtVerifier<Claims> {
       if (dataset.issues) throw this.#challenges.invalid("The claims of the token do not fit");
       claims = dataset.value;
     }
-    addSignIn(request, new TimedSignIn((Number(payload.exp) + TOLERANCE_S) * 1000));
-    if (this.#keepsScopes) contextOf(request).kept.set(this, this.#readScopes(payload, claims as Claims));
+    contextOf(request).addSignIn(new TimedSignIn((Number(payload.exp) + TOLERANCE_S) * 1000));
+    if (this.#keepsScopes) contextOf(request).cache.set(this, this.#readScopes(payload, claims as Claims));
     return claims as Claims;
   }
 

@@ -7,7 +7,6 @@ import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
 import { stringify } from "../../http/json.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
-import { addSignIn } from "../../http/signed_in.ts";
 import { WEBSOCKET } from "../../http/websocket/handshake.ts";
 import { log } from "../../log/log.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
@@ -137,9 +136,9 @@ export class SessionDefinition<Data, Input> {
 
   /** The session of a request, one for all of its dependencies. Rejects only if the store fails. */
   open(request: HttpRequest): Promise<Session<Data, Input>> {
-    const { kept } = contextOf(request);
-    let session = kept.get(this) as Promise<Session<Data, Input>> | undefined;
-    if (!session) kept.set(this, session = this.#find(request));
+    const { cache } = contextOf(request);
+    let session = cache.get(this) as Promise<Session<Data, Input>> | undefined;
+    if (!session) cache.set(this, session = this.#find(request));
     return session;
   }
 
@@ -194,7 +193,7 @@ export class SessionDefinition<Data, Input> {
     const data = kept && await this.read(kept.data);
     const found = kept && data !== null ? { data, id: kept.id } : undefined;
     const session = new RequestSession(this, keeper, request, value, found);
-    if (kept && found) addSignIn(request, { watch: (onEnd) => session.watch(kept, onEnd) });
+    if (kept && found) contextOf(request).addSignIn({ watch: (onEnd) => session.watch(kept, onEnd) });
     if (kept && found && this.#isDue(kept) && canSetCookie(request)) await session.renew(kept);
     return session;
   }
@@ -397,7 +396,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     const changed = this.#changed.then(change);
     this.#changed = changed.catch(() => {});
     // Otherwise a forgotten await would lose the cookie.
-    contextOf(this.#request).addHeadWork(this.#changed);
+    contextOf(this.#request).reply.addHeadWork(this.#changed);
     await changed;
   }
 
@@ -409,12 +408,12 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
         `Cannot ${what} the session "${name}": ${other} has no reply with cookies, do it in a request of a browser`,
       );
     }
-    contextOf(this.#request).assertHeadOpen(`${what} the session`, name);
+    contextOf(this.#request).reply.assertOpen(`${what} the session`, name);
   }
 
   /** Asserts that the handler has awaited the change. */
   #assertAwaited(): void {
-    if (!contextOf(this.#request).hasReplied) return;
+    if (!contextOf(this.#request).reply.hasBegun) return;
     throw new TypeError(
       `Cannot set the session "${this.#definition.name}": the reply has begun before it was done`,
     );
@@ -433,7 +432,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
 }
 
 function canSetCookie(request: HttpRequest): boolean {
-  return withoutCookies(request) === undefined && !contextOf(request).hasReplied;
+  return withoutCookies(request) === undefined && !contextOf(request).reply.hasBegun;
 }
 
 /** The kind of a request whose reply cannot carry cookies; undefined if it can. */

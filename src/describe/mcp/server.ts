@@ -226,7 +226,7 @@ export class McpServer {
   #throwRefusal({ challenge, failure, caller }: Exchange): void {
     if (failure) throw failure.thrown;
     if (!challenge) return;
-    contextOf(caller).metadataHint = this.#app.metadataHint(challenge.route, caller);
+    contextOf(caller).reply.metadataHint = this.#app.metadataHint(challenge.route, caller);
     throw challenge.error;
   }
 
@@ -249,7 +249,7 @@ export class McpServer {
     if (!challenge) throw limited;
     // Without scopes, clients request all of the metadata, so users sign in only once.
     const hint = this.#app.metadataHint(challenge.route, caller);
-    contextOf(caller).metadataHint = hint && { ...hint, scopes: [] };
+    contextOf(caller).reply.metadataHint = hint && { ...hint, scopes: [] };
     throw challenge.error;
   }
 

@@ -3,7 +3,7 @@ import { STATUS_TEXT } from "@std/http/status";
 import * as v from "valibot";
 import { type DeclaredReply, isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../base/errors.ts";
-import { WITHOUT_BODY } from "../../http/without_body.ts";
+import { WITHOUT_BODY } from "../../http/reply.ts";
 import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import { partsOfReply, type ReplyDescription, type RouteDeclaration } from "../../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../../base/options.ts";

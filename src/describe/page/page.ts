@@ -1,7 +1,7 @@
 /** The documentation page at `docsUrl`: Swagger UI, and its Content-Security-Policy. */
 import { cachedReply, type CachedText, contentHash } from "../../http/files/conditional.ts";
-import type { HttpRequest } from "../../http/request.ts";
-import { isMountWithoutSlash, redirectToSlash } from "../../http/slash.ts";
+import { contextOf, type HttpRequest } from "../../http/request.ts";
+import { isMountWithoutSlash, redirectToSlash } from "../../http/reply.ts";
 import type { OpenAPIDocument } from "../openapi/document.ts";
 import { type AssetName, assetUrl, SCRIPTS, STYLE_SHEETS } from "./assets.ts";
 import { REDIRECT_PAGE, type SignInOptions } from "./options.ts";
@@ -26,7 +26,8 @@ const ICON = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
   "<path fill='#1b1b1b' d='M3 0h7l4 4v12H3z'/><path stroke='#fff' d='M5 6.5h6M5 9.5h6M5 12.5h4'/></svg>";
 
 export async function answerPage(request: HttpRequest<unknown>, options: DocsPageOptions): Promise<Response> {
-  if (isMountWithoutSlash(request)) return redirectToSlash(request);
+  const context = contextOf(request);
+  if (isMountWithoutSlash(context)) return redirectToSlash(context);
   const origins = fetchedOrigins(options.document());
   const html = await pageMarkup(options, origins);
   const content: CachedText = { contentType: HTML, tag: await contentHash(html), read: async () => html };

@@ -7,7 +7,7 @@ import { eTag, ifMatch, ifNoneMatch } from "@std/http/etag";
 import { HTTPError } from "../../base/errors.ts";
 import { UploadedFile } from "./disk_blob.ts";
 import { readHttpDate } from "../headers.ts";
-import { contextOf, type HttpRequest } from "../request.ts";
+import type { RequestContext } from "../context.ts";
 import { byteStream } from "../stream_reply.ts";
 import { ServedFile } from "./served_file.ts";
 
@@ -39,15 +39,21 @@ export interface Validators {
  * @param type The media type. The default is that of the content.
  * @throws {HTTPError} With 412 if a condition fails, with 416 if the range has no bytes.
  */
-export async function blobReply(blob: Blob, status: number, request: HttpRequest, type?: string): Promise<Response> {
-  const { method } = request.raw;
+export async function blobReply(
+  blob: Blob,
+  status: number,
+  context: RequestContext,
+  type?: string,
+): Promise<Response> {
+  const { raw, matched } = context;
+  const { method } = raw;
   const headers = headersOf(blob, type);
   // A file may change: caches that keep it ask each time, whether it has.
   if (blob instanceof ServedFile) {
-    headers.set("cache-control", contextOf(request).matched.isGuarded ? "private, no-cache" : "no-cache");
+    headers.set("cache-control", matched.isGuarded ? "private, no-cache" : "no-cache");
   }
   if (status !== 200 || (method !== "GET" && method !== "HEAD")) return replyOf(blob, status, headers);
-  return versionReply(blob, await validatorsOf(blob), request, headers);
+  return versionReply(blob, await validatorsOf(blob), raw, headers);
 }
 
 /**
@@ -62,7 +68,7 @@ export async function blobReply(blob: Blob, status: number, request: HttpRequest
 export function versionReply(
   blob: Blob,
   validators: Validators,
-  { raw: { headers: asked, method } }: HttpRequest,
+  { headers: asked, method }: Request,
   headers: Headers,
 ): Response {
   const { etag, lastModified } = validators;

@@ -1,7 +1,7 @@
 /** Answers requests with the files of a folder. Loaded with the first such request. */
 import { CannotStartError, HTTPError, isHTTPError } from "../../base/errors.ts";
-import { isMountWithoutSlash, redirectToSlash } from "../slash.ts";
-import { contextOf, type HttpRequest } from "../request.ts";
+import type { FallThrough, RequestContext } from "../context.ts";
+import { isMountWithoutSlash, redirectToSlash } from "../reply.ts";
 import { chooseEncoding, type Encoding, ENCODINGS, validatorsOf, versionReply } from "./conditional.ts";
 import { findWithin, infoOf, realPath, servedFile, toPath, typeOf } from "./served_file.ts";
 
@@ -15,14 +15,10 @@ export interface ServedFolder {
 }
 
 /** A request that no route answers. */
-export interface FolderRequest {
-  readonly request: HttpRequest;
+export interface FolderRequest extends FallThrough {
+  readonly context: RequestContext;
   /** The decoded path below that of the folder; undefined for the path of the folder itself. */
   readonly rest: string | undefined;
-  /** Why no route answers. */
-  readonly refusal: unknown;
-  /** Whether the path may be one of the page's own. */
-  readonly isFree: boolean;
 }
 
 /** A file that was found. */
@@ -64,35 +60,35 @@ export async function checkFolder({ root, spa }: ServedFolder, name: string): Pr
  * @throws {unknown} The refusal, if there is nothing of it.
  */
 export async function folderReply(folder: ServedFolder, asked: FolderRequest): Promise<Response> {
-  const { request, rest = "" } = asked;
+  const { context, rest = "" } = asked;
   const root = await realPath(toPath(folder.root));
   if (root === undefined) throw asked.refusal;
   // No file has such a path, but a page of a single-page application may have it.
-  if (HIDDEN_SEPARATOR.test(request.path)) return await pageReply(folder, asked, root);
+  if (HIDDEN_SEPARATOR.test(context.path)) return await pageReply(folder, asked, root);
   const parts = rest === "" ? [] : rest.replace(/\/$/, "").split("/");
   const path = await findWithin(root, parts) ?? undefined;
   const info = path === undefined ? undefined : await infoOf(path);
-  const namesFolder = request.path.endsWith("/") && !isMountWithoutSlash(request);
+  const namesFolder = context.path.endsWith("/") && !isMountWithoutSlash(context);
   if (path !== undefined && info?.isFile && !namesFolder) {
-    return await fileReply(folder, { path, info }, root, parts, request);
+    return await fileReply(folder, { path, info }, root, parts, context);
   }
   if (info?.isDirectory) {
     const index = [...parts, INDEX];
     const page = await findFile(root, index);
-    if (page) return namesFolder ? await fileReply(folder, page, root, index, request) : toFolder(request);
+    if (page) return namesFolder ? await fileReply(folder, page, root, index, context) : toFolder(context);
   }
   return await pageReply(folder, asked, root);
 }
 
 /** The page for unknown paths, to those who ask for HTML. */
 async function pageReply(folder: ServedFolder, asked: FolderRequest, root: string): Promise<Response> {
-  const { request, refusal, isFree } = asked;
+  const { context, refusal, isFree } = asked;
   if (folder.spa === undefined || !isFree || !isHTTPError(refusal) || refusal.status !== 404) throw refusal;
   const parts = folder.spa.split("/");
-  const page = asksForHtml(request.raw.headers.get("accept")) ? await findFile(root, parts) : undefined;
+  const page = asksForHtml(context.raw.headers.get("accept")) ? await findFile(root, parts) : undefined;
   if (!page) throw new HTTPError(404, refusal.detail, { headers: { vary: "accept" } });
   // A path can be that of a file tomorrow.
-  const reply = await fileReply({ ...folder, isImmutable: () => false }, page, root, parts, request);
+  const reply = await fileReply({ ...folder, isImmutable: () => false }, page, root, parts, context);
   reply.headers.append("vary", "accept");
   return reply;
 }
@@ -111,18 +107,18 @@ async function fileReply(
   file: Found,
   root: string,
   parts: readonly string[],
-  request: HttpRequest,
+  context: RequestContext,
 ): Promise<Response> {
   const type = await typeOf(parts.at(-1)!);
   const { encoding, found, hasOthers } = await preferredForm(
     file,
     root,
     parts,
-    request.raw.headers.get("accept-encoding"),
+    context.raw.headers.get("accept-encoding"),
   );
   const headers = new Headers({ "content-type": type, "x-content-type-options": "nosniff" });
   const isFixed = isImmutable(parts.join("/"));
-  const whose = privateBehindGuards(request) || (isFixed ? "public, " : "");
+  const whose = privateBehindGuards(context) || (isFixed ? "public, " : "");
   headers.set("cache-control", whose + (isFixed ? "max-age=31536000, immutable" : "no-cache"));
   if (hasOthers) headers.set("vary", "accept-encoding");
   if (encoding !== undefined) headers.set("content-encoding", encoding);
@@ -130,12 +126,12 @@ async function fileReply(
   const validators = await validatorsOf(content);
   // Two forms can have the same size and time.
   const etag = encoding === undefined ? validators.etag : validators.etag?.replace(/"$/, `-${encoding}"`);
-  return versionReply(content, { ...validators, etag }, request, headers);
+  return versionReply(content, { ...validators, etag }, context.raw, headers);
 }
 
 /** Only the client may keep a file behind guards. */
-function privateBehindGuards(request: HttpRequest): "private, " | "" {
-  return contextOf(request).matched.isGuarded ? "private, " : "";
+function privateBehindGuards(context: RequestContext): "private, " | "" {
+  return context.matched.isGuarded ? "private, " : "";
 }
 
 /** The form of a file that the client prefers: the file itself, or a compressed one next to it. */
@@ -163,8 +159,8 @@ async function findFile(root: string, parts: readonly string[]): Promise<Found |
 }
 
 /** Redirects to the path with a slash, so that the relative links of the index page are right. */
-function toFolder(request: HttpRequest): Response {
-  const reply = redirectToSlash(request);
-  reply.headers.set("cache-control", `${privateBehindGuards(request)}no-cache`);
+function toFolder(context: RequestContext): Response {
+  const reply = redirectToSlash(context);
+  reply.headers.set("cache-control", `${privateBehindGuards(context)}no-cache`);
   return reply;
 }

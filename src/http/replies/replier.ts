@@ -3,7 +3,7 @@ import { load } from "../../base/async_context.ts";
 import type { Schema } from "../../schema/schema.ts";
 import { DataReducer, mapValues, reducerTo } from "./model.ts";
 import { text, toReply } from "../reply.ts";
-import type { HttpRequest } from "../request.ts";
+import type { RequestContext } from "../context.ts";
 import { EventStream, SSE } from "../sse/sse.ts";
 import type { Stopping } from "../stream_reply.ts";
 import { type DeclaredReply, isDeclaredReply } from "./declared_reply.ts";
@@ -13,7 +13,7 @@ import { ChosenReply } from "./replies.ts";
 const ITEM = "the item";
 
 /** Makes the reply of a handler's result, which is no `Response`. */
-export type Replier = (result: unknown, request: HttpRequest, stopping: Stopping) => Response | Promise<Response>;
+export type Replier = (result: unknown, context: RequestContext, stopping: Stopping) => Response | Promise<Response>;
 
 /**
  * Makes the function that makes the replies of a route.
@@ -42,10 +42,10 @@ export function replierOf(declared: DeclaredReply, given: number | undefined, ro
 function statusReplier(entries: ReadonlyMap<number, Schema>, given: number | undefined, route: string): Replier {
   const plain = given ?? Math.min(...entries.keys());
   const repliers = new Map(Array.from(entries, ([status, model]) => [status, modelReplier(model, status, route)]));
-  return (result, request, stopping) => {
+  return (result, context, stopping) => {
     const [status, value] = result instanceof ChosenReply ? [result["~status"], result["~value"]] : [plain, result];
     const replier = repliers.get(status);
-    if (replier) return replier(value, request, stopping);
+    if (replier) return replier(value, context, stopping);
     const known = [...entries.keys()].join(", ");
     throw new TypeError(
       `Cannot reply to ${route}: reply(${status}, …) has a status that its response does not declare, add it to Replies({ … }), which has ${known}`,
@@ -56,43 +56,43 @@ function statusReplier(entries: ReadonlyMap<number, Schema>, given: number | und
 function modelReplier(model: Schema, status: number, route: string): Replier {
   if (isDeclaredReply(model)) return replierOf(model, status, route);
   const reduce = reducerTo(model, route, `the result of status ${status}`);
-  return (result, request, stopping) => {
+  return (result, context, stopping) => {
     const reduced = reduce(result);
     return reduced instanceof Promise
-      ? reduced.then((value) => toReply(value, status, request, stopping))
-      : toReply(reduced, status, request, stopping);
+      ? reduced.then((value) => toReply(value, status, context, stopping))
+      : toReply(reduced, status, context, stopping);
   };
 }
 
 function eventReplier(item: Schema | undefined, status: number, route: string): Replier {
   const reducer = item && new DataReducer(item, reducerTo(item, route, ITEM));
-  return async (result, request, stopping) => {
+  return async (result, context, stopping) => {
     const { eventReply } = await load(() => import("../sse/reply.ts"));
     const stream = result instanceof EventStream ? result : SSE(iterableOf(result, "SSE(…)", route));
-    return eventReply(stream, request, status, stopping, reducer);
+    return eventReply(stream, context, status, stopping, reducer);
   };
 }
 
 function lineReplier(line: Schema, status: number, route: string): Replier {
   const reduce = reducerTo(line, route, ITEM);
-  return async (result, request, stopping) => {
+  return async (result, context, stopping) => {
     const { iterableReply } = await load(() => import("../stream_reply.ts"));
     const lines = mapValues(iterableOf(result, "an async iterable", route), reduce);
-    return await iterableReply(lines, status, request, stopping, true);
+    return await iterableReply(lines, status, context, stopping, true);
   };
 }
 
 function byteReplier(type: string, status: number, route: string): Replier {
   const headers = { "content-type": type, "x-content-type-options": "nosniff" };
-  return (result, request, stopping) => {
+  return (result, context, stopping) => {
     if (result instanceof Blob) {
       return load(() => import("../files/conditional.ts")).then(({ blobReply }) =>
-        blobReply(result, status, request, type)
+        blobReply(result, status, context, type)
       );
     }
     if (result instanceof ReadableStream) {
       return load(() => import("../stream_reply.ts")).then(({ byteStreamReply }) =>
-        byteStreamReply(result, status, request, stopping, type)
+        byteStreamReply(result, status, context, stopping, type)
       );
     }
     if (!(result instanceof Uint8Array)) throw misfit(result, "a Blob, a ReadableStream or a Uint8Array", route);

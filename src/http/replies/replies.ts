@@ -1,7 +1,7 @@
 /** Declares that a route has several successes. */
 import { quote } from "../../base/options.ts";
 import { isSchema, type JsonForm, type Mistake, type OutputOf, type Schema, schemaFault } from "../../schema/schema.ts";
-import { WITHOUT_BODY } from "../without_body.ts";
+import { WITHOUT_BODY } from "../reply.ts";
 import { DECLARED, isDeclaredReply } from "./declared_reply.ts";
 
 /** @ignore A result with its status, made by {@linkcode reply}. */

@@ -1,8 +1,8 @@
 /** The reply that sends events. */
 import { Subscription } from "../../topics/subscription.ts";
-import { takePlace } from "../open_streams.ts";
+import { acquireSlot } from "../open_streams.ts";
 import { IteratorSource, type PullSource, PullStream, type StreamKind } from "../pull_stream.ts";
-import { contextOf, type HttpRequest } from "../request.ts";
+import type { RequestContext } from "../context.ts";
 import type { Stopping } from "../stream_reply.ts";
 import { COMMENT, formatEvent, formatItem, toChunk } from "./event.ts";
 import type { DataReducer } from "../replies/model.ts";
@@ -50,7 +50,6 @@ function resumable(retry = USUAL_RETRY): StreamKind {
  * middleware sends another reply.
  *
  * @param stream What `SSE()` has made.
- * @param request The request.
  * @param status The status.
  * @param stopping Gives the signal that is aborted when the server stops.
  * @param reducer Reduces the data to what the route declares.
@@ -60,23 +59,22 @@ function resumable(retry = USUAL_RETRY): StreamKind {
  */
 export function eventReply(
   stream: EventStream,
-  request: HttpRequest,
+  context: RequestContext,
   status: number,
   stopping: Stopping,
   reducer?: DataReducer,
 ): Response {
   const parts = takeParts(stream);
-  const kind = request.method === "GET" ? resumable(parts.retry) : LONE_EVENTS;
+  const kind = context.raw.method === "GET" ? resumable(parts.retry) : LONE_EVENTS;
   const body = new PullStream(toPullSource(parts, reducer), kind, stopping(), stream.heartbeat);
   // Before an id is refused, so that the source is closed then, too.
-  const context = contextOf(request);
-  body.tellTo(context);
+  body.setLogger(context);
   context.addCleanup(() => body.close());
-  body.holds(takePlace(request));
-  const { lastEventId } = request;
+  body.onClose(acquireSlot(context.matched.limits.streams));
+  const { lastEventId } = context;
   const subscriptions = subscriptionsOf(parts.source);
   if (lastEventId && subscriptions.length > 0) resumeAfter(lastEventId, subscriptions);
-  body.endWithSignIn(request);
+  body.endWithSignIn(context);
   return new Response(body.toReadable(), { status, headers: HEADERS });
 }
 
