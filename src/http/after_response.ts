@@ -2,24 +2,20 @@
 import { deferred } from "../base/async_context.ts";
 import { describeError, type Logger } from "../log/log.ts";
 
-/** A function whose result is ignored. */
 export type Task = () => unknown;
 
-/** What a dependency has opened for a request. Both methods run once, and do nothing after that. */
+/** What a dependency has opened for a request. Both methods run once, then do nothing. */
 export interface Opened {
   /** Whether it ends before the reply is sent. */
   readonly endsWithHandler: boolean;
-  /** Ends it after a success. */
   end(): Promise<void>;
   /**
-   * Ends it after a failure. It never rejects.
-   *
-   * @returns The error that goes on: the same one, or its own.
+   * Ends it after a failure. It never rejects. The result is the error that goes on: the same one,
+   * or its own.
    */
   fail(thrown: unknown): Promise<Failure>;
 }
 
-/** A task of a request. */
 interface QueuedTask {
   readonly run: () => Promise<unknown>;
   /** Whether it also runs after a failure. */
@@ -37,21 +33,16 @@ export class AfterResponse {
   readonly #cleanups: ((() => Promise<unknown>) | Opened)[] = [];
   readonly #logger: Logger;
   #failure: Failure | undefined;
-  /** Whether the failure has gone through all that was open. */
   #hasFailed = false;
-  /** Whether something that is open ends with the handler. */
   #endsWithHandler = false;
 
-  /** @param logger Writes what fails. */
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   /**
-   * Adds a task. Tasks run before the cleanups, so they can use what the cleanups close.
-   *
-   * @param task The task.
-   * @param always Whether it also runs if the request fails later. The default is false.
+   * Adds a task. Tasks run before the cleanups, so they can use what the cleanups close. With
+   * `always`, it also runs if the request fails later.
    */
   addTask(task: Task, always = false): void {
     this.#tasks.push({ run: deferred(task), always });
@@ -86,9 +77,7 @@ export class AfterResponse {
 
   /**
    * Ends everything that dependencies have opened, because the request fails before its reply, and
-   * drops its tasks.
-   *
-   * @returns The error of the reply: that of a dependency can replace it.
+   * drops its tasks. A dependency can replace the error.
    */
   async fail(thrown: unknown): Promise<Failure> {
     this.failLater(thrown);
@@ -141,11 +130,11 @@ export class AfterResponse {
 
 const CLEANUP_FAILED = "A cleanup failed";
 
-/** Everything an application has under way: open requests, and the work after their replies. */
+/** Open requests of an application, and the work after their replies. */
 export class BackgroundTasks {
   /** The number of requests without a reply so far. */
   requests = 0;
-  /** Whether the server stops or is about to, so that clients shall open no more connections. */
+  /** Whether the server stops or is about to, so that clients should open no more connections. */
   isEnding = false;
   readonly #running = new Set<Promise<void>>();
   /** Replies that are being sent, each with the function that stops waiting for it. */
@@ -192,12 +181,9 @@ export class BackgroundTasks {
 /**
  * Runs the tasks and cleanups of a request once its reply has been sent.
  *
- * @param response The reply.
- * @param isBuffered Whether its body was made at once and not as a stream.
- * @param afterResponse The tasks and cleanups.
- * @param background Keeps the work until it is done.
- * @param sent Settles when the server has sent the reply or lost the client; undefined if the
- * request did not come from a server.
+ * @param isBuffered Whether the body was made at once and not as a stream.
+ * @param sent Settles when the server has sent the reply or lost the client; undefined without a
+ * server.
  * @returns The reply to send in place of the given one.
  */
 export function runAfterResponse(

@@ -30,22 +30,6 @@ export interface AppHandle {
   /**
    * The log, for entries that belong to no request, such as those of a lifespan. They go to stderr,
    * or to the option `log` of the application.
-   *
-   * @example An entry of a lifespan
-   * ```ts
-   * import { App, type LogEntry } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const entries: LogEntry[] = [];
-   * const app = new App({ log: (entry) => entries.push(entry) });
-   * app.lifespan(async function* (app) {
-   *   app.log.info("The prices are loaded", { count: 3 });
-   *   yield;
-   * });
-   * await app.start();
-   * await app.stop();
-   * assertEquals([entries[0]?.message, entries[0]?.fields], ["The prices are loaded", { count: 3 }]);
-   * ```
    */
   readonly log: Log;
   /** All routes, also those of included routers, in the order of their registration. */

@@ -19,19 +19,15 @@ const FORM_TYPES = "application/x-www-form-urlencoded, multipart/form-data";
  */
 const MAX_AT_ONCE = 32 * 1024;
 
-/** The request that a body belongs to. */
 interface BodyOwner {
   readonly raw: Request;
   /** The application. When it stops, it cuts off bodies that are still arriving. */
   readonly app: object;
-  /** Adds an action for the time after the reply. */
   addCleanup(cleanup: () => unknown): void;
 }
 
-/** Waits for a chunk, and fails if it is late. */
 type InTime = (chunk: Promise<Bytes | undefined>) => Promise<Bytes | undefined>;
 
-/** The body of one request. */
 export class BodyReader {
   readonly #owner: BodyOwner;
   readonly #raw: Request;
@@ -108,11 +104,9 @@ export class BodyReader {
   }
 
   /**
-   * The body as a stream within bounds. The stream fails with 413 beyond the size, and with 408
-   * when a chunk takes too long.
+   * The body as a stream within bounds. It fails with 413 beyond the size in bytes, and with 408
+   * when a chunk takes longer than `chunkTime` milliseconds after the reader asks for it.
    *
-   * @param size The limit in bytes.
-   * @param chunkTime The limit for each chunk in milliseconds, from when the reader asks for it.
    * @throws {HTTPError} With 413 if the client announced a longer body.
    */
   streamWithin(size: number, chunkTime: number): ReadableStream<Bytes> {
@@ -217,7 +211,6 @@ export class BodyReader {
     return await readMultipartForm(this.#watched(this.#paced()), boundary, this.#limits, storage);
   }
 
-  /** The body as a stream whose chunks must arrive in time. */
   #watched(inTime: InTime, size = Infinity): ReadableStream<Bytes> {
     const reader = this.stream().getReader();
     let total = 0;
@@ -279,8 +272,6 @@ function streamOf(bytes: Promise<Bytes>): ReadableStream<Bytes> {
   });
 }
 
-// FOLDED src/http/pace.ts: How slowly a large body may arrive.
-
 /** The least average speed, in bytes per millisecond: 16 KiB/s. */
 const MIN_SPEED = 16 * 1024 / 1000;
 
@@ -297,8 +288,6 @@ export class Pace {
   #waited = 0;
 
   /**
-   * Begins a body.
-   *
    * @param silence The time that the body may take without a byte, in milliseconds. The average
    * does not count before it.
    */
@@ -306,12 +295,7 @@ export class Pace {
     this.#grace = Math.max(GRACE, silence);
   }
 
-  /**
-   * Counts a chunk. Returns whether the body is too slow so far.
-   *
-   * @param size The size of the chunk in bytes.
-   * @param waited How long the server waited for it, in milliseconds.
-   */
+  /** Counts a chunk. Returns whether the body is too slow so far. */
   isTooSlow(size: number, waited: number): boolean {
     this.#size += size;
     this.#waited += waited;

@@ -25,9 +25,6 @@ export class BodyBuffer {
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers();
 
   /**
-   * Wraps a stream.
-   *
-   * @param source The stream.
    * @param limit The number of bytes to keep. A longer stream can be read once.
    * @param owner The owner of the stream for {@linkcode noteWait}.
    */
@@ -57,8 +54,6 @@ export class BodyBuffer {
   /**
    * Reads the whole source.
    *
-   * @param limit The number of bytes that it may have.
-   * @param inTime Waits for a chunk.
    * @throws {HTTPError} With 413 if it has more, or some are no longer kept.
    */
   async readAll(
@@ -106,7 +101,6 @@ export class BodyBuffer {
     return new HTTPError(413, `The body is larger than ${this.#limit} bytes, and can be read only once`);
   }
 
-  /** The next chunk of the source; undefined at the end. */
   #next(): Promise<Bytes | undefined> {
     return this.#pending ??= this.#pull();
   }
@@ -133,7 +127,7 @@ export class BodyBuffer {
 /** The memory that waits for the next bytes, in bytes. */
 const READ_SIZE = 32 * 1024;
 
-/** The sizes of the blocks in which bytes are kept. A block is at most as large as the rest. */
+/** A block is at most as large as the rest of the store. */
 const MIN_BLOCK = 512;
 const MAX_BLOCK = 32 * 1024;
 
@@ -144,7 +138,6 @@ const MAX_BLOCK = 32 * 1024;
 export class ChunkReader {
   readonly #reader: ReadableStreamDefaultReader<Bytes> | ReadableStreamBYOBReader;
   readonly #takesMemory: boolean;
-  /** Memory for the next chunk. */
   #spare: ArrayBuffer | undefined;
 
   constructor(source: ReadableStream<Bytes>) {
@@ -153,7 +146,6 @@ export class ChunkReader {
     this.#reader = reader ?? source.getReader();
   }
 
-  /** The next chunk; undefined at the end. */
   async read(): Promise<Bytes | undefined> {
     if (!this.#takesMemory) {
       const { done, value } = await (this.#reader as ReadableStreamDefaultReader<Bytes>).read();
@@ -195,7 +187,6 @@ function isWasteful({ length, buffer }: Bytes): boolean {
 export class ByteStore {
   /** All blocks are full, but the last. */
   readonly #blocks: Bytes[] = [];
-  /** The number of bytes in the last block. */
   #filled = 0;
   #size = 0;
 
@@ -203,7 +194,6 @@ export class ByteStore {
     return this.#size;
   }
 
-  /** Copies a chunk into the store. */
   append(chunk: Uint8Array): void {
     let rest = chunk;
     while (rest.length > 0) {
@@ -231,7 +221,6 @@ export class ByteStore {
     return new Uint8Array();
   }
 
-  /** All bytes in one array. */
   whole(): Bytes {
     const whole = new Uint8Array(this.#size);
     let offset = 0;
@@ -242,7 +231,7 @@ export class ByteStore {
     return whole;
   }
 
-  /** The bytes in several arrays, which are those of the store. */
+  /** All bytes in the arrays of the store. */
   parts(): Bytes[] {
     const last = this.#blocks.length - 1;
     return this.#blocks.map((block, index) => index === last ? block.subarray(0, this.#filled) : block);

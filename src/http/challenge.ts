@@ -23,7 +23,7 @@ export function isChallenge({ status, headers }: Pick<HTTPError, "status" | "hea
   }
 }
 
-/** What a client needs to get a token: the metadata of the resource (RFC 9728), and the scopes. */
+/** Tells a client how to get a token: the metadata of the resource (RFC 9728), and the scopes. */
 export interface ResourceMetadataHint {
   /** The URL of the metadata, in ASCII without quotes. */
   readonly metadata: string;
@@ -35,9 +35,6 @@ export interface ResourceMetadataHint {
  * Adds `resource_metadata` to the `Bearer` challenge of a reply (RFC 9728, section 5.1), and to
  * that of a 401 also `scope` (RFC 6750, section 3). A 401 without such a challenge gets one. A 403
  * without it stays as it is, and parameters that are there already stay, too.
- *
- * @param reply The reply, whose headers can be changed.
- * @param advice What is added.
  */
 export function addMetadataHint({ status, headers }: Response, { metadata, scopes }: ResourceMetadataHint): void {
   if (status !== 401 && status !== 403) return;

@@ -14,7 +14,7 @@ export interface ConnectionInfo {
   readonly completed?: Promise<void> | undefined;
 }
 
-/** A connection on which the request can be found that came over it, for the access log. */
+/** A connection that leads to its request, for the access log. */
 export class LoggedConnection implements ConnectionInfo {
   readonly #info: ConnectionInfo | undefined;
   /** Writes entries of the request; undefined if the request did not reach the application. */
@@ -40,20 +40,18 @@ export interface Forwarded {
   readonly scheme: "http" | "https" | undefined;
   /** `host[:port]`, well-formed. */
   readonly host: string | undefined;
-  /** The path that a proxy takes off, well-formed. */
+  /** The path that a proxy strips, well-formed. */
   readonly prefix: string | undefined;
 }
 
 /** The key of {@linkcode Mounted} in the connection that a mounted handler gets. */
 const MOUNTED = Symbol("webfw.mounted");
 
-/** What the application that mounts another one says of a request. */
+/** What an application passes on to an application that it mounts. */
 export interface Mounted {
-  /** The path below which the mounted application is served. */
   readonly basePath: string;
   /** Whether the path of the request ends with that of the mount, without a slash. */
   readonly isWithoutSlash: boolean;
-  /** What trusted proxies say about the request. */
   readonly forwarded: Forwarded | undefined;
   /** The request of the server, which alone can become a WebSocket. */
   readonly served: Request;
@@ -61,11 +59,11 @@ export interface Mounted {
   readonly hasServer: boolean;
   /** The sign-ins that let the client through to the mount. */
   readonly signIns: readonly SignIn[];
-  /** Names the caller that the guards around the mount know; undefined if there are none. */
+  /** Names the caller by the guards around the mount; undefined if there are none. */
   readonly callerOf: (() => Promise<string>) | undefined;
   /**
-   * Counts the request once more by the limits around the mount, and rejects with 429 beyond one:
-   * a batch of an agent makes several calls of one request. Undefined if there are no limits.
+   * Counts the request once more by the limits around the mount, and rejects with 429 beyond one: a
+   * batch of an agent makes several calls in one request. Undefined if there are no limits.
    */
   readonly countAgain: (() => Promise<void>) | undefined;
 }
@@ -80,7 +78,7 @@ export function mountedOf(connection: ConnectionInfo | undefined): Mounted | und
   return (connection as { readonly [MOUNTED]?: Mounted } | undefined)?.[MOUNTED];
 }
 
-/** The same connection for a request that ends before the reply has gone. */
+/** The same connection for a request that ends before the reply is sent. */
 export function withoutCompletion(connection: ConnectionInfo): ConnectionInfo {
   const mounted = mountedOf(connection);
   // The members of a server's connection are getters, which a spread would lose.

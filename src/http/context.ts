@@ -1,4 +1,4 @@
-/** One request, as the framework sees it: its connection, its body, and the state of its reply. */
+/** A request inside of the framework: its connection, its body, and the state of its reply. */
 import { log, type Logger } from "../log/log.ts";
 import { HTTPError, type Issue } from "../base/errors.ts";
 import { AfterResponse, type Failure, type Opened, type Task } from "./after_response.ts";
@@ -13,9 +13,7 @@ import { ReplyState } from "./reply_state.ts";
 import type { RouteInfo } from "./route_info.ts";
 import type { SignIn } from "./sign_in.ts";
 
-/** The route of a request, as far as the request needs it. */
 export interface MatchedRoute {
-  /** The route; null if none matches. */
   readonly info: RouteInfo | null;
   /** The names of the path's parameters, in their order. */
   readonly names: readonly string[];
@@ -24,11 +22,10 @@ export interface MatchedRoute {
   readonly isGuarded: boolean;
 }
 
-/** What the endpoint for agents knows of a request that it has made itself. */
+/** The call of an agent that a request was made for. */
 export interface AgentCall {
   /**
-   * The limits that have counted the call. In a batch the guards of a call run twice, and it is
-   * counted once.
+   * The limits that have counted the call. In a batch its guards run twice, and it is counted once.
    */
   readonly countedBy: Set<object>;
   /** The faults of its arguments, which the route replies with after its guards. */
@@ -39,13 +36,14 @@ export interface AgentCall {
 
 /** Why a request fell through to the folders of files. */
 export interface FallThrough {
-  /** Why no route answers. */
   readonly refusal: unknown;
   /** Whether the path may be one of the page's own. */
   readonly isFree: boolean;
 }
 
-/** One request with everything that belongs to it, for the framework only. */
+/**
+ * A request with everything that belongs to it. `HttpRequest` is made of it where user code begins.
+ */
 export class RequestContext implements Logger {
   readonly raw: Request;
   readonly app: AppHandle;
@@ -57,10 +55,8 @@ export class RequestContext implements Logger {
   /** Undefined if no server received the request. */
   readonly connection: ConnectionInfo | undefined;
   readonly proxies: ProxyTrust;
-  /** Undefined until the first task or cleanup is added. */
   afterResponse: AfterResponse | undefined;
   readonly reply: ReplyState = new ReplyState();
-  /** Undefined until it is first read. */
   id: string | undefined;
   /** Set where no route answers. */
   fallThrough: FallThrough | undefined = undefined;
@@ -105,14 +101,13 @@ export class RequestContext implements Logger {
   }
 
   /**
-   * Announces that the request may be aborted. Otherwise its signal is the platform's, which costs
-   * nothing.
+   * Announces that the request may be aborted. Otherwise its signal is that of the platform, which
+   * costs nothing.
    */
   makeAbortable(): void {
     this.#aborter ??= new Aborter();
   }
 
-  /** Aborts the signal of an abortable request. */
   abort(reason: unknown): void {
     this.#aborter?.abort(reason);
   }
@@ -123,16 +118,16 @@ export class RequestContext implements Logger {
   }
 
   /**
-   * Whether a server sends the reply. Its connections are objects of a class; a plain object comes
-   * from a program or a mount, which may do anything with the reply.
+   * Whether a server sends the reply. Connections of a server are objects of a class; a plain
+   * object comes from a program or a mount, which may do anything with the reply.
    */
   get isServed(): boolean {
     return this.connection !== undefined && Object.getPrototypeOf(this.connection) !== Object.prototype;
   }
 
   /**
-   * Whether the request came over a connection, also where another application mounts this one. A
-   * test can give it an address without one.
+   * Whether the request came over a connection, also through a mount. A test can give it an address
+   * without one.
    */
   get hasServer(): boolean {
     return this.isServed || (mountedOf(this.connection)?.hasServer ?? false);
@@ -155,7 +150,7 @@ export class RequestContext implements Logger {
     return mounted ? basePath || mounted.basePath : this.forwarded?.prefix ?? basePath;
   }
 
-  /** The request of the server, also where another application mounts this one. */
+  /** The request of the server, also inside of a mount. */
   get served(): Request {
     return mountedOf(this.connection)?.served ?? this.raw;
   }
@@ -185,7 +180,6 @@ export class RequestContext implements Logger {
     return origin + this.path + url.slice(this.pathEnd);
   }
 
-  /** The URL that the client asked for. */
   get location(): URL {
     return this.#location ??= parseUrl(this.url);
   }
@@ -201,7 +195,7 @@ export class RequestContext implements Logger {
   }
 
   /**
-   * Values that guards cache for the request, each by its guard. A `WeakMap` of requests would take
+   * Values that guards cache for the request, each by its guard. A `WeakMap` of requests would cost
    * several microseconds for each, mostly in the garbage collector.
    */
   get cache(): Map<object, unknown> {
@@ -222,40 +216,34 @@ export class RequestContext implements Logger {
     (this.#signIns ??= []).push(signIn);
   }
 
-  /** Drops the unread rest of the body. */
   releaseBody(): void {
     this.#body?.release();
   }
 
-  /** The id of the request, made when it is first read. */
   get requestId(): string {
     return this.id ??= crypto.randomUUID();
   }
 
-  /** Writes an entry of the log that belongs to the request. */
   log(level: "info" | "warn" | "error", message: string, fields: Readonly<Record<string, unknown>> = {}): void {
     log(level, message, { ...fields, request_id: this.requestId }, this.app);
   }
 
-  /** Adds a task for when the reply has gone. */
   addTask(task: Task, always: boolean): void {
     this.#afterwards().addTask(task, always);
   }
 
-  /** Adds a cleanup for when the reply has gone; it runs after the tasks. */
+  /** Adds a cleanup, which runs after the tasks. */
   addCleanup(cleanup: Task): void {
     this.#afterwards().addCleanup(cleanup);
   }
 
-  /** Adds what a dependency has opened. */
   addOpened(opened: Opened): void {
     this.#afterwards().addOpened(opened);
   }
 
   /**
-   * Lets dependencies end by an error, before its reply is made.
-   *
-   * @returns The error of the reply: that of a dependency can replace it.
+   * Lets dependencies end by an error, before its reply is made. A dependency can replace the
+   * error.
    */
   fail(thrown: unknown): Failure | Promise<Failure> {
     return this.afterResponse ? this.afterResponse.fail(thrown) : { thrown };
@@ -290,7 +278,7 @@ function parseUrl(text: string): URL {
   }
 }
 
-/** Aborts a request besides the platform. It makes a signal only for those who read it. */
+/** Aborts a request besides the platform. It makes a signal on first use only. */
 export class Aborter {
   #signal: AbortSignal | undefined;
   #controller: AbortController | undefined;
@@ -306,7 +294,6 @@ export class Aborter {
     return this.#signal = AbortSignal.any([raw.signal, this.#controller.signal]);
   }
 
-  /** Aborts the signal. The first reason counts. */
   abort(reason: unknown): void {
     if (this.#isAborted) return;
     this.#isAborted = true;

@@ -49,7 +49,6 @@ const MAX_HEADERS = 100;
 /** The most characters of the name of a method or a header. */
 const MAX_NAME = 100;
 
-/** Checked options. */
 export interface ResolvedCors {
   readonly credentials: boolean;
   /** In lower case. */
@@ -82,10 +81,9 @@ export function resolveCors(options: CorsOptions, origins: OriginList): Resolved
   };
 }
 
-/** What a reply has already. */
 interface SentHeaders {
   readonly vary: string | null;
-  /** The names of the headers that pages may read, as a list. */
+  /** The names of the headers that pages may read, comma-separated. */
   readonly exposed: string;
   /** Whether the handler allows credentials by itself. */
   readonly hasCredentials: boolean;
@@ -101,13 +99,7 @@ export class Cors {
   readonly #exposed: ReadonlySet<string>;
   readonly #maxAge: string;
 
-  /**
-   * Decides what is the same for all replies.
-   *
-   * @param origins The origins whose pages may read replies.
-   * @param cors The options.
-   * @param credentialed The origins to which the credentials of the options apply.
-   */
+  /** @param credentialed The origins to which the credentials of the options apply. */
   constructor(origins: OriginList, { credentials, exposed, maxAge }: ResolvedCors, credentialed: OriginList = origins) {
     this.#origins = origins;
     this.#credentialed = credentials && !origins.isOpen ? credentialed : undefined;
@@ -118,8 +110,6 @@ export class Cors {
   /**
    * Answers a preflight.
    *
-   * @param headers The headers of the request.
-   * @param methods The methods of its path.
    * @returns The reply without the headers of {@linkcode stamp}; undefined if it is no preflight.
    * @throws {HTTPError} With 403, if the origin is not allowed.
    */
@@ -148,8 +138,6 @@ export class Cors {
   /**
    * Adds the CORS headers to a reply.
    *
-   * @param raw The request.
-   * @param response The reply, which belongs to the request alone.
    * @param isPlain Whether its headers only describe its body.
    */
   stamp(raw: Request, response: Response, isPlain = false): void {
@@ -166,7 +154,6 @@ export class Cors {
     this.#write(response.headers, origin, sent);
   }
 
-  /** Adds the headers to those of a reply. */
   #write(headers: Headers, origin: string | null, { vary, exposed, hasCredentials }: SentHeaders): void {
     if (this.#origins.isOpen) headers.set("access-control-allow-origin", "*");
     else {

@@ -18,7 +18,6 @@ class Wait {
   readonly ms: number;
   readonly late: Late;
   readonly reject: (error: Error) => void;
-  /** The owner for {@linkcode endWaits}. */
   readonly owner: object | undefined;
   /** The time of its end; undefined before the first visit. */
   expires: number | undefined = undefined;
@@ -48,7 +47,6 @@ class Wait {
   }
 }
 
-/** Called with each wait that is over. */
 const observers = new Set<(wait: Wait) => void>();
 /** The head of the list, which is circular. */
 const waits = new Wait(Infinity, () => new Error(), () => {});
@@ -59,11 +57,7 @@ let timerMs = Infinity;
 /**
  * Waits for a promise until a deadline.
  *
- * @param promise The promise. It is not stopped at the deadline.
  * @param ms The time in milliseconds; the wait can take a sixteenth longer.
- * @param late Makes the error at the deadline.
- * @param broken Makes the error for a rejected promise.
- * @param owner The owner of the wait, see {@linkcode endWaits}.
  */
 export function withDeadline<T>(
   promise: Promise<T>,
@@ -111,9 +105,6 @@ export async function withOwnDeadline<T>(
 /**
  * Registers a wait without a deadline.
  *
- * @param over Settles when the wait is over.
- * @param owner The owner of the wait, see {@linkcode endWaits}.
- * @param late Makes the error if the wait is cut off.
  * @param cut Cuts the wait off with that error.
  */
 export function noteWait(
@@ -130,7 +121,6 @@ export function noteWait(
 /**
  * Ends the present waits of an owner, but not those that begin later.
  *
- * @param owner The owner, such as an application that stops.
  * @param timeout The time until the rest of the waits is cut off, in milliseconds.
  * @returns Settles when all of these waits are over, with whether some were cut off.
  */

@@ -13,16 +13,11 @@ export interface Hop {
   readonly scheme: "http" | "https" | undefined;
   /** `host[:port]`, not checked. */
   readonly host: string | undefined;
-  /** The path that the proxy takes off, not checked. */
+  /** The path that the proxy strips, not checked. */
   readonly prefix: string | undefined;
 }
 
-/**
- * Splits a list from the right, outside of quoted texts.
- *
- * @param list The list; nothing of it is read before it is asked for.
- * @param separator One character.
- */
+/** Splits a list from the right by one character, outside of quoted strings, and lazily. */
 export function* fromRight(list: string, separator: string): Generator<string, void, void> {
   let end = list.length;
   let isQuoted = false;
@@ -88,7 +83,7 @@ function readElement(element: string): Hop {
 
 const NOTHING: Hop = { address: undefined, scheme: undefined, host: undefined, prefix: undefined };
 
-/** The text of a token or a quoted text. */
+/** The value of a token or a quoted string. */
 function unquote(text: string): string | undefined {
   if (!text.startsWith('"')) return isToken(text) ? text : undefined;
   return /^"(?:[^"\\]|\\.)*"$/.test(text) ? text.slice(1, -1).replace(/\\(.)/g, "$1") : undefined;

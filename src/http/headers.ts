@@ -15,7 +15,6 @@ const FORMS: readonly RegExp[] = [
  * Parses a date (RFC 9110, section 5.6.7). `Date.parse` accepts many other forms, some of them as
  * local time.
  *
- * @param now The present time in milliseconds.
  * @returns The time in milliseconds; undefined if it is not an HTTP date.
  */
 export function readHttpDate(text: string, now: number = Date.now()): number | undefined {
@@ -59,7 +58,6 @@ const MAX_LENGTH = 255;
 /** A string of a structured field (RFC 9651, section 3.3.3). */
 const STRING = /^"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 
-/** A key without quotes, as many clients send it. */
 const BARE = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
 
 /**

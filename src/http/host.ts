@@ -1,7 +1,7 @@
 /**
  * The Host header and the target of a request: their check, their parts, and the list of hosts that
- * an application answers to; IP addresses. Deno copies both into the URL unchecked, so a slash in the header
- * would change where the path starts.
+ * an application answers to; IP addresses. Deno copies both into the URL unchecked, so a slash in
+ * the header would change where the path starts.
  */
 import { HTTPError } from "../base/errors.ts";
 import { quote } from "../base/options.ts";
@@ -31,7 +31,6 @@ export class HostCheck {
    * reply, so this reads it only if the URL is ambiguous: host `x/a` with path `/b` gives the same
    * URL as host `x` with path `/a/b`.
    *
-   * @param raw The request.
    * @param info The connection; undefined without a server.
    * @returns The index in the URL where the path starts.
    * @throws {HTTPError} With 400, also if the URL has no path.
@@ -69,7 +68,6 @@ export function hostOf(url: string): string {
  * URL, unless the target has another host: code that reads the header and code that reads the URL
  * would then disagree.
  *
- * @param raw The request.
  * @param info The connection. Without one, a program made the request, and its URL is no target.
  * @throws {HTTPError} With 400, if the header is malformed, missing or not the host of the target.
  */
@@ -112,11 +110,7 @@ export interface Authority {
   readonly port: string;
 }
 
-/**
- * Reads `host[:port]`. Undefined if it is something else, such as an authority with a user.
- *
- * @param text The text, as it stands in a header or a URL.
- */
+/** Parses `host[:port]`. Undefined for anything else, such as an authority with a user. */
 export function readAuthority(text: string): Authority | undefined {
   const [, host, port = ""] = HOST.exec(text) ?? [];
   if (host === undefined || Number(port) > 65_535) return undefined;
@@ -125,7 +119,7 @@ export function readAuthority(text: string): Authority | undefined {
   return name === undefined || name === "" ? undefined : { name, port: port && String(Number(port)) };
 }
 
-/** Whether a name or address, if there is one, always leads to the machine that asks. */
+/** Whether a name or address always leads to the machine of the client. */
 export function isLoopbackName(name: string | undefined): boolean {
   return name !== undefined && LOOPBACK_NAME.test(name);
 }
@@ -135,15 +129,12 @@ export class HostList {
   readonly #names = new Set<string>();
   /** Each starts with the dot after the star. */
   readonly #suffixes: string[] = [];
-  /** The last text that was found. Most requests have the same host. */
+  /** The last authority that was found. Most requests have the same host. */
   #last = "";
 
   /**
-   * Checks the names.
-   *
-   * @param hosts The names, without ports.
    * @param option The option that has them, for the error message.
-   * @throws {TypeError} If it is no list, or a name can match no request.
+   * @throws {TypeError} If it is no array, or a name can match no request.
    */
   constructor(hosts: readonly string[], option: string) {
     if (!Array.isArray(hosts)) {
@@ -164,7 +155,6 @@ export class HostList {
     }
   }
 
-  /** Whether a host is in the list. */
   has(name: string): boolean {
     return this.#names.has(name) ||
       this.#suffixes.some((suffix) => name.length > suffix.length && name.endsWith(suffix));

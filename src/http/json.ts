@@ -32,8 +32,6 @@ export function decodeJson(body: Uint8Array, request: Request): string {
 /**
  * Parses JSON from a client.
  *
- * @param text The body.
- * @param request The request.
  * @throws {HTTPError} With 400 if it is not JSON, with 415 if it is compressed.
  */
 export function parseJson(text: string, request: Request): unknown {

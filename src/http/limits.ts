@@ -82,8 +82,6 @@ export const DEFAULT_LIMITS: ResolvedLimits = {
 /**
  * Fills in the limits that a declaration leaves open.
  *
- * @param given The declared limits.
- * @param base The limits for the rest.
  * @param owner The name of the declaration, for error messages.
  * @throws {TypeError} If a name is unknown.
  * @throws {RangeError} If a limit is not positive.

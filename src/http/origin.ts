@@ -1,4 +1,8 @@
-/** The origins of web pages, as browsers send them in the header `Origin`. */
+/**
+ * The origins of web pages, as browsers send them in the header `Origin`, and the refusal of unsafe
+ * requests and handshakes of other origins, with which a browser may send the cookies of its user
+ * (cross-site request forgery).
+ */
 import { quote } from "../base/options.ts";
 import { type Authority, readAuthority } from "./host.ts";
 import { HTTPError } from "../base/errors.ts";
@@ -20,18 +24,15 @@ const ORIGIN = /^([a-z][a-z\d+.-]*):\/\/([^\s/?#@\\]+)$/i;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: "80", https: "443", ws: "80", wss: "443" };
 /** What a star stands for: one label or several. */
 const LABELS = /^[a-z\d_-]+(?:\.[a-z\d_-]+)*$/;
-/** A longer text is no origin of a browser: a host name has at most 253 characters. */
+/** A longer string is no origin of a browser: a host name has at most 253 characters. */
 const MAX_LENGTH = 300;
 
-/** A list of origins. */
 export class OriginList {
-  /** No origin at all. */
   static readonly none: OriginList = new OriginList([], false, []);
 
   /** Whether the list has `"*"`. */
   readonly isOpen: boolean;
   readonly #exact: ReadonlySet<string>;
-  /** What comes before and after the star. */
   readonly #patterns: readonly (readonly [before: string, after: string])[];
 
   private constructor(
@@ -45,11 +46,10 @@ export class OriginList {
   }
 
   /**
-   * Checks a list where it is declared. Case, punycode and default ports are brought into the form
+   * Checks a list where it is declared. Case, punycode and default ports are normalized to the form
    * that browsers send.
    *
-   * @param origins The list.
-   * @param action What is being done, for the error message: `set the origins of the App`.
+   * @param action For the error message: `set the origins of the App`.
    * @throws {TypeError} If an entry can match no page, or is `"null"`, which any page can send.
    */
   static read(origins: Origins, action: string): OriginList {
@@ -77,7 +77,6 @@ export class OriginList {
     return new OriginList(exact, entries.includes("*"), patterns);
   }
 
-  /** Whether the list has nothing. */
   get isEmpty(): boolean {
     return !this.isOpen && this.#exact.size === 0 && this.#patterns.length === 0;
   }
@@ -87,7 +86,6 @@ export class OriginList {
     return this.isOpen ? new OriginList(this.#exact, false, this.#patterns) : this;
   }
 
-  /** This list and another one. */
   with(other: OriginList): OriginList {
     if (other.isEmpty) return this;
     return new OriginList(
@@ -129,9 +127,6 @@ export function readOrigin(text: string): Origin | undefined {
 /**
  * Whether an origin has the host and the port of a request. The scheme is not compared, because a
  * proxy may have ended TLS. Browsers leave a default port out, and `Host` may have it.
- *
- * @param origin The header `Origin`.
- * @param host `host[:port]` of the request.
  */
 export function isSameHost(origin: string, host: string): boolean {
   const start = origin.indexOf("://");
@@ -163,8 +158,6 @@ function toSerialised(scheme: string, host: string): string | undefined {
   return authority && `${scheme}://${host.toLowerCase()}`;
 }
 
-// FOLDED src/http/cross_origin.ts: Refuses unsafe requests and WebSocket handshakes of pages of other origins, with which a browser may send the cookies of its user (cross-site request forgery).
-
 /** The schemes whose credentials a browser adds by itself. */
 const BROWSER_SCHEMES = /^(?:basic|digest|negotiate|ntlm)(?: |$)/i;
 
@@ -177,8 +170,6 @@ export function isSafe(method: string): boolean {
  * Checks where a request comes from, by the headers that pages cannot change. Clients that are no
  * browsers send neither of them.
  *
- * @param request An unsafe request, or a handshake.
- * @param host `host[:port]` of the request.
  * @param origins The origins of other pages that may send it. `"*"` stands for requests without
  * cookies and passwords.
  * @throws {HTTPError} With 403, if it comes from a page of another origin.
@@ -203,7 +194,7 @@ function hasBrowserCredentials(headers: Headers): boolean {
   return headers.has("cookie") || BROWSER_SCHEMES.test(headers.get("authorization") ?? "");
 }
 
-/** An origin for a message. Nothing is repeated that is none. */
+/** An origin for a message. A string that is no origin is not repeated. */
 function originText(origin: string | null): string {
   const read = origin === null ? undefined : readOrigin(origin);
   return read ? `${read.scheme}://${authorityText(read)}` : "an unknown origin";

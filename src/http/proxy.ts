@@ -1,6 +1,6 @@
 /**
- * Which proxies an application trusts, and where its requests come from and went to before these
- * proxies: the one place that knows.
+ * Which proxies an application trusts, and the address, scheme and host of its requests before
+ * them.
  */
 import { load } from "../base/async_context.ts";
 import { log } from "../log/log.ts";
@@ -71,14 +71,10 @@ export class ProxyTrust {
   readonly #from: import("node:net").BlockList | undefined;
   readonly #header: "x-forwarded" | "forwarded";
   readonly #takesHost: boolean;
-  /** Undefined until {@linkcode ProxyTrust.open}. */
   #readHops: ((headers: Headers) => Iterable<Hop>) | undefined;
   #hasWarned = false;
 
   /**
-   * Checks the option.
-   *
-   * @param trust The proxies; undefined for none.
    * @param takesHost Whether the host that they name counts. It has to be checked then.
    * @throws {TypeError} If an option is unknown, or an address or a header is wrong.
    * @throws {RangeError} If the number is not from 1 to 32.
@@ -101,7 +97,6 @@ export class ProxyTrust {
     this.#readHops = this.#header === "forwarded" ? forwardedHops : xForwardedHops;
   }
 
-  /** Whether any proxy is trusted. */
   get isSet(): boolean {
     return this.#hops !== undefined || this.#from !== undefined;
   }
@@ -109,7 +104,6 @@ export class ProxyTrust {
   /**
    * What trusted proxies say about a request.
    *
-   * @param headers The headers of the request.
    * @param peer The address of the other end of the connection; null for a Unix socket, and without
    * a network.
    * @returns Undefined if the request does not come from a trusted proxy.
@@ -134,8 +128,8 @@ export class ProxyTrust {
   }
 
   /**
-   * Says once in the log that a proxy seems to be in front, and that nothing is taken from it. For
-   * use where the address of a client matters.
+   * Warns once that there seems to be a proxy that is not trusted. For use where the address of a
+   * client matters.
    */
   warnOfUnknown(headers: Headers): void {
     if (this.#hasWarned || this.isSet || !headers.has("x-forwarded-for")) return;

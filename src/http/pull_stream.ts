@@ -6,10 +6,9 @@ import { skipLog, streamProgress } from "./open_streams.ts";
 import { type SignedIn, whileSignedIn } from "./sign_in.ts";
 import { MAX_TIMER_MS } from "../base/options.ts";
 
-/** A client that takes nothing for this long is disconnected. One of events can resume later. */
+/** A client that takes nothing for this long is disconnected. An event stream can resume later. */
 const MAX_STALL_MS = 30_000;
 
-/** Bytes that are sent at once. */
 export type Chunk = Uint8Array<ArrayBuffer>;
 
 /** Where a source writes its chunks. */
@@ -25,9 +24,7 @@ export interface PullSink {
    * @returns True to pull the next chunk, too. False means: wait for the next call of `pull`.
    */
   write(chunk: Chunk): boolean;
-  /** Answers a pull with the end of the stream. */
   end(): void;
-  /** Ends the stream because the source has failed. */
   fail(error: unknown): void;
 }
 
@@ -46,13 +43,11 @@ export interface PullSource {
    * fails.
    */
   close(): Promise<void> | void;
-  /** Sets the logger of its failures. */
   setLogger?(logger: Logger): void;
 }
 
 /** The request that a stream answers. */
 export interface StreamOwner extends Logger {
-  /** Takes the error that has ended the stream. */
   streamFailed(thrown: unknown): void;
 }
 
@@ -61,13 +56,12 @@ export interface StreamKind {
   /** What the log calls such a stream, after "A". */
   readonly name: string;
   /**
-   * Whether the next chunk is pulled before the client asks for it, and then waits. This spares a
-   * call of the platform for each chunk, which costs several times as much as the chunk.
+   * Whether the next chunk is pulled before the client asks for it: the call of the platform for
+   * each chunk, which this saves, costs several times as much as the chunk.
    */
   readonly readsAhead: boolean;
   /** Whether a failure or a stop breaks the stream off, so that no client takes it for complete. */
   readonly breaksOff: boolean;
-  /** Sent after a silence. */
   readonly heartbeat?: Chunk;
   /** Makes what is sent before the end when the server stops. */
   readonly farewell?: () => Chunk;
@@ -95,7 +89,6 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   #closed: Promise<void> | undefined;
   #owner: StreamOwner | undefined;
   #releaseSlot: (() => void) | undefined;
-  /** The request whose sign-in is watched from the first read on. */
   #signedIn: SignedIn | undefined;
   #unwatchSignIn: (() => void) | undefined;
 
@@ -121,10 +114,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#releaseSlot = release;
   }
 
-  /**
-   * Ends the stream with the sign-in of the client of a request. A reply that is not read has no
-   * timer.
-   */
+  /** Ends the stream with the sign-in of the client, which is watched from the first read on. */
   endWithSignIn(request: SignedIn): void {
     this.#signedIn = request;
   }
@@ -145,7 +135,6 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     else this.#stopping?.addEventListener("abort", this.#stop);
   }
 
-  /** The client reads, and the stream is empty. */
   pull(): Promise<void> {
     this.#stalledMs = 0;
     if (this.#signedIn) this.#watchSignIn(this.#signedIn);
@@ -156,7 +145,6 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     return promise;
   }
 
-  /** The client has gone. */
   cancel(): Promise<void> {
     return this.close();
   }
@@ -192,7 +180,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     void this.close();
   }
 
-  /** Closes the source, whether anything was read or not. A second call changes nothing. */
+  /** Closes the source. A second call changes nothing. */
   close(): Promise<void> {
     return this.#closed ??= this.#release();
   }
@@ -280,16 +268,13 @@ export interface ValueIterator {
   return?(): Promise<unknown>;
 }
 
-/** How an {@linkcode IteratorSource} sends values. */
 interface IteratorSourceOptions {
   /** Makes the bytes of a value. A value without bytes is skipped. */
   readonly encode: (value: unknown) => Chunk;
   readonly kind: StreamKind;
-  /** Sent before the first value. */
   readonly opening?: Chunk | undefined;
 }
 
-/** The values of an iterator, each as a chunk. */
 export class IteratorSource implements PullSource {
   readonly #iterator: ValueIterator;
   readonly #encode: (value: unknown) => Chunk;
@@ -298,14 +283,12 @@ export class IteratorSource implements PullSource {
   readonly #runInContext = captureContext();
   #opening: Chunk | undefined;
   #peeked: Promise<NextValue> | undefined;
-  /** Whether the iterator is making a value. */
   #isBusy = false;
   #logger = PROCESS_LOGGER;
   /** Whether the iterator has ended by itself, so that its `return()` must not be called. */
   #hasEnded = false;
   #isClosed = false;
 
-  /** Takes an iterator, which is not asked for a value yet. */
   constructor(iterator: ValueIterator, { encode, kind, opening }: IteratorSourceOptions) {
     this.#iterator = iterator;
     this.#encode = encode;
@@ -472,10 +455,8 @@ export class TimingWheel {
   }
 }
 
-/** The timer of one connection. */
 export class IdleTimer {
   readonly onIdle: () => number | undefined;
-  /** The turn of the last activity. */
   activeAt: number;
   /** The turn that looks at this timer next. */
   dueAt = 0;
@@ -487,7 +468,6 @@ export class IdleTimer {
     this.activeAt = wheel.turns;
   }
 
-  /** The silence counts from now. */
   reset(): void {
     this.activeAt = this.#wheel.turns;
   }

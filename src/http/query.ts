@@ -1,6 +1,6 @@
 /**
- * Reads paths and queries out of the text of a URL, without parsing the whole URL, and texts of the
- * type `application/x-www-form-urlencoded`.
+ * Parses paths and queries without parsing the whole URL, and bodies of the type
+ * `application/x-www-form-urlencoded`.
  */
 import { HTTPError } from "../base/errors.ts";
 import type { FormEntry } from "../schema/form.ts";
@@ -52,9 +52,7 @@ function authorityStart(url: string): number {
 /**
  * Picks the declared keys out of a query in one pass. Other keys take no memory.
  *
- * @param text The query without the question mark.
  * @param slots The index of each declared key in the result.
- * @param maxKeys The limit for the number of keys.
  * @throws {HTTPError} With 400 if there are too many keys, or the value of a declared key has a
  * broken percent-encoding.
  */
@@ -119,7 +117,7 @@ function parsePair(pair: string): FormEntry {
   return [name, value];
 }
 
-/** The index of a character, or the end of the text. */
+/** The index of a character, or the length of the string. */
 function indexFrom(text: string, character: string, start: number): number {
   const index = text.indexOf(character, start);
   return index < 0 ? text.length : index;

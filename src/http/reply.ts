@@ -30,9 +30,8 @@ const RESPONSE_OPTIONS: OptionNames<ResponseInit> = { status: true, statusText: 
 /**
  * Makes the reply of a handler's result.
  *
- * @param result The result.
  * @param status The status of a success, if the route declares one.
- * @param stopping Gives the signal that is aborted when the server stops.
+ * @param stopping Returns the signal that is aborted when the server stops.
  * @throws {TypeError} If the result has no JSON form.
  */
 export function toReply(
@@ -64,7 +63,6 @@ export function toReply(
 /**
  * A reply of plain text.
  *
- * @param body The text.
  * @param init The status and further headers.
  * @throws {TypeError} If an option is unknown.
  *
@@ -89,7 +87,6 @@ export function text(body: string, init?: ResponseInit): Response {
 /**
  * A reply of HTML. It escapes nothing: the template that makes the markup has to do it.
  *
- * @param body The markup.
  * @param init The status and further headers.
  * @throws {TypeError} If an option is unknown.
  *
@@ -140,14 +137,13 @@ export function redirect(location: string | URL, status = 303): Response {
 }
 
 /**
- * Whether the path that the client asked for is that of a mount without a slash. The mounted
- * application sees `/`, but relative links of its page would begin above the mount.
+ * Whether the client requested the path of a mount without a slash. The mounted application sees
+ * `/`, but relative links of its page would begin above the mount.
  */
 export function isMountWithoutSlash({ connection, path }: RequestContext): boolean {
   return mountedOf(connection)?.isWithoutSlash === true && path === "/";
 }
 
-/** Redirects to the path with a slash at its end. */
 export function redirectToSlash(context: RequestContext): Response {
   const path = isMountWithoutSlash(context) ? context.basePath : context.path;
   const query = context.raw.url.slice(context.pathEnd).replace(/#.*$/s, "");
@@ -240,30 +236,21 @@ function textual(body: string, type: string, init: ResponseInit = {}): Response 
   return noteText(response, body);
 }
 
-// FOLDED src/http/files/file.ts: Files on disk as results of handlers.
-
 const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filename: true };
 
 /**
  * A file on disk, to be returned by a handler. Its bytes are read while they are sent.
  *
- * Replies to GET and HEAD carry the version of the file (`ETag`, `Last-Modified`). A client that
- * has this version gets a 304; a failed condition is a 412. A GET may ask for one `Range`; a range
- * beyond the end is a 416. An interrupted download can continue (`If-Range`) if the file has not
- * changed.
+ * Replies to GET and HEAD carry the version of the file (`ETag`, `Last-Modified`), and obey
+ * conditions and one `Range`, also to continue an interrupted download.
  *
  * With `root`, the path can come from a client: the file is always within the folder, and no part
- * of its path begins with a dot, also when links are followed. Without `root`, the path must be the
+ * of its path begins with a dot, also when links are followed. Without it, the path must be the
  * application's own.
  *
- * The result is a `File`, not a `Response`, so that handlers can look at it. Any other `Blob` that
- * a handler returns is sent in the same way.
- *
- * @param path The path of the file.
- * @param options How it is sent.
  * @throws {TypeError} If an option is unknown.
- * @throws {HTTPError} With 404 if there is no such file, or the path is that of a folder. A
- * `root` that does not exist is logged as well.
+ * @throws {HTTPError} With 404 if there is no such file, or the path is that of a folder. A `root`
+ * that does not exist is logged as well.
  *
  * @example A folder of downloads
  * ```ts

@@ -59,22 +59,18 @@ export function noteText(response: Response, text: string): Response {
   return response;
 }
 
-/** A limit in the headers `RateLimit-Policy` and `RateLimit`. */
 interface RateLimitItem {
   readonly policy: string;
   /** What is left; a request that is counted again changes it. */
   rest: string;
 }
 
-/** The state of the reply to one request. */
 export class ReplyState {
-  /** A hint for the challenges of an error reply. */
   metadataHint: ResourceMetadataHint | undefined = undefined;
   /** Resolves after the work that adds to the head; undefined if there is none. */
   headWork: Promise<unknown> | undefined = undefined;
   /** Whether the server has the reply, so that nothing can be added to its head. */
   hasBegun = false;
-  /** Headers that are on no reply yet. */
   #headers: Headers | undefined = undefined;
   /** Headers that are on a reply already, for an error reply that replaces it. */
   #placed: Headers | undefined = undefined;
@@ -153,9 +149,9 @@ export class ReplyState {
   }
 
   /**
-   * Accepts a `Response` of the program as the reply. It does not look for a lock: only `body` knows
-   * of one, and makes a stream of a string, which doubles the CPU time of a short reply. A copy
-   * finds the lock, and so does the server, which sends a locked string as it is.
+   * Accepts a `Response` of the program as the reply. It does not look for a lock: only `body`
+   * knows of one, and makes a stream of a string, which doubles the CPU time of a short reply. A
+   * copy finds the lock, and so does the server, which sends a locked string as it is.
    *
    * @returns The `Response`, or a copy if no server sends it: the program may return that one from
    * another application, which accepts it likewise.

@@ -11,9 +11,7 @@ let getContext: (request: HttpRequest<unknown>) => RequestContext;
 
 /**
  * A request: a thin wrapper over the platform's `Request`, which is available as `raw`. Each part
- * is read when it is used for the first time.
- *
- * `State` is the type of what the application's lifespans yield.
+ * is read when it is used for the first time. `State` is the type of what the lifespans yield.
  *
  * @example The parts of a request
  * ```ts
@@ -53,12 +51,9 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * Wraps a request; the application does it.
+   * Wraps a request; the application calls it.
    *
    * @ignore
-   *
-   * @param context The framework's side of the request.
-   * @param state What the lifespans yielded.
    */
   constructor(context: RequestContext, state: Readonly<State>) {
     this.raw = context.raw;
@@ -72,34 +67,22 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.raw.method;
   }
 
-  /** The whole URL. Its scheme and host are those that the client used, if `trustProxy` is set. */
+  /** The whole URL. With `trustProxy`, scheme and host are those that the client used. */
   get url(): URL {
     return this.#context.location;
   }
 
   /**
-   * The path, not decoded, but for escapes that mean nothing: `/%61dmin` is `/admin`, as it is for
-   * the routes.
+   * The path, not decoded, except for escapes of characters that need none: `/%61dmin` is `/admin`.
    */
   get path(): string {
     return this.#context.path;
   }
 
   /**
-   * The path below which the application is served; empty if there is none. It is what a trusted
-   * proxy says in `X-Forwarded-Prefix`, or else the option `basePath` of the application, or else
-   * what a mount takes off. Write it before paths of the application in links and redirects.
-   *
-   * @example A redirect within the application
-   * ```ts
-   * import { App, redirect } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App({ basePath: "/shop" });
-   * app.post("/orders", async (request) => redirect(`${request.basePath}/orders/7`));
-   * const response = await app.fetch(new Request("http://localhost/orders", { method: "POST" }));
-   * assertEquals(response.headers.get("location"), "/shop/orders/7");
-   * ```
+   * The path below which the application is served; empty if there is none: what a trusted proxy
+   * says in `X-Forwarded-Prefix`, or else the option `basePath`, or else what a mount strips. Write
+   * it before paths of the application in links and redirects.
    */
   get basePath(): string {
     return this.#context.basePath;
@@ -149,18 +132,6 @@ export class HttpRequest<State = Record<string, unknown>> {
   /**
    * The id of the request, for logs: a random UUID, made when it is first read, or what
    * `requestId()` has taken from a trusted proxy.
-   *
-   * @example An id for a log
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assert, assertEquals } from "@std/assert";
-   *
-   * const app = new App();
-   * app.get("/id", async (request) => [request.id, request.id]);
-   * const [first, second] = await (await app.fetch(new Request("http://localhost/id"))).json();
-   * assertEquals(first, second);
-   * assert(first.length === 36);
-   * ```
    */
   get id(): string {
     return this.#context.requestId;
@@ -169,47 +140,30 @@ export class HttpRequest<State = Record<string, unknown>> {
   /**
    * The log, for entries that carry `request_id`, and with OpenTelemetry `trace_id`. They go to
    * stderr, or to the option `log` of the application.
-   *
-   * @example An entry of a request
-   * ```ts
-   * import { App, type LogEntry } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const entries: LogEntry[] = [];
-   * const app = new App({ log: (entry) => entries.push(entry) });
-   * app.post("/orders", async (request) => {
-   *   request.log.info("An order has come", { items: 2 });
-   *   return request.id;
-   * });
-   * const response = await app.fetch(new Request("http://localhost/orders", { method: "POST" }));
-   * const { level, message, fields } = entries[0]!;
-   * const request_id = await response.json();
-   * assertEquals([level, message, fields], ["info", "An order has come", { items: 2, request_id }]);
-   * ```
    */
   get log(): Log {
     return makeLog(this.#context);
   }
 
   /**
-   * The `Idempotency-Key` that the client has sent, without its quotes: to be passed on to other
-   * services. null if there is none, or it is malformed.
+   * The `Idempotency-Key` of the client without its quotes, to be passed on to other services. null
+   * if there is none, or it is malformed.
    */
   get idempotencyKey(): string | null {
     return idempotencyKeyOf(this.raw.headers) ?? null;
   }
 
   /**
-   * The id of the last event that the reader of an event stream received: the `Last-Event-ID`
-   * header, or else `lastEventId` in the query.
+   * The id of the last event that a reader of an event stream received: the `Last-Event-ID` header,
+   * or else `lastEventId` in the query.
    */
   get lastEventId(): string | null {
     return this.#context.lastEventId;
   }
 
   /**
-   * The address of the client; null without a network. Behind a proxy it is that of the proxy,
-   * unless `trustProxy` of the application is set.
+   * The address of the client; null without a network. Without `trustProxy`, it is that of the
+   * proxy.
    */
   get remoteAddress(): string | null {
     const context = this.#context;
@@ -221,10 +175,9 @@ export class HttpRequest<State = Record<string, unknown>> {
    * They replace headers of the reply; `set-cookie` adds to them.
    *
    * An error reply gets them, too, and so does the reply of a middleware that does not call `next`.
-   * On an error reply they replace nothing, and those that describe the success are left out:
-   * `content-type` and the other headers of the content, `etag`, `last-modified`, `accept-ranges`,
-   * `location`, `refresh`, and what lets a cache keep the reply (a `cache-control` with `no-store`
-   * stays). The 101 of a WebSocket gets none.
+   * On an error reply they replace nothing, and those that describe the success are left out: the
+   * headers of the content, `etag`, `location`, and those that let a cache keep the reply. The 101
+   * of a WebSocket gets none.
    *
    * @example Where the new book is
    * ```ts
@@ -238,7 +191,6 @@ export class HttpRequest<State = Record<string, unknown>> {
    * });
    * const response = await app.fetch(new Request("http://localhost/books", { method: "POST" }));
    * assertEquals(response.headers.get("location"), "/books/1");
-   * assertEquals(await response.json(), { id: 1 });
    * ```
    */
   get replyHeaders(): Headers {
@@ -246,25 +198,13 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * Sets a cookie with the reply, also with an error reply. A cookie of the same name, domain and
-   * path that was set before is replaced. The 101 of a WebSocket sets none.
+   * Sets a cookie with the reply, also with an error reply, but not with the 101 of a WebSocket. It
+   * replaces an earlier one of the same name, domain and path. By default it is `HttpOnly`,
+   * `Secure` and `SameSite=Lax`, with `Path=/`.
    *
-   * @param cookie The cookie. It is `HttpOnly`, `Secure` and `SameSite=Lax`, with `Path=/`, unless
-   * it says otherwise.
    * @throws {TypeError} If a part of it cannot be sent, if browsers would refuse it, or if the
    * reply has begun.
    * @throws {RangeError} If it has more than 4,096 bytes with its attributes.
-   *
-   * @example A preference that scripts may read
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App();
-   * app.post("/dark", async (request) => request.setCookie({ name: "theme", value: "dark", httpOnly: false }));
-   * const response = await app.fetch(new Request("http://localhost/dark", { method: "POST" }));
-   * assertEquals(response.headers.get("set-cookie"), "theme=dark; Secure; SameSite=Lax; Path=/");
-   * ```
    */
   setCookie(cookie: Cookie): void {
     this.#context.reply.assertOpen("set the cookie", cookie?.name);
@@ -274,46 +214,16 @@ export class HttpRequest<State = Record<string, unknown>> {
   /**
    * Makes the browser drop a cookie, also with an error reply.
    *
-   * @param name The name.
-   * @param attributes Those that the cookie was set with: a browser looks for the same `domain` and
-   * `path`, and drops no `Secure` cookie without `secure`.
+   * @param attributes Those of the cookie: a browser looks for the same `domain` and `path`, and
+   * drops no `Secure` cookie without `secure`.
    * @throws {TypeError} If a part of it cannot be sent, or if the reply has begun.
-   *
-   * @example The end of a preference
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assert } from "@std/assert";
-   *
-   * const app = new App();
-   * app.delete("/dark", async (request) => request.deleteCookie("theme"));
-   * const response = await app.fetch(new Request("http://localhost/dark", { method: "DELETE" }));
-   * assert(response.headers.get("set-cookie")?.includes("Expires=Thu, 01 Jan 1970"));
-   * ```
    */
   deleteCookie(name: string, attributes: CookieAttributes = {}): void {
     this.#context.reply.assertOpen("delete the cookie", name);
     addDeletion(this.replyHeaders, name, attributes);
   }
 
-  /**
-   * Values that middleware finds and others use, such as a request id or the user. Each request has
-   * its own.
-   *
-   * @example A request id
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App();
-   * app.middleware(async (request, next) => {
-   *   request.locals.set("id", "r-1");
-   *   return await next(request);
-   * });
-   * app.get("/id", async (request) => request.locals.get("id"));
-   * const response = await app.fetch(new Request("http://localhost/id"));
-   * assertEquals(await response.json(), "r-1");
-   * ```
-   */
+  /** Values that middleware and handlers share, such as the user. Each request has its own. */
   get locals(): Map<unknown, unknown> {
     return this.#locals ??= new Map();
   }
@@ -348,10 +258,10 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /**
    * The body as the fields of a form, urlencoded or multipart. Large files of it are on disk until
-   * the reply has gone.
+   * the reply is sent.
    *
-   * @throws {HTTPError} With 400 if it is malformed, 408 if it arrives too slowly, 413 if it,
-   * a file or the number of fields is over a limit, 415 when it is not a form.
+   * @throws {HTTPError} With 400 if it is malformed, 408 if it arrives too slowly, 413 if it, a
+   * file or the number of fields is over a limit, 415 if it is not a form.
    */
   formData(): Promise<FormData> {
     return this.#context.body.formData();
@@ -359,8 +269,7 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /**
    * The body as a stream of any size. It fails with 400 when the client breaks off. A body within
-   * the limit for JSON can be read again; a larger one fails with 413 then. The unread rest is
-   * dropped when the reply has gone.
+   * the limit for JSON can be read again; a larger one fails with 413 then.
    *
    * @throws {TypeError} If the body was read through `raw`.
    */
@@ -369,16 +278,11 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * Runs a task after the last byte of the reply has gone, also when the client has left. Tasks run
-   * one after another, before the cleanups of dependencies, except those with `until: "handler"`.
-   * An error of a task is logged.
+   * Runs a task after the last byte of the reply is sent, or the client has left. Tasks run one
+   * after another, before the cleanups of dependencies, except those with `until: "handler"`.
+   * Errors are logged. If an error becomes the reply or ends the stream after this call, the task
+   * does not run, unless `always` is set; then dependencies are closed already.
    *
-   * Nothing of it runs if an error becomes the reply, or ends the stream, after this call: no mail
-   * goes out for an order that was refused.
-   *
-   * @param task The function to run.
-   * @param options With `always`, the task also runs after a failure. What dependencies have opened
-   * is then closed already.
    * @throws {TypeError} If the task is no function, or an option is unknown.
    *
    * @example A mail for an order that was taken
@@ -414,8 +318,8 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * What JSON has of a request: its method and path. A handler that returns its request by mistake,
-   * or a log, tells nothing of the state and the headers.
+   * The method and path, so that JSON of a request, in a log or by mistake in a reply, has no
+   * secrets.
    */
   toJSON(): { readonly method: string; readonly path: string } {
     return { method: this.method, path: this.path };

@@ -36,7 +36,7 @@ export interface ToolAnnotations {
 /** The documentation of a route, and the options of its replies. */
 export interface RouteDescription {
   /**
-   * Further documented replies by status: schemas, or `{ schema, description, headers }`. At the
+   * Further documented replies by status: schemas, or `{ schema, description, headers }`. For the
    * status of a success, description and headers are added to the reply of `response`.
    */
   responses?: Readonly<Record<number, DocumentedReply>>;
@@ -48,23 +48,19 @@ export interface RouteDescription {
   status?: number;
   /** What the route does, in a few words. */
   summary?: string;
-  /** What the route does, in detail. */
+  /** The description, in detail. */
   description?: string;
   /**
    * The summary in the first line, the description in the rest. By default it is the string literal
-   * that is the first statement of the handler.
-   *
-   * Declare it here if you bundle: a minifier such as `deno bundle --minify` drops a template
-   * literal that is a statement, as code without effect. It keeps a literal in quotes, as a
-   * directive.
+   * that is the first statement of the handler. Declare it here if you bundle: a minifier drops a
+   * template literal that is a statement.
    */
   doc?: string;
   /** The groups that the route belongs to in the documentation. */
   tags?: readonly string[];
   /**
-   * The name of the operation, unique in the application. By default it is the name of the handler,
-   * or else method and path in ASCII, without accents and without letters of other alphabets.
-   * Declare it if you bundle, because a minifier renames functions.
+   * The name of the operation, unique in the application. By default the name of the handler, or
+   * else method and path in ASCII letters. Declare it if you bundle: a minifier renames functions.
    */
   operationId?: string;
   /** Whether clients should use another route. */
@@ -78,8 +74,8 @@ export interface RouteDescription {
    */
   hidden?: boolean;
   /**
-   * Whether pages of all origins may send unsafe requests. Without it, the innermost router,
-   * include or application that says something decides.
+   * Whether pages of all origins may send unsafe requests. By default that of the innermost router,
+   * include or application that sets it.
    *
    * @default {false}
    */
@@ -129,9 +125,9 @@ export interface RouteDeclaration extends RouteDescription {
 /** The options of a WebSocket route apart from its schemas. */
 export interface WebSocketDescription {
   /**
-   * The origins of further web pages that may connect, besides those of the application's own host
-   * and of its `origins`; `"*"` for all pages, which includes those that browsers send the user's
-   * cookies for. Clients that are not browsers send no origin, and may connect.
+   * The origins of further web pages that may connect, besides those of the own host and of the
+   * `origins` of the application; `"*"` for all pages, also with cookies of the user. Clients that
+   * are not browsers send no origin, and may connect.
    *
    * @default {[]}
    */
@@ -146,8 +142,8 @@ export interface WebSocketDescription {
    */
   idleTimeout?: Duration;
   /**
-   * Whether pages of all origins may connect. Without it, the innermost router, include or
-   * application that says something decides.
+   * Whether pages of all origins may connect. By default that of the innermost router, include or
+   * application that sets it.
    *
    * @default {false}
    */
@@ -239,7 +235,6 @@ export function partsOfReply(reply: DocumentedReply): ReplyDescription {
 /**
  * Checks a documented reply.
  *
- * @param action What is being done, for messages.
  * @throws {TypeError} If a part of it is wrong.
  */
 export function checkDocumentedReply(reply: unknown, status: string, action: string): void {

@@ -1,15 +1,14 @@
 /**
- * Sign-ins, and when they end. A guard adds that of the client to its request; streams and WebSockets
- * end with it.
+ * Sign-ins, and when they end. A guard adds that of the client to its request; streams and
+ * WebSockets end with it.
  */
 import { MAX_TIMER_MS } from "../base/options.ts";
 
 /** A sign-in, which ends at a time or by the server. */
 export interface SignIn {
   /**
-   * Calls back once when the sign-in ends, and not before this has returned.
-   *
-   * @returns Ends the watch.
+   * Calls back once when the sign-in ends, and not before this has returned. The result ends the
+   * watch.
    */
   watch(onEnd: () => void): () => void;
 }
@@ -33,16 +32,14 @@ export class TimedSignIn implements SignIn {
   }
 }
 
-/** A request, as far as its sign-ins matter. */
 export interface SignedIn {
   readonly signIns: readonly SignIn[];
   readonly matched: { readonly info: { readonly options: { readonly endsWithSignIn?: boolean } } | null };
 }
 
 /**
- * Calls back once when a sign-in of the client ends, unless the route keeps its streams open.
- *
- * @returns Ends the watch.
+ * Calls back once when a sign-in of the client ends, unless the route keeps its streams open. The
+ * result ends the watch.
  */
 export function whileSignedIn({ signIns, matched }: SignedIn, onEnd: () => void): () => void {
   if (matched.info?.options.endsWithSignIn === false) return () => {};

@@ -34,8 +34,6 @@ const encoder = new TextEncoder();
  * because the server notices only then that a client has gone. Its type is then lines of JSON, or
  * bytes where the client prefers these. An error breaks it off, as it does after the first value.
  *
- * @param source The iterable.
- * @param status The status.
  * @param stopping Gives the signal that is aborted when the server stops.
  * @param isLines Whether all values are sent as lines of JSON, whatever they are.
  * @throws {HTTPError} With 503, if the server stops before the first value, or too many streams are

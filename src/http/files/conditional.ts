@@ -20,7 +20,6 @@ const TIME_STEP_MS = 2_000;
 /** The headers of a content that a 304 has not (RFC 9110, section 15.4.5). */
 const OF_CONTENT = ["content-type", "content-length", "content-encoding", "content-language"];
 
-/** The version of a content. */
 export interface Validators {
   readonly etag?: string | undefined;
   readonly lastModified?: Date | undefined;
@@ -33,9 +32,7 @@ export interface Validators {
  * file on disk comes from its size and time; that of a blob in memory from its content, up to 1
  * MiB.
  *
- * @param blob The content.
- * @param status The status; any but 200 sends the whole content.
- * @param request The request.
+ * @param status Any but 200 sends the whole content.
  * @param type The media type. The default is that of the content.
  * @throws {HTTPError} With 412 if a condition fails, with 416 if the range has no bytes.
  */
@@ -59,10 +56,6 @@ export async function blobReply(
 /**
  * Answers a GET or HEAD with a version of a content, and obeys conditions and ranges.
  *
- * @param blob The content.
- * @param validators Its version.
- * @param request The request.
- * @param headers The headers of the reply, which get those of the version.
  * @throws {HTTPError} With 412 if a condition fails, with 416 if the range has no bytes.
  */
 export function versionReply(
@@ -109,9 +102,8 @@ function headersOf(blob: Blob, type: string = blob.type === "" ? "application/oc
 }
 
 /**
- * The name under which browsers save the reply; undefined when they may show it. The client chose
- * the type of an uploaded file: a browser that shows it could run its scripts as the application's
- * own.
+ * The name under which browsers save the reply; undefined when they may show it. A browser that
+ * shows an uploaded file, whose type the client chose, could run its scripts as the application's.
  */
 function downloadName(blob: Blob): string | undefined {
   if (blob instanceof ServedFile) return blob.savedAs;
@@ -128,26 +120,25 @@ function attachment(name: string): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${extended}`;
 }
 
-/** A text that stays the same while the application runs. */
+/** A string that stays the same while the application runs. */
 export interface CachedText {
   /** The media type with the charset. */
   readonly contentType: string;
-  /** The version of the text, in ASCII without quotes. */
+  /** The version, in ASCII without quotes. */
   readonly tag: string;
-  /** Gives the text. */
   read(): Promise<string>;
 }
 
-/** The first half of a text's SHA-256 hash in hexadecimal digits. */
+/** The first half of the SHA-256 hash of a string, in hexadecimal digits. */
 export async function contentHash(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return new Uint8Array(digest, 0, 16).toHex();
 }
 
-/** The compressed forms of texts, by what gives the text. */
+/** The compressed forms of cached strings, by their `read`. */
 const compressed = new WeakMap<CachedText["read"], Promise<Uint8Array<ArrayBuffer>>>();
 
-/** Compresses a text, once as long as somebody can read it. */
+/** Compresses a string, once for as long as its `read` lives. */
 function compress({ read }: CachedText): Promise<Uint8Array<ArrayBuffer>> {
   let bytes = compressed.get(read);
   if (bytes === undefined) {
@@ -160,12 +151,8 @@ function compress({ read }: CachedText): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 /**
- * Makes the reply of a cached text: compressed for a client that accepts it, and a 304 for one that
- * has this version.
- *
- * @param asked The headers of the request.
- * @param content The text.
- * @param extra Further headers of the reply.
+ * Makes the reply of a cached string: compressed for a client that accepts it, and a 304 for one
+ * that has this version.
  */
 export async function cachedReply(
   asked: Headers,
@@ -186,7 +173,6 @@ export async function cachedReply(
  * obeys conditions.
  *
  * @param response A reply with status 200, whose whole body is in memory.
- * @param asked The headers of the request.
  * @throws {HTTPError} With 412 if a condition fails.
  */
 export async function taggedReply(response: Response, asked: Headers): Promise<Response> {
@@ -273,11 +259,9 @@ export const ENCODINGS = ["br", "gzip"] as const;
 export type Encoding = typeof ENCODINGS[number];
 
 /**
- * Chooses what a client prefers of the compressed forms of a content.
+ * Chooses among the compressed forms of a content (RFC 9110, section 12.5.3).
  *
- * @param header The header `Accept-Encoding`.
- * @param offered The forms that there are.
- * @returns The form; undefined for the content as it is, which is always sent where nothing else is
+ * @returns The form; undefined for the content as it is, which is sent where nothing else is
  * accepted.
  */
 export function chooseEncoding(header: string | null, offered: readonly Encoding[]): Encoding | undefined {

@@ -3,7 +3,6 @@ import { nodePath, nodeUrl } from "../../base/runtime.ts";
 
 const CHUNK_SIZE = 64 * 1024;
 
-/** By what a file is recognized as the same one, and as unchanged. */
 type FileVersion = Pick<Deno.FileInfo, "size" | "mtime" | "ino" | "dev">;
 
 /**
@@ -16,12 +15,9 @@ export class DiskBlob extends Blob {
   readonly #start: number;
 
   /**
-   * Describes a range; nothing is opened.
+   * Opens nothing.
    *
-   * @param path The path of the file.
    * @param version The version of the file when its size was announced.
-   * @param start The index of the first byte.
-   * @param end The index after the last byte.
    */
   constructor(path: string, version: FileVersion, start = 0, end: number = version.size) {
     super();

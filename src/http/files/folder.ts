@@ -5,7 +5,6 @@ import { isMountWithoutSlash, redirectToSlash } from "../reply.ts";
 import { chooseEncoding, type Encoding, ENCODINGS, validatorsOf, versionReply } from "./conditional.ts";
 import { findWithin, infoOf, realPath, servedFile, toPath, typeOf } from "./served_file.ts";
 
-/** A folder whose files are served. */
 export interface ServedFolder {
   readonly root: string | URL;
   /** The path of the page for unknown paths; undefined if there is none. */
@@ -14,14 +13,12 @@ export interface ServedFolder {
   readonly isImmutable: (path: string) => boolean;
 }
 
-/** A request that no route answers. */
 export interface FolderRequest extends FallThrough {
   readonly context: RequestContext;
   /** The decoded path below that of the folder; undefined for the path of the folder itself. */
   readonly rest: string | undefined;
 }
 
-/** A file that was found. */
 interface Found {
   readonly path: string;
   readonly info: Deno.FileInfo;
@@ -80,7 +77,7 @@ export async function folderReply(folder: ServedFolder, asked: FolderRequest): P
   return await pageReply(folder, asked, root);
 }
 
-/** The page for unknown paths, to those who ask for HTML. */
+/** The page for unknown paths, for clients that accept HTML. */
 async function pageReply(folder: ServedFolder, asked: FolderRequest, root: string): Promise<Response> {
   const { context, refusal, isFree } = asked;
   if (folder.spa === undefined || !isFree || !isHTTPError(refusal) || refusal.status !== 404) throw refusal;
@@ -134,7 +131,7 @@ function privateBehindGuards(context: RequestContext): "private, " | "" {
   return context.matched.isGuarded ? "private, " : "";
 }
 
-/** The form of a file that the client prefers: the file itself, or a compressed one next to it. */
+/** The form of a file that the client prefers: the file itself, or a compressed one beside it. */
 async function preferredForm(
   file: Found,
   root: string,

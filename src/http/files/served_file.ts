@@ -33,16 +33,14 @@ export async function openFile(path: string | URL, { root, type, filename }: Fil
   return servedFile(found, info, type ?? await typeOf(found), filename);
 }
 
-/** A file that was found, as it is sent. */
 export function servedFile(path: string, info: Deno.FileInfo, type: string, savedAs?: string): ServedFile {
   const lastModified = info.mtime?.getTime() ?? 0;
   return new ServedFile(new DiskBlob(path, info), nodePath().basename(path), { type, savedAs, lastModified });
 }
 
-/** The result of `file`. */
 export class ServedFile extends File {
   readonly #content: DiskBlob;
-  /** The name under which browsers save the file; undefined when they may show it. */
+  /** The name under which browsers save the file; undefined if they may show it. */
   readonly savedAs: string | undefined;
 
   constructor(content: DiskBlob, name: string, options: FilePropertyBag & { savedAs: string | undefined }) {
@@ -61,11 +59,8 @@ export class ServedFile extends File {
 }
 
 /**
- * Finds a file in a folder, by a name that a client may have chosen.
- *
- * @param root The folder. One that does not exist is logged, and has no files.
- * @param name The path in the folder, with slashes.
- * @returns The path with links resolved; undefined when there is no such file.
+ * Finds a file in a folder, by a name that a client may have chosen; undefined if there is none. A
+ * folder that does not exist is logged.
  */
 async function pathWithin(root: string, name: string): Promise<string | undefined> {
   const folder = await realPath(root);
@@ -76,12 +71,11 @@ async function pathWithin(root: string, name: string): Promise<string | undefine
 }
 
 /**
- * Finds an entry of a folder.
+ * Finds an entry of a folder, whose own links are resolved.
  *
- * @param folder The folder, with links resolved.
  * @param parts The parts of the path in the folder. A client may have chosen them.
- * @returns The path with links resolved; undefined when there is no such entry; null when a part
- * begins with a dot, and when a link leads out of the folder or to such a part.
+ * @returns The path with links resolved; undefined if there is no such entry; null if a part begins
+ * with a dot, or a link leads out of the folder or to such a part.
  */
 export async function findWithin(folder: string, parts: readonly string[]): Promise<string | undefined | null> {
   const { join, sep: separator } = nodePath();
@@ -94,14 +88,13 @@ export async function findWithin(folder: string, parts: readonly string[]): Prom
   return path.slice(prefix.length).split(separator).some(isHidden) ? null : path;
 }
 
-/** The path with links resolved; undefined when nothing is there. */
+/** The path with links resolved; undefined if nothing is there. */
 export async function realPath(path: string): Promise<string | undefined> {
   return await Deno.realPath(path).catch(unlessAbsent);
 }
 
 /**
- * What is at a path with links resolved; undefined when nothing is there. A link that comes there
- * meanwhile is not followed.
+ * What is at a path with links resolved; undefined if nothing is there. A new link is not followed.
  */
 export async function infoOf(path: string): Promise<Deno.FileInfo | undefined> {
   return await Deno.lstat(path).catch(unlessAbsent);
@@ -117,7 +110,7 @@ function isPlain(part: string, separator: string): boolean {
   return part !== "" && !part.includes("\0") && (separator === "/" || !/[\\:]/.test(part));
 }
 
-/** Gives undefined for an error that means that there is no file, and throws any other. */
+/** Undefined for an error that means that there is no file; throws any other. */
 function unlessAbsent(error: unknown): undefined {
   if (error instanceof Error && ABSENT.has((error as Error & { code?: unknown }).code)) return undefined;
   throw error;
@@ -127,7 +120,6 @@ export function toPath(path: string | URL): string {
   return path instanceof URL ? nodeUrl().fileURLToPath(path) : path;
 }
 
-/** The media type of a file by its extension. */
 export async function typeOf(path: string): Promise<string> {
   const { default: types } = await load(() => import("mime"));
   const type = types.getType(nodePath().extname(path)) ?? "application/octet-stream";

@@ -39,9 +39,7 @@ const ESCAPES: Readonly<Record<string, string>> = { "%0A": "\n", "%0D": "\r", "%
  */
 type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
-/** What the headers of a part say. */
 export interface PartHead {
-  /** The name of the field. */
   readonly name: string;
   /** The name and type of the file; undefined if the part is text. */
   readonly file: { readonly name: string; readonly type: string } | undefined;
@@ -58,12 +56,8 @@ export function boundaryOf(contentType: string): string | undefined {
 }
 
 /**
- * Reads a form to its end.
+ * Reads a form to its end. The stream is cancelled when reading fails.
  *
- * @param body The bytes of the form. The stream is cancelled when reading fails.
- * @param boundary The boundary between the parts.
- * @param limits What the form may hold.
- * @param storage Keeps the files.
  * @returns The fields in the order of their parts.
  * @throws {HTTPError} With 400 if the form is malformed or its text is not UTF-8; with 413 if the
  * form, a file, the text fields or the number of parts is over a limit. An error of the body or the
@@ -85,17 +79,13 @@ class FormReader {
   readonly #limits: ResolvedLimits;
   readonly #storage: UploadStorage;
   readonly #entries: FormEntry[] = [];
-  /** The parts that are being read. */
   readonly #parts = new Map<Dicer.PartStream, Promise<void>>();
   readonly #end = Promise.withResolvers<void>();
-  /** The bytes of all texts so far. */
   #textSize = 0;
   /** Whether the last boundary has arrived, and all parts were read. */
   #isFinished = false;
   #failure: { readonly reason: unknown } | undefined;
-  /** The part whose headers have not arrived. */
   #headless: Dicer.PartStream | undefined;
-  /** Ends the wait for Dicer to take a chunk. */
   #stopWaiting = () => {};
 
   constructor(

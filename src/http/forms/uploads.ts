@@ -26,22 +26,19 @@ interface DiskFile {
   readonly file: Deno.FsFile;
 }
 
-/** The files of one form. */
 export class UploadStorage {
   #freeMemory = MEMORY;
   #folder: Promise<UploadFolder | undefined> | undefined;
   #fileCount = 0;
   #isOver = false;
-  /** Files that are being opened. */
   readonly #opening = new Set<Promise<unknown>>();
   readonly #open = new Set<Deno.FsFile>();
 
-  /** Begins a file. */
   receive(): UploadWriter {
     return new UploadWriter(this);
   }
 
-  /** Takes memory if there is enough of it. A negative number gives memory back. */
+  /** Reserves memory if there is enough of it. A negative number releases memory. */
   reserve(bytes: number): boolean {
     if (bytes > this.#freeMemory) return false;
     this.#freeMemory -= bytes;
@@ -112,7 +109,6 @@ export class UploadWriter {
     this.#memory.append(chunk);
   }
 
-  /** The content of the file. */
   async finish(): Promise<Blob> {
     if (!this.#disk) return new Blob(this.#memory.parts());
     const { path, file } = this.#disk;
@@ -141,7 +137,7 @@ async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Says where files are kept, and how to choose another place: the disk may be full. */
+/** Names the folder, and how to choose another one: the disk may be full. */
 function cannotKeep(cause: unknown): never {
   const reason = cause instanceof Error ? cause.message : String(cause);
   throw new Error(
@@ -275,7 +271,6 @@ async function ownUser(dir: string): Promise<number | null> {
   }
 }
 
-/** The folder of the system for temporary files. */
 function temporaryFolder(): string {
   for (const variable of ["TMPDIR", "TMP", "TEMP"]) {
     const folder = readVariable(variable);

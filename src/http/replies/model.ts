@@ -10,18 +10,14 @@ import { schemaOf, type Subscription } from "../../topics/subscription.ts";
 import { isEvent } from "../sse/sse.ts";
 
 /**
- * Gives a value without what is not in its model. It is a promise only if the model is async.
- * `what` is the value's name in messages.
+ * Returns a value without what is not in its model; a promise only if the model is async. `what` is
+ * the name of the value in messages.
  */
 export type Reduce = (value: unknown, what?: string) => unknown;
 
 /**
- * Makes the function that validates a value and reduces it to a model. A value that does not fit is
- * a `TypeError`, or a rejection if the model is async.
- *
- * @param model The model.
- * @param route The route, for messages.
- * @param value What the values are, for messages.
+ * Compiles the validation and reduction of values to a model. A value that does not fit is a
+ * `TypeError`, or a rejection if the model is async.
  */
 export function reducerTo(model: Schema, route: string, value = "the result"): Reduce {
   const { validate } = toValidator(toReplySchema(nodeOf(model)));
@@ -44,11 +40,10 @@ function misfit(route: string, what: string, issues: readonly SchemaIssue[]): Er
 }
 
 /**
- * The same iterable with other values. Unlike a generator, it passes `return()` on at once, also
- * while it makes a value: one that waits for something is closed with its client.
+ * Maps the values of an iterable. Unlike a generator, it passes `return()` on at once, also while
+ * it makes a value, so that a source that waits is closed with its client.
  *
- * @param source The iterable. A `ReadableStream` is cancelled when the iteration ends.
- * @param map Makes the value in place of another. If it throws, the source is closed.
+ * @param map If it throws, the source is closed.
  */
 export function mapValues(source: AsyncIterable<unknown>, map: (value: unknown) => unknown): AsyncIterable<unknown> {
   return { [Symbol.asyncIterator]: () => new MappedValues(iteratorOf(source), map) };
@@ -96,11 +91,8 @@ const LOGGED = "Messages of a topic do not fit the events that the route declare
 /** Stands for the data of a message that is left out. */
 export const MISFIT: unique symbol = Symbol("misfit");
 
-/** What a route declares for the data of its events. */
 export class DataReducer {
-  /** Gives data without what is not in the schema. Data that does not fit is an error. */
   readonly reduce: Reduce;
-  /** Whether it gives promises. */
   readonly isAsync: boolean;
   readonly #schema: Schema;
   readonly #isRepeatable: boolean;
@@ -122,8 +114,8 @@ export class DataReducer {
   }
 
   /**
-   * Reduces the data of a message. It gives {@linkcode MISFIT} where the data does not fit: a
-   * client would come back to the same message for ever.
+   * Reduces the data of a message. The result is {@linkcode MISFIT} if the data does not fit: a
+   * client would resume at the same message for ever.
    */
   reduceMessage(message: TopicMessage): unknown {
     try {
@@ -140,7 +132,7 @@ export class DataReducer {
     return MISFIT;
   }
 
-  /** Reduces what an application's iterable gives: data, or events with data. */
+  /** Reduces the items of an application's iterable: data, or events with data. */
   ofItems(source: AsyncIterable<unknown>): AsyncIterable<unknown> {
     return mapValues(source, (item) => {
       if (!isEvent(item)) return this.#toEvent(this.reduce(item));

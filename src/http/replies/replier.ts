@@ -9,19 +9,12 @@ import type { Stopping } from "../stream_reply.ts";
 import { type DeclaredReply, isDeclaredReply } from "./declared_reply.ts";
 import { ChosenReply } from "./replies.ts";
 
-/** What messages call a value of a stream. */
 const ITEM = "the item";
 
-/** Makes the reply of a handler's result, which is no `Response`. */
+/** Makes the reply of a result that is no `Response`. */
 export type Replier = (result: unknown, context: RequestContext, stopping: Stopping) => Response | Promise<Response>;
 
-/**
- * Makes the function that makes the replies of a route.
- *
- * @param declared What the route declares.
- * @param given The status of a success, if the route declares one.
- * @param route The route, for messages.
- */
+/** Compiles the replies that a route declares. */
 export function replierOf(declared: DeclaredReply, given: number | undefined, route: string): Replier {
   const status = given ?? 200;
   switch (declared.type) {
@@ -115,7 +108,6 @@ function iterableOf(result: unknown, wanted: string, route: string): AsyncIterab
   return result as AsyncIterable<unknown>;
 }
 
-/** The error for a result that is not what the route declares: a mistake of the application. */
 function misfit(result: unknown, wanted: string, route: string): TypeError {
   const got = typeof result === "object" ? result?.constructor?.name ?? "null" : typeof result;
   return new TypeError(

@@ -56,11 +56,10 @@ const ACTION = "Cannot declare a reply by Replies()";
 /**
  * Declares, as the `response` of a route, that it has several successes, each with a model.
  *
- * A plain result has the `status` of the route, or else the lowest status of these. Any other is
- * returned by {@linkcode reply}. Each result is validated and reduced to the model of its status,
- * so that no other data leaks. A status that is not declared is a `TypeError`, and the client gets
- * a
- * 500. A typed client gets the union of the results.
+ * A plain result has the `status` of the route, or else the lowest status of these; any other is
+ * returned by {@linkcode reply}. Each result is validated and reduced to the model of its status. A
+ * status that is not declared is a `TypeError`, and the client gets a 500. A typed client gets the
+ * union of the results.
  *
  * @param models Schemas, `Text(…)`, `Html()` or `Bytes(…)` by status; `v.void()` for a status
  * without a body.
@@ -141,7 +140,6 @@ export class ChosenReply implements StatusReply<number, unknown> {
 /**
  * A result with its status, for a route that declares it by {@linkcode Replies}.
  *
- * @param status The status.
  * @param value The result; left out where the reply has no body.
  * @throws {TypeError} If the status is no number.
  *

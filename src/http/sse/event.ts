@@ -3,13 +3,11 @@ import { stringify } from "../json.ts";
 import type { Chunk } from "../pull_stream.ts";
 import { type DataEncoding, isEvent, toRetry } from "./sse.ts";
 
-/** The fields of one event. A field that is undefined is not sent. */
+/** The fields of one event. `retry` is in milliseconds. A field that is undefined is not sent. */
 interface EventFields {
-  /** The name of the event. */
   readonly event?: string | undefined;
   /** What the client resumes after. */
   readonly id?: string | undefined;
-  /** How long the client waits before it connects again, in milliseconds. */
   readonly retry?: number | undefined;
   /** The data, in any number of lines. Without it the client only notes the other fields. */
   readonly data?: string | undefined;
@@ -30,7 +28,6 @@ const UNFIT_ID = /[\x00-\x1f\x7f]|^ | $/;
 
 const encoder = new TextEncoder();
 
-/** The bytes of events. */
 export function toChunk(text: string): Chunk {
   return encoder.encode(text);
 }

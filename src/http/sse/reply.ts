@@ -30,14 +30,14 @@ const EVENTS: StreamKind = {
 /** Events that no client asks for again. */
 const LONE_EVENTS: StreamKind = { ...EVENTS, breaksOff: true };
 
-/** After how many milliseconds browsers come back to a stream that does not say it. */
+/** After how many milliseconds browsers reconnect to a stream without `retry`. */
 const USUAL_RETRY = 3_000;
 
-/** Over how many milliseconds clients come back at least. */
+/** The least interval over which clients reconnect, in milliseconds. */
 const MIN_SPREAD = 2_000;
 
 /**
- * Events of a GET. When the server stops, each client gets another time to come back after. All of
+ * Events of a GET. When the server stops, each client gets another time to reconnect after: all of
  * them at once would be more than the next server can take.
  */
 function resumable(retry = USUAL_RETRY): StreamKind {
@@ -49,10 +49,7 @@ function resumable(retry = USUAL_RETRY): StreamKind {
  * Makes the reply that sends events. Their source is closed with the request, also where a
  * middleware sends another reply.
  *
- * @param stream What `SSE()` has made.
- * @param status The status.
  * @param stopping Gives the signal that is aborted when the server stops.
- * @param reducer Reduces the data to what the route declares.
  * @throws {HTTPError} With 400, if the client resumes after something that is not an id; with 503,
  * if too many streams are open.
  * @throws {TypeError} If the stream was sent before.

@@ -6,8 +6,7 @@ import { Subscription } from "../../topics/subscription.ts";
 
 /**
  * An event with more than data. `SSE()` takes an object for an event if it has `data` and no other
- * keys than these. Anything else is data. To send data that looks like an event, put it into one:
- * `{ data: { id: 1, data: "…" } }`.
+ * keys than these. Wrap data that looks like an event: `{ data: { id: 1, data: "…" } }`.
  */
 export interface ServerSentEvent<Data = unknown> {
   /** The data, as JSON. Without data the page gets no event. */
@@ -74,35 +73,28 @@ export interface SSEOptions<Message = TopicMessage, Sent = unknown> {
   /** How long the client waits before it connects again. Browsers choose a few seconds. */
   retry?: Duration;
   /**
-   * The silence before a heartbeat. Heartbeats keep proxies from closing a quiet connection, and
-   * let the server notice that a client has gone. A heartbeat may come a sixteenth of this time too
-   * early.
+   * The silence before a heartbeat, which keeps proxies from closing a quiet connection, and lets
+   * the server notice that a client has gone. It may come a sixteenth of this time too early.
    *
    * @default {"15s"}
    */
   heartbeat?: Duration;
   /**
    * How data becomes text: `json` writes everything as JSON, strings too; `text` sends strings
-   * unchanged and writes the rest as JSON. All line ends in text arrive as line feeds.
+   * unchanged, with line feeds for all line ends, and the rest as JSON.
    *
    * @default {"json"}
    */
   encode?: DataEncoding;
   /**
-   * Decides for this reader of a subscription which messages it gets. Its place moves on over the
-   * others: they do not come when it resumes. If it throws, the error is logged and the stream ends
-   * before the message.
-   *
-   * @param message The message.
-   * @param topic The name of its topic.
+   * Whether this reader of a subscription gets a message of a topic. The position of the reader
+   * moves on over the others. If it throws, the error is logged and the stream ends before the
+   * message.
    */
   filter?(message: Message, topic: string): boolean | Promise<boolean>;
   /**
    * Makes the data that this reader of a subscription gets of a message. The id and the name of the
    * event stay. If it throws, the error is logged and the stream ends before the message.
-   *
-   * @param message The message, which has passed `filter`.
-   * @param topic The name of its topic.
    */
   map?(message: Message, topic: string): Sent | Promise<Sent>;
 }
@@ -112,11 +104,9 @@ const OPTIONS: OptionNames<SSEOptions> = { retry: true, heartbeat: true, encode:
 /** Where events come from. */
 export type SSESource = Subscription | readonly Subscription[] | AsyncIterable<unknown>;
 
-/** What `SSE()` was given. */
 export interface EventStreamParts {
   readonly source: SSESource;
   readonly encode: DataEncoding;
-  /** How long the client waits before it connects again, in milliseconds. */
   readonly retry: number | undefined;
   readonly filter: SSEOptions["filter"];
   readonly map: SSEOptions["map"];
@@ -125,8 +115,7 @@ export interface EventStreamParts {
 let take: (stream: EventStream) => EventStreamParts;
 
 /**
- * A stream of events to one client: made by {@linkcode SSE}, for a handler to return. `Data` is
- * what the events hold.
+ * A stream of events to one client, made by {@linkcode SSE}. `Data` is what the events hold.
  *
  * @ignore
  */
@@ -174,26 +163,14 @@ export class EventStream<Data = unknown> {
  * Sends events to a browser's `EventSource`, or any other client of server-sent events (HTML Living
  * Standard, section 9.2).
  *
- * A subscription to a topic resumes by itself. Each event carries its position. A client that comes
- * back sends the last one, in `Last-Event-ID` or as `?lastEventId=`, and gets what it missed. Where
- * the topic no longer keeps some of that, an event `webfw.gap` comes first, with `{ reason, from,
- * oldest }` as data. The type of a message is the name of its event. An id that no stream has sent
- * is answered with 400. Several topics go into one stream as a list. `filter` and `map` say which
- * messages this reader gets, and what of them: without them, readers share the bytes of events.
+ * The source is a subscription to a topic, an array of subscriptions to different topics, or any
+ * async iterable of data and of objects like {@linkcode ServerSentEvent}. A subscription resumes by
+ * itself: a client that comes back sends the id of the last event and gets what it missed, after an
+ * event `webfw.gap` if some of that is no longer kept; an unknown id is a 400. The type of a
+ * message is the name of its event. The source is read as fast as the client takes the events, and
+ * closed when the client goes, has not read for 30 seconds, or the server stops. If it fails, the
+ * error is logged and the stream ends.
  *
- * Any other async iterable gives data, or objects like {@linkcode ServerSentEvent}. To resume it,
- * read `request.lastEventId`.
- *
- * The stream reads its source only as fast as the client takes the events. A client that does not
- * read costs no more memory than one chunk. The source is closed when the client goes, when the
- * client has not read for 30 seconds, and when the server stops. A generator is closed where it
- * yields. One that may wait forever must be stopped by other means, such as `request.after()`. When
- * the source fails, the error is logged and the stream ends. Browsers then connect again, as they
- * do when a stream ends by itself.
- *
- * @param source A subscription, a list of subscriptions to different topics, or an async iterable
- *   of data and events.
- * @param options How events are sent.
  * @throws {TypeError} If the source is none of these, or an option is unknown.
  * @throws {RangeError} If a time cannot be used.
  *
@@ -214,45 +191,6 @@ export class EventStream<Data = unknown> {
  * const events = body!.pipeThrough(new TextDecoderStream()).getReader();
  * assertEquals((await events.read()).value, `retry: 2000\nid: ${id}\n\n`);
  * assertEquals((await events.read()).value?.split("\n").slice(1), ["event: drop", "data: 13", "", ""]);
- * await events.cancel();
- * ```
- *
- * @example Events of a generator
- * ```ts
- * import { App, SSE } from "@webfw/core";
- * import { assertEquals } from "@std/assert";
- *
- * const app = new App();
- * app.get("/countdown", async () => {
- *   return SSE(async function* () {
- *     yield 2;
- *     yield { event: "lift-off", data: "Go" };
- *   }());
- * });
- * const response = await app.fetch(new Request("http://localhost/countdown"));
- * assertEquals(await response.text(), 'data: 2\n\nevent: lift-off\ndata: "Go"\n\n');
- * ```
- *
- * @example What one reader may see
- * ```ts
- * import { App, SSE } from "@webfw/core";
- * import { assertEquals } from "@std/assert";
- *
- * const app = new App();
- * const orders = app.topic<{ owner: string; total: number }>("orders");
- * app.get("/orders/{owner}/events", async (_request, { owner }) => {
- *   return SSE(orders.subscribe(), {
- *     filter: ({ data }) => data.owner === owner,
- *     map: ({ data }) => data.total,
- *   });
- * });
- *
- * const { body } = await app.fetch(new Request("http://localhost/orders/ada/events"));
- * const events = body!.pipeThrough(new TextDecoderStream()).getReader();
- * await events.read();
- * await orders.publish({ owner: "grace", total: 5 });
- * const { id } = await orders.publish({ owner: "ada", total: 7 });
- * assertEquals((await events.read()).value, `id: ${id}\ndata: 7\n\n`);
  * await events.cancel();
  * ```
  *

@@ -11,15 +11,11 @@ import { encodeData, formatEvent, toChunk } from "./event.ts";
 import { type DataReducer, MISFIT } from "../replies/model.ts";
 import type { DataEncoding, EventStreamParts } from "./sse.ts";
 
-/** The name of the event that reports missing messages. */
 const GAP_EVENT = "webfw.gap";
 
-/** The options of `SSE()` that topics need. */
 interface TopicEventOptions extends Pick<EventStreamParts, "filter" | "map"> {
   readonly encode: DataEncoding;
-  /** How long the client waits before it connects again, in milliseconds. */
   readonly retry: number | undefined;
-  /** Reduces the data to what the route declares. */
   readonly reducer: DataReducer | undefined;
 }
 
@@ -138,11 +134,9 @@ class EventBroadcaster implements Broadcaster<Subscriber> {
 /** One of several topics in a stream. */
 class MergedTopic {
   readonly subscription: Subscription;
-  /** Stands before the cursor in an event's id: the topic's name as in a URL, and `=`. */
+  /** The prefix of the cursor in the id of an event: the name of the topic as in a URL, and `=`. */
   readonly label: string;
-  /** Reduces the data of its messages. */
   readonly reducer: DataReducer | undefined;
-  /** The name in gaps; undefined if there are no others. */
   readonly name: string | undefined;
   /** The id of the last message that the client got. Undefined where the topic ended before. */
   cursor: string | undefined;
@@ -230,7 +224,7 @@ export class ReaderSource implements PullSource {
     }
   }
 
-  /** Not by a race of the topics: a quiet topic's promise would keep a reaction of each race. */
+  /** No Promise.race: the pending promise of a quiet topic would leak one reaction per race. */
   async #read(topic: MergedTopic, sink: PullSink): Promise<void> {
     if (topic.isReading || topic.hasEnded) return;
     topic.isReading = true;
@@ -397,17 +391,14 @@ function toIdParts(topics: readonly MergedTopic[]): string[] {
 /** How the messages of a batch become events. Streams with the same format share the bytes. */
 interface BatchFormat {
   readonly encode: DataEncoding;
-  /** What stands before the id of a message in the id of its event. */
+  /** The prefix of the id of a message in the id of its event. */
   readonly prefix: string;
-  /** What stands after it. */
   readonly suffix: string;
-  /** Reduces the data. */
   readonly reducer: DataReducer | undefined;
   /** The name of the topic in gaps; undefined if there are no others. */
   readonly topic?: string | undefined;
 }
 
-/** The broadcasters of streams of one topic. */
 type Broadcasters = Readonly<Record<DataEncoding, EventBroadcaster>>;
 
 const BROADCASTERS = broadcastersOf(undefined);

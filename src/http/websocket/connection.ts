@@ -4,11 +4,8 @@ import type { HttpRequest } from "../request.ts";
 import { type DecodeMessage, type EncodeMessage, UnreadableMessage, type WebSocketClosedError } from "./messages.ts";
 import { MAX_REASON_BYTES, type WebSocketTransport } from "./transport.ts";
 
-/** How the messages of a route are read and written. */
 export interface MessageCodec {
-  /** Reads a message. */
   readonly decode: DecodeMessage;
-  /** Writes a message. */
   readonly encode: EncodeMessage;
 }
 
@@ -17,14 +14,12 @@ const isSendable = (code: number): boolean =>
   code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code) || code >= 3000 && code <= 4999;
 
 /**
- * An open WebSocket, which the handler of `app.websocket()` gets. Messages are read by `for await`.
- * The loop ends when either side closes the socket.
+ * An open WebSocket, which the handler of `app.websocket()` gets. `for await` reads its messages
+ * until either side closes it.
  *
  * `Receive` is the type of received messages, `Send` that of sent ones, `State` that of the
- * request's state.
- *
- * A client that sends faster than the handler reads is closed with 1008. Messages that wait to be
- * read may have as many bytes as one message, `limits.message`, and at least 64 KiB.
+ * request's state. A client that sends faster than the handler reads is closed with 1008: unread
+ * messages may have as many bytes as `limits.message`, and at least 64 KiB.
  *
  * @example An echo
  * ```ts
@@ -80,8 +75,7 @@ export class WebSocketConnection<
 
   /**
    * Is aborted when the socket is closed, with a {@linkcode WebSocketClosedError} as its reason.
-   * Pass it to what a handler waits for besides messages, such as a subscription. A handler that
-   * only sends learns of the end by nothing else.
+   * Pass it to what a handler awaits besides messages, such as a subscription.
    */
   get signal(): AbortSignal {
     return this.#transport.signal;
@@ -91,12 +85,10 @@ export class WebSocketConnection<
    * Sends a message: validated, reduced to the `send` schema and written as JSON. Without a schema,
    * a string goes as text and bytes go unchanged.
    *
-   * Await it. It settles when the client takes what was sent, so that a slow client slows the
-   * handler down and memory stays bounded. A handler that does not wait can have 8 MiB kept for a
-   * client. Then the socket is closed with 1008, as it is when the client takes nothing for the
-   * route's `idleTimeout`.
+   * Await it, so that a slow client slows the handler down. Without `await`, 8 MiB may wait for a
+   * client. Beyond that, or when the client takes nothing for the `idleTimeout` of the route, the
+   * socket is closed with 1008.
    *
-   * @param message The message.
    * @throws {TypeError} If the message does not fit the schema, or cannot be sent without one.
    * @throws {WebSocketClosedError} If the socket is closed.
    */
@@ -118,10 +110,10 @@ export class WebSocketConnection<
   }
 
   /**
-   * Closes the socket, unless it is closed. Messages that were sent still go. Messages that were
-   * not read are dropped. When a handler returns, the socket is closed with 1000.
+   * Closes the socket, unless it is closed. Sent messages still go; unread messages are dropped.
+   * When a handler returns, the socket is closed with 1000.
    *
-   * @param code The close code: 1000 to 1014 as RFC 6455 defines them, or 3000 to 4999.
+   * @param code 1000 to 1014 as RFC 6455 defines them, or 3000 to 4999.
    * @param reason The reason in words, at most 123 bytes.
    * @throws {RangeError} If the code cannot be sent, or the reason is too long.
    */
@@ -140,9 +132,8 @@ export class WebSocketConnection<
   }
 
   /**
-   * The messages as they come, until the socket is closed. Messages that came before the client
-   * closed it are still read. Leaving the loop does not close the socket. Another loop goes on
-   * where it ended.
+   * The messages, until the socket is closed. Messages that came before the client closed it are
+   * still read. Leaving the loop does not close the socket, and another loop continues.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Receive, void, void> {
     for (;;) {

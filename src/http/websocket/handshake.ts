@@ -52,7 +52,9 @@ function hasToken(header: string, token: string): boolean {
 
 const ends = new WeakMap<Request, WebSocket>();
 
-/** Gives a request of a test the end of a socket, which its upgrade takes in place of a connection. */
+/**
+ * Gives a request of a test the end of a socket, which its upgrade takes in place of a connection.
+ */
 export function giveLocalSocket(request: Request, socket: WebSocket): void {
   ends.set(request, socket);
 }

@@ -17,7 +17,7 @@ export type DecodeMessage = (data: MessageData) => unknown;
 /** Returns a promise only where the schema is async. */
 export type EncodeMessage = (message: unknown) => MessageData | Promise<MessageData>;
 
-/** A message that cannot be read. Its text is the reason that the client gets. */
+/** A message that cannot be decoded. Its text is the reason that the client gets. */
 export class UnreadableMessage extends Error {
   readonly code: number;
 
@@ -114,13 +114,11 @@ function checkData(message: unknown, route: string): MessageData {
 const OVERHEAD_BYTES = 256;
 
 /**
- * Received messages that wait to be read. Deno cannot stop receiving. For a client that
- * sends faster than its messages are read, the only bound is to keep no more than so much, and to
- * close the connection.
+ * Received messages that are not read yet. Deno cannot stop receiving, so the only bound for a
+ * client that sends too fast is a maximum, beyond which the connection is closed.
  */
 export class ReceiveQueue {
   readonly #capacity: number;
-  /** The messages that came last. */
   #newest: MessageData[] = [];
   /** Those before them, the next one at the end: `shift()` of a long array takes long. */
   #next: MessageData[] = [];
@@ -148,7 +146,7 @@ export class ReceiveQueue {
     return true;
   }
 
-  /** Takes the next message, and waits for it. Undefined when there will be none. */
+  /** The next message; undefined when there will be none. */
   take(): Promise<MessageData | undefined> {
     if (this.#next.length === 0) [this.#next, this.#newest] = [this.#newest.reverse(), this.#next];
     const message = this.#next.pop();
@@ -159,13 +157,13 @@ export class ReceiveQueue {
     return this.#hasEnded ? Promise.resolve(undefined) : new Promise((resolve) => this.#readers.push(resolve));
   }
 
-  /** Adds no more messages. Those that wait can still be read. */
+  /** Ends the queue. Messages in it can still be read. */
   end(): void {
     this.#hasEnded = true;
     for (const reader of this.#readers.splice(0)) reader(undefined);
   }
 
-  /** Adds no more messages, and drops those that wait. */
+  /** Ends the queue, and drops its messages. */
   clear(): void {
     this.#newest.length = this.#next.length = 0;
     this.end();
@@ -207,12 +205,7 @@ export class WebSocketClosedError extends Error {
   /** The reason in words. Do not trust those of a client. */
   readonly reason: string;
 
-  /**
-   * Makes the error.
-   *
-   * @param code The close code.
-   * @param reason The reason in words.
-   */
+  /** Makes the error. */
   constructor(code: number, reason: string) {
     super(`The WebSocket is closed, with code ${code}`);
     this.code = code;

@@ -14,13 +14,13 @@ import { nodeTimers } from "../../base/runtime.ts";
  */
 const HANDSHAKE_MS = 5000;
 
-/** How long a close waits for messages that are on their way, in both directions. */
+/** How long a close waits for messages in transit, in both directions. */
 const DRAIN_MS = 1000;
 
-/** How often a close checks for messages on their way. */
+/** How often a close checks for messages in transit. */
 const DRAIN_POLL_MS = 5;
 
-/** After so many polls without an incoming message (50 ms), none is assumed to be on its way. */
+/** After this many polls without an incoming message (50 ms), none is in transit. */
 const QUIET_POLLS = 10;
 
 /** The receive queue has room for one message of the largest size, and at least for this. */
@@ -32,7 +32,6 @@ const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** The longest reason that fits into a close frame, in bytes. */
 export const MAX_REASON_BYTES = 123;
 
-/** The connection to one client. */
 export class WebSocketTransport {
   /** Resolves to whether the connection opens. */
   readonly opened: Promise<boolean>;
@@ -59,10 +58,7 @@ export class WebSocketTransport {
   isLost = false;
 
   /**
-   * Takes a socket that is about to open.
-   *
-   * @param socket The socket.
-   * @param maxMessage The size of the largest message that is taken, in bytes.
+   * @param maxMessage The size of the largest message, in bytes.
    * @param stallTimeoutMs How long the client may take nothing.
    * @param pollsToClose How many polls without an incoming message come before a close.
    */
@@ -88,12 +84,10 @@ export class WebSocketTransport {
     socket.onerror = () => this.#end(1006, "");
   }
 
-  /** Null while it is open. */
   get closed(): WebSocketClosedError | null {
     return this.#closed;
   }
 
-  /** Is aborted when it is closed. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -102,7 +96,6 @@ export class WebSocketTransport {
     return this.#controller.signal;
   }
 
-  /** The next message; undefined when there will be none. */
   receive(): Promise<MessageData | undefined> {
     return this.#received.take();
   }
@@ -125,9 +118,9 @@ export class WebSocketTransport {
   }
 
   /**
-   * Calls `close` when no message is on its way any more. After a close, Deno drops the connection
-   * at the next incoming message. Outgoing messages and the close frame would be lost, and the
-   * client would not learn the reason.
+   * Calls `close` when no message is in transit. After a close, Deno drops the connection at the
+   * next incoming message. Outgoing messages and the close frame would be lost, and the client
+   * would not learn the reason.
    */
   #drain(close: () => void, deadline: number): void {
     const isDrained = this.#quietPolls++ >= this.#pollsToClose && this.#socket.bufferedAmount === 0;
@@ -187,7 +180,7 @@ const HIGH_WATER_BYTES = 128 * 1024;
 /** The most that the platform keeps for a program whose sends do not wait. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
-/** So many polls follow each other at once. The pause then doubles up to the maximum. */
+/** This many polls follow each other at once. The pause then doubles up to the maximum. */
 const POLLS_AT_ONCE = 8;
 const MAX_POLL_PAUSE_MS = 50;
 
@@ -223,7 +216,6 @@ export class SendQueue {
     this.#onStall = onStall;
   }
 
-  /** Whether more is kept for the client than a connection may cost. */
   get isFull(): boolean {
     const buffered = this.#socket.bufferedAmount;
     if (buffered === 0) this.#count = 0;
@@ -251,7 +243,6 @@ export class SendQueue {
     return this.#drained.promise;
   }
 
-  /** Rejects the sends that wait. */
   end(reason: Error): void {
     clearImmediate(this.#immediate);
     clearTimeout(this.#timer);
@@ -283,10 +274,7 @@ export class SendQueue {
   }
 }
 
-/**
- * Closes a socket that opens after its transport was closed. The code of a connection that was given
- * up cannot be sent.
- */
+/** Closes a socket that opens after its transport was closed. 1006 cannot be sent. */
 function closing({ code, reason }: WebSocketClosedError): (this: WebSocket) => void {
   return function () {
     this.close(code === 1006 ? 1001 : code, shorten(reason));
@@ -314,7 +302,6 @@ function shorten(reason: string): string {
 /** While no more sockets than these are unopened, an upgrade does not pause. */
 const FREE_SOCKETS = 16;
 
-/** The longest pause. */
 const MAX_PAUSE_MS = 16;
 
 /**
@@ -327,11 +314,10 @@ let isMuted = false;
 
 /**
  * The pause before an upgrade in milliseconds. A client that resets its connection while the 101 is
- * being written costs a descriptor. Most of these clients go at once, so a pause lets them go
- * before. It is random, because clients could aim at the end of a constant one.
+ * written costs a descriptor. Most of these clients go at once, so a pause lets them go before. It
+ * is random: clients could aim at the end of a constant one.
  *
  * @param unopened How many upgraded sockets have not opened, so that each holds a descriptor.
- * @param random A number from 0 to 1.
  */
 export function pauseBeforeUpgrade(unopened: number, random: number): number {
   const excess = unopened - FREE_SOCKETS;
@@ -340,10 +326,9 @@ export function pauseBeforeUpgrade(unopened: number, random: number): number {
 
 /**
  * Whether the client has gone since its handshake. Deno 2.9 upgrades such a connection all the
- * same: the socket never opens, and its file descriptor stays open until the process ends. The
- * answer holds until the next turn of the event loop, so upgrade before that.
+ * same: the socket never opens, and its file descriptor stays open until the process ends. Upgrade
+ * before the next turn of the event loop.
  *
- * @param raw The request as it came from the server.
  * @param unopened How many upgraded sockets have not opened.
  * @param pause Waits; tests pass their own.
  */
