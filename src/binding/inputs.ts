@@ -71,9 +71,10 @@ export function declareInputs(
 }
 
 /**
- * Checks that the text inputs of a handler and of its dependencies can be bound to a path.
+ * Checks that the text inputs of a handler, of its dependencies and of those of the scope that
+ * declares it can be bound to a path.
  *
- * @param levels The levels of the route that are checked; the last two are its scope and its own.
+ * @param levels The levels of the route, of which the last two are checked.
  * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
  * @throws {TypeError} If no text can satisfy a schema.
  */
@@ -84,10 +85,26 @@ export function checkInputs(
   name: string,
 ): void {
   const declared: PathNames = { all: pathNames, own: inputs.ownNames };
-  const outer = new Set(dependenciesOf(levels.slice(0, -2)));
   new TextFields([{ ...inputs, name }], declared);
+  checkDependencies(levels.slice(-2), declared, name);
+}
+
+/**
+ * Checks that the text inputs of the guards of outer scopes can be bound to a whole path.
+ *
+ * @throws {RouteError} If the path does not contain a parameter.
+ */
+export function checkOuterInputs(
+  pathNames: readonly string[],
+  levels: readonly DependencyLevel[],
+  name: string,
+): void {
+  checkDependencies(levels.slice(0, -2), wholePath(pathNames), name);
+}
+
+function checkDependencies(levels: readonly DependencyLevel[], path: PathNames, name: string): void {
   for (const dependency of dependenciesOf(levels)) {
-    new TextFields([ownerOf(dependency, ` in ${name}`)], outer.has(dependency) ? wholePath(pathNames) : declared);
+    new TextFields([ownerOf(dependency, ` in ${name}`)], path);
   }
 }
 

@@ -362,8 +362,7 @@ function includedIn(route: AnyRoute, prefix: PathTemplate, outer: readonly Scope
   const template = prefix.text === "" ? route.template : parsePath(prefix.text + text, `include ${route.method}`);
   const levels = [...outer.map(({ level }) => level), ...route.levels];
   const copy = route.with({ template, scopes: [...outer, ...route.scopes], levels });
-  const isAsBefore = prefix.names.length === 0 && !levels.slice(0, -1).some((level) => declaredOn(level).length > 0);
-  if (!isAsBefore) copy.checkInputs();
+  copy.checkInputs(prefix.names.length === 0);
   return copy;
 }
 

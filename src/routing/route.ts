@@ -1,6 +1,6 @@
 /** Routes as they are declared: their checks, and the names of their operations. */
 import { dependenciesOf } from "../binding/levels.ts";
-import { checkInputs, declareInputs, type HandlerInputs } from "../binding/inputs.ts";
+import { checkInputs, checkOuterInputs, declareInputs, type HandlerInputs } from "../binding/inputs.ts";
 import { isStream } from "../binding/stream_body.ts";
 import {
   checkArity,
@@ -129,12 +129,14 @@ export abstract class RouteRecord implements RouteInfo {
    * Checks that its inputs can be bound to its path. The path of a route in a router may lack names
    * that an include adds, so only the application checks the guards of outer scopes.
    *
+   * @param isSamePath Whether the names in its path are as at the last check.
    * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
-   * @throws {TypeError} If no text can satisfy a schema.
    */
-  checkInputs(): void {
-    const levels = this.scopes[0]!.isRoot ? this.levels : this.levels.slice(-2);
-    checkInputs(this.parts.declared.inputs, this.template.names, levels, `${this.method} ${this.template.text}`);
+  checkInputs(isSamePath = false): void {
+    const { levels, template: { names, text } } = this;
+    const name = `${this.method} ${text}`;
+    if (!isSamePath) checkInputs(this.parts.declared.inputs, names, levels, name);
+    if (this.scopes[0]!.isRoot) checkOuterInputs(names, levels, name);
   }
 
   /** Its limits in an application. */
