@@ -122,10 +122,12 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
     this.#state = this.#openState = undefined;
     const isMeasured = this.#endGauges();
     try {
-      await Promise.all(this.#work.map((service) => service.close()));
-      for (const app of mounted().toReversed()) await app.close();
-      await this.#lifespans.stop();
-      await topics.close();
+      await takeAll([
+        () => Promise.all(this.#work.map((service) => service.close())),
+        ...mounted().toReversed().map((app) => () => app.close()),
+        () => this.#lifespans.stop(),
+        () => topics.close(),
+      ]);
     } finally {
       await isMeasured;
       this.#consumers = this.#aborted = undefined;
@@ -176,12 +178,29 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
         if (this.#aborted) service.abort(...this.#aborted);
       }
     } catch (error) {
-      for (const service of started.toReversed()) if (service !== topics) await service.close();
+      const closable = started.toReversed().filter((service) => service !== topics);
+      try {
+        await takeAll([...closable.map((service) => () => service.close()), () => this.#lifespans.stop()]);
+      } catch (failure) {
+        log("error", "After a failed start, a part of the application cannot be closed", {
+          error: describeError(failure),
+        });
+      }
       this.#consumers = undefined;
-      await this.#lifespans.stop();
       throw error;
     }
   }
+}
+
+/**
+ * Takes steps one after another, also those after one that fails.
+ *
+ * @throws {unknown} The first error.
+ */
+async function takeAll(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) await step().catch((error) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }
 
 /** The lifespans of one application. */

@@ -246,3 +246,42 @@ Deno.test("After a stop whose store cannot be closed, the application starts aga
   assertEquals(open, 1);
   await assertRejects(() => app.stop(), Error, "the store is away");
 });
+
+Deno.test("Lifespans end, though a mounted application cannot be closed", async () => {
+  const { app, events } = withUnclosable();
+  await app.start();
+  await assertRejects(() => app.stop(), Error, "the store is away");
+  assertEquals(events, ["open", "closed"]);
+});
+
+Deno.test("A failed start ends lifespans and throws its error, though a mounted application cannot be closed", async () => {
+  using log = new CapturedLog();
+  const { app, events } = withUnclosable();
+  const failing = new App();
+  // deno-lint-ignore require-yield
+  failing.lifespan(async function* () {
+    throw new Error("no database");
+  });
+  app.mount("/failing", failing);
+  await assertRejects(() => app.start(), Error, "no database");
+  assertEquals(events, ["open", "closed"]);
+  assertEquals(log.lines.length, 1);
+  assertStringIncludes(log.text, "the store is away");
+});
+
+/** An application that mounts one whose store cannot be closed. */
+function withUnclosable(): { readonly app: App; readonly events: readonly string[] } {
+  const store = new MemoryStore();
+  store.close = () => Promise.reject(new Error("the store is away"));
+  const inner = new App({ topics: store });
+  inner.topic("orders", { durable: true });
+  const events: string[] = [];
+  const app = new App();
+  app.lifespan(async function* () {
+    events.push("open");
+    yield;
+    events.push("closed");
+  });
+  app.mount("/inner", inner);
+  return { app, events };
+}

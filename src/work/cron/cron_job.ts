@@ -309,8 +309,9 @@ export class CronJob implements Service<void> {
     this.#isElsewhere = false;
     const run: OwnRun = { running, controller: new AbortController(), cancelTimeout: () => {} };
     this.#run = run;
-    // Where others know that this process lives, the lease does not count.
-    if (running.process === undefined) this.#lease.watch(() => this.#abortLost(run));
+    // Where others know that this process lives, the lease does not count. After a close nothing
+    // would end the watch.
+    if (running.process === undefined && !this.#isClosed) this.#lease.watch(() => this.#abortLost(run));
     // A stop may have come before the reply of the store.
     if (!this.#isDraining) void this.#handle(run);
     else {

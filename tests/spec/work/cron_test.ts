@@ -432,6 +432,21 @@ Deno.test("a stop that comes while the application starts aborts runs, too", asy
   await nodes.stop();
 });
 
+Deno.test("a claim whose answer comes after the stop leaves no timer", async () => {
+  const nodes = new Nodes("2026-01-01T02:59:00Z", "0 3 * * *");
+  const node = await nodes.start();
+  await nodes.clock.until("2026-01-01T02:59:30Z");
+  node.store.answers.close();
+  await nodes.clock.until("2026-01-01T03:00:01Z");
+  node.crons.abort(stopReason());
+  const stopped = node.crons.close();
+  await nodes.clock.advance(2_000);
+  await stopped;
+  node.store.answers.open();
+  await nodes.clock.advance(60_000);
+  assertEquals([nodes.runs.length, nodes.clock.timers], [0, 0]);
+});
+
 Deno.test("a handler that never ends, and a store that is away, do not hold up a stop", async () => {
   using _log = new CapturedLog();
   for (const isAway of [false, true]) {
