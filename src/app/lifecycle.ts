@@ -99,6 +99,12 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
     });
   }
 
+  /** Whether a stop may have to wait for handlers of consumers or crons. */
+  get hasHandlers(): boolean {
+    const { topics, crons, mounted } = this.#parts;
+    return topics.consumers.length > 0 || !crons.isEmpty || mounted().length > 0;
+  }
+
   async drain(): Promise<void> {
     this.#openState = undefined;
     this.#stopping.abort();

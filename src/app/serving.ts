@@ -132,7 +132,8 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
 
   /** Stops without a server. A later request starts the application again. */
   async stop(): Promise<void> {
-    const timer = setTimeout(() => this.lifecycle.abort(stopReason(), "handlers"), GRACE);
+    const abort = () => this.lifecycle.abort(stopReason(), "handlers");
+    const timer = this.lifecycle.hasHandlers ? setTimeout(abort, GRACE) : undefined;
     try {
       await this.#drain();
       await this.#dispatcher?.background.drain();

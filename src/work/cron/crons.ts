@@ -51,6 +51,10 @@ export class Crons<State> implements Service<Owner<State>> {
     };
   }
 
+  get isEmpty(): boolean {
+    return this.#declared.size === 0;
+  }
+
   /**
    * Checks that each schedule has a next time. From now on, no cron can be declared.
    *
@@ -58,14 +62,14 @@ export class Crons<State> implements Service<Owner<State>> {
    */
   async check(): Promise<void> {
     this.#isFrozen = true;
-    if (this.#declared.size === 0) return;
+    if (this.isEmpty) return;
     const { CronTimes } = await load(() => import("./times.ts"));
     for (const cron of this.#declared.values()) new CronTimes(cron);
   }
 
   async start(owner: Owner<State>): Promise<void> {
     this.#owner = owner;
-    if (this.#declared.size === 0 || this.#platform) return;
+    if (this.isEmpty || this.#platform) return;
     this.#jobs = await Promise.all(Array.from(this.#declared.values(), (cron) => this.#makeJob(cron)));
     for (const job of this.#jobs) job.start();
   }
