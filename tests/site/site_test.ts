@@ -75,7 +75,7 @@ Deno.test("A page of the reference has its classes and functions before their ty
 
 Deno.test("A member without a docstring has that of the interface that its class implements", async () => {
   await build();
-  const page = await Deno.readTextFile(join(BUILT, "reference", "core", "applications.md"));
+  const page = await Deno.readTextFile(join(BUILT, "reference", "core.md"));
   assertStringIncludes(page, "### App.title\n\n```ts\nreadonly title: string;\n```\n\nThe title of the application.\n");
 });
 
