@@ -57,6 +57,9 @@ export function override(
  * @throws {TypeError | RouteError} If a replacement does not fit a route.
  */
 function substitute(routes: readonly AnyRoute[], replacements: Replacements): AnyRoute[] {
+  const [first] = routes;
+  if (!first) return [];
+  const limiters = first.scopes[0]!.limiters.renew();
   const replacing = ({ after, ...limit }: DeclaredLimit): DeclaredLimit => ({
     ...limit,
     after: after && { ...after, dependency: replacements.of(after.dependency) },
@@ -65,7 +68,7 @@ function substitute(routes: readonly AnyRoute[], replacements: Replacements): An
   const limitOf = memoize(replacing);
   const levelOf = memoize((level: Level) => toLevel(replacements.ofAll(level.deps), level.rateLimits.map(limitOf)));
   return routes.map((route) => {
-    const copy = route.with({ levels: route.levels.map(levelOf) });
+    const copy = route.with({ levels: route.levels.map(levelOf), limiters });
     copy.checkInputs();
     copy.operationId = route.operationId;
     return copy;

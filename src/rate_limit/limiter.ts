@@ -28,6 +28,11 @@ export class RateLimiters {
     this.#defaultStore = defaultStore;
   }
 
+  /** New limiters, which count apart from these. */
+  renew(): RateLimiters {
+    return new RateLimiters(this.#defaultStore);
+  }
+
   /**
    * The limiter of a declaration.
    *

@@ -17,6 +17,7 @@ import type { ResourceMetadataHint } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type Idempotency, readIdempotency } from "../idempotency/options.ts";
+import type { RateLimiters } from "../rate_limit/limiter.ts";
 import type { DeclaredLimit } from "../rate_limit/rate_limit.ts";
 import { type OptionNames, quote } from "../base/options.ts";
 import { isForm } from "../schema/form.ts";
@@ -42,6 +43,8 @@ export interface RouteParts {
   readonly scopes: readonly Scope[];
   /** The dependencies and limits of its scopes, or the replacements of a test, and its own. */
   readonly levels: readonly Level[];
+  /** The limits at work in a test; by default those of the application. */
+  readonly limiters?: RateLimiters;
 }
 
 /** The common part of routes for requests and for WebSockets. */
@@ -118,7 +121,7 @@ export abstract class RouteRecord implements RouteInfo {
       pathNames: this.template.names,
       name: this.name,
       levels: this.levels,
-      limiters: this.scopes[0]!.limiters,
+      limiters: this.parts.limiters ?? this.scopes[0]!.limiters,
     });
   }
 

@@ -293,3 +293,15 @@ Deno.test("Mistaken replacements are refused", async () => {
     'Cannot override "getDb": nothing in the application needs it, give the same dependency as in "deps"',
   );
 });
+
+Deno.test("Rate limits have the same names as without replacements, and count apart", async () => {
+  const name = dependency(async () => "real");
+  const app = new App({ rateLimit: { limit: 5, per: "1m", by: () => "all" } });
+  app.get("/", { deps: { name } }, async (_request, { name }) => name);
+  await using real = new TestClient(app);
+  await using replaced = new TestClient(app, { override: [[name, async () => "fake"]] });
+  for (const client of [real, replaced, real, replaced]) await client.get("/").json();
+  for (const client of [real, replaced]) {
+    assertEquals((await client.get("/")).headers.get("ratelimit"), '"1";r=2;t=60');
+  }
+});
