@@ -70,8 +70,8 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * are open, 503 before that and as soon as the server is asked to stop. It is answered before
    * hosts, limits and middleware, and is not in the access log. null turns it off.
    *
-   * A store that is away later leaves it at 200: all processes share the store, and would refuse
-   * all requests.
+   * It stays 200 if a store cannot be reached later: all processes share the store, so none of them
+   * would get requests any more.
    *
    * @default {null}
    *

@@ -75,7 +75,7 @@ let observing: Promise<void> | undefined;
 /** Its reads of the stores, which may take longer. */
 let measuring: Promise<void> | undefined;
 
-/** A store that is away makes a hole in the gauge. */
+/** Observes the lags. While a store cannot be reached, the gauge has no values. */
 async function measureLags(result: GaugeResult): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, MEASURING_TIMEOUT);

@@ -159,7 +159,7 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
     }
     await precheck.proxies.open();
     await startDependencies(dependencies, { hasWorkers: this.hasWorkers, isFirst: this.isFirst });
-    // What cannot work is found before the first lifespan opens something.
+    // These two can refuse the start, so they come before the first lifespan opens something.
     await crons.check();
     await topics.start();
     const state = await this.#lifespans.start(app);

@@ -2,9 +2,9 @@
 
 /** Topics, mounted applications, consumers, crons. After a close it can start again. */
 export interface Service<Context = unknown> {
-  /** Begins to work. After a rejection nothing of it goes on. */
+  /** Begins to work. If it rejects, nothing of it continues. */
   start(context: Context): Promise<void>;
-  /** Takes nothing new, and ends what has no end of its own. Handlers that run go on. */
+  /** Takes nothing new, and ends what would never end by itself. Running handlers continue. */
   drain(): void | Promise<void>;
   /**
    * Aborts what runs. It may come before the start.

@@ -116,7 +116,7 @@ export function compileBinder({ inputs, pathNames, name, levels }: BinderParts):
 /** Dependencies, and what they need. */
 function withNeeded(dependencies: Iterable<PreparedDependency>): ReadonlySet<PreparedDependency> {
   const all = new Set(dependencies);
-  // A set is also iterated over what is added meanwhile.
+  // The loop also visits what is added to the set while it runs.
   for (const { deps } of all) {
     for (const needed of deps.values()) all.add(needed);
   }

@@ -288,7 +288,7 @@ export async function startDependencies(
 ): Promise<void> {
   const needed = new Set(dependencies);
   const all = new Set<Start>();
-  // A set is also iterated over what is added meanwhile.
+  // The loop also visits what is added to the set while it runs.
   for (const { deps, starts } of needed) {
     for (const dependency of deps.values()) needed.add(dependency);
     for (const start of starts) all.add(start);
@@ -326,7 +326,7 @@ const OPTIONS: OptionNames<AnyOptions> = { state: true, ...INPUT, security: true
  * input is validated, from the outermost scope inwards.
  *
  * An `async function*` yields the value, and cleans up after the last byte of the reply. If the
- * request fails, the error is thrown at the `yield`, so code for each case belongs into `finally`.
+ * request fails, the error is thrown at the `yield`: put code that must always run into `finally`.
  *
  * @param resolve Makes the value.
  * @throws {TypeError} If the function is not async.
@@ -551,7 +551,7 @@ function checkUntil(
   }
   if (until || !cleansUp) return;
   const all = new Set(needed.values());
-  // A set is also iterated over what is added meanwhile.
+  // The loop also visits what is added to the set while it runs.
   for (const { deps, endsWithHandler, name: shorter } of all) {
     for (const dependency of deps.values()) all.add(dependency);
     if (!endsWithHandler) continue;

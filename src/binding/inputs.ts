@@ -161,7 +161,7 @@ function namesOfAll(
     if (!names.has(dependency)) names.set(dependency, name);
   };
   for (const named of deps) add(named);
-  // A map is also iterated over what is added meanwhile.
+  // The loop also visits what is added to the map while it runs.
   for (const { deps } of names.keys()) {
     for (const named of deps) add(named);
   }

@@ -84,7 +84,7 @@ function declaredAs(dependency: PreparedDependency): PreparedDependency {
   return dependency.declared ?? dependency;
 }
 
-/** The guards of each level, the outermost first. What a guard needs is there if it is a guard. */
+/** The guards of each level, the outermost level first, with the guards that they need. */
 export function guardsOf(levels: readonly DependencyLevel[]): readonly (readonly PreparedDependency[])[] {
   const scopes = levels.slice(0, -1).map(declaredOn);
   const route = levels.slice(-1);

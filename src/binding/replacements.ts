@@ -34,7 +34,7 @@ export class Replacements {
    */
   checkNeeded(needed: Iterable<PreparedDependency>): void {
     const all = new Set(needed);
-    // A set is also iterated over what is added meanwhile.
+    // The loop also visits what is added to the set while it runs.
     for (const { deps, inner } of all) {
       for (const dependency of [...deps.values(), ...inner?.guards ?? []]) all.add(dependency);
     }

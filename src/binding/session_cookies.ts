@@ -63,7 +63,7 @@ export class SessionCookies {
 /** The cookies of dependencies, of those that they need, and of guards within them. */
 function cookiesOf(dependencies: Iterable<PreparedDependency>): SessionCookieOf[] {
   const all = new Set(dependencies);
-  // A set is also iterated over what is added meanwhile.
+  // The loop also visits what is added to the set while it runs.
   for (const { deps, inner } of all) {
     for (const needed of [...deps.values(), ...inner?.guards ?? []]) all.add(needed);
   }

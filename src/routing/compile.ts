@@ -63,8 +63,8 @@ export function compileRoute(parts: CompileParts): CompiledRoute {
 }
 
 /**
- * Other processes with the same program give the limits the same names, since the number of a limit
- * is that of its declaration.
+ * Numbers the limits in the order of their declarations: so all processes of a program give a limit
+ * the same name.
  */
 function limitsOf({ name, levels, limiters }: CompileParts): readonly LevelLimits[] {
   let number = 0;

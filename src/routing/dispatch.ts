@@ -68,7 +68,7 @@ export interface BuiltInRoute extends PlainHandler {
   /** The method; `*` for all methods that no other route has. */
   readonly method: string;
   readonly path: string;
-  /** The pages that may use it, where the application's lists do not decide that. */
+  /** The pages that may use it; undefined if the origins of the application decide. */
   readonly pages?: PagePolicy;
   /** Whether a guard decides who gets its replies, so that shared caches may not keep them. */
   readonly isPrivate?: boolean;
@@ -92,7 +92,8 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #tree: RouteTree<ServedRoute> = new RouteTree();
   /**
-   * What answers where the other tree has nothing; undefined if the application serves no files.
+   * The routes for paths that the other tree does not have; undefined if the application serves no
+   * files.
    */
   #files: RouteTree<ServedRoute & { readonly route: FilesRoute }> | undefined;
   readonly #served = new Map<AnyRoute, ServedRoute>();
@@ -293,7 +294,7 @@ export class Dispatcher {
     return { entry: this.#plain({ handler: () => Promise.reject(refusal) }, precheck), values: [] };
   }
 
-  /** A handler that is no route's, in its middlewares. */
+  /** Wraps a handler that belongs to no route in the application's middlewares. */
   #plain(
     { handler, authorize }: PlainHandler,
     precheck: Precheck | undefined,

@@ -206,14 +206,12 @@ export class Registry {
     other.freeze("the router has been included, declare everything on it before you include it");
   }
 
-  /** Makes the function `mount`. */
   registerMount<State, Prefix extends string, Given>(): RegisterMount<State, Prefix, Given> {
     return atCaller((path: string, handler: unknown, options: MountOptions = {}): void => {
       this.#addBelow(path, "mount a handler", (full) => MountRoute.mount(full, handler, options, this.scope));
     });
   }
 
-  /** Makes the function `files`. */
   registerFiles<Prefix extends string, Given>(): RegisterFiles<Prefix, Given> {
     return atCaller((path: string, folder: unknown, options: FilesOptions = {}): void => {
       this.#addBelow(path, "serve files", (full) => FilesRoute.files(full, folder, options, this.scope));

@@ -200,7 +200,6 @@ const DESCRIPTION = {
   tool: true,
 };
 
-/** The options of a route. */
 export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
   ...INPUT,
   body: true,

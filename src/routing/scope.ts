@@ -82,7 +82,7 @@ export interface ScopeDependenciesOption {
 /** All options of a scope. */
 export type ScopeDeclaration = GroupOptions & ScopeDependenciesOption;
 
-// The names of options come from these pieces.
+// The declarations of scopes and routes combine these lists of option names.
 
 /** The options of scopes and routes on who may use them, and how often. */
 const ACCESS: OptionNames<Pick<ScopeDeclaration, "crossOrigin" | "rateLimit">> = { crossOrigin: true, rateLimit: true };

@@ -20,7 +20,6 @@ import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketServic
 
 const DEFAULT_IDLE_TIMEOUT: Duration = "120s";
 
-/** The options of a WebSocket route. */
 export const WEBSOCKET_OPTIONS: OptionNames<WebSocketDeclaration> = {
   ...INPUT,
   receive: true,
@@ -88,8 +87,8 @@ interface WebSocketParts extends UpgradeParts {
 
 /**
  * The handshake of a route. All that can refuse a request runs before the upgrade. A GET without an
- * upgrade is refused for the same reasons, and then with 426: so clients learn the reason whose
- * platforms do not show the status of a refused handshake.
+ * upgrade gets the same refusals, else 426. Browsers do not show the status of a refused handshake:
+ * their programs can send such a GET to learn it.
  */
 export class WebSocketHandshake {
   readonly #route: WebSocketRoute;

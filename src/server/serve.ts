@@ -151,11 +151,12 @@ const LAST_POLL_MS = 10;
  * accepts no more connections, ends streams, waits for requests in flight, and closes the
  * application.
  *
- * At the end of the grace period, handlers and publishes are aborted. A start or requests that have
- * not ended then continue if the program's signal stopped the server; after SIGINT or SIGTERM the
- * process exits with code 1. Missing bodies and unread replies are cut off earlier, and the process
- * exits with code 0 by the end of the grace period. Only lifespans can take longer, and a store
- * that is away, by up to 3 seconds.
+ * At the end of the grace period, it aborts the handlers of consumers and crons, and the publishes
+ * in progress, but never the handlers of requests. If the start or a request has not ended by then,
+ * SIGINT or SIGTERM makes the process exit with code 1; after the program's signal, the request or
+ * the start continues. Bodies that have not arrived and replies that nobody reads are cut off
+ * earlier, and the exit code is 0. Lifespans can make the stop longer than the grace period, and so
+ * can a store that cannot be reached, by up to 3 seconds.
  *
  * @throws {Deno.errors.AddrInUse} If the port is taken.
  * @throws {Error} If the process is `deno serve`, or `webfw` loads the module that calls this.
@@ -410,7 +411,7 @@ function handlerOf(app: Servable, accessLog: boolean, compress: boolean): Servab
   return app.readiness()?.before(logged) ?? logged;
 }
 
-/** Makes replies close their connections, and the readiness 503; or ends that. */
+/** Sets whether replies close their connections, and whether the readiness is 503. */
 function setEnding(app: Servable, isEnding: boolean): void {
   const background = app.background();
   if (background) background.isEnding = isEnding;

@@ -188,7 +188,7 @@ export interface TopicStore extends ProcessStore {
 
   /**
    * Checks at the start of an application with durable topics that the store can work. It may wait
-   * some seconds for a store that is away.
+   * some seconds for a store that cannot be reached.
    *
    * @throws {Error} If it cannot work. The application does not start, and the message says why.
    */

@@ -27,7 +27,7 @@ export interface RetryOptions {
 export interface ConsumeOptions<Data = unknown> {
   /**
    * How many messages each process handles at the same time, 1 to 256. A process may lease up to as
-   * many more that it is about to handle, if the handler is quick.
+   * many more, to handle them next, if the handler is quick.
    *
    * @default {16}
    */
@@ -41,7 +41,8 @@ export interface ConsumeOptions<Data = unknown> {
    */
   deadLetter?: string;
   /**
-   * How long the messages of a process that has died are not given to another, 1 second to 1 hour.
+   * How long the messages of a process that has died stay assigned to it, 1 second to 1 hour. Then
+   * another process gets them.
    *
    * @default {"30s"}
    */
@@ -74,7 +75,7 @@ export interface ConsumerContext {
   readonly attempt: number;
   /**
    * Aborted when the handler takes too long, when the grace period of a stop is over, and when the
-   * store is away for so long that another process may get the message.
+   * store cannot be reached for so long that another process may get the message.
    */
   readonly signal: AbortSignal;
   /**
@@ -124,10 +125,10 @@ export interface DeadLetter<Data = unknown> {
 const DISCARD = Symbol.for("webfw.Discard");
 
 /**
- * Thrown by the handler of a consumer, it gives the message up at once: another try would fail,
- * too. As with any error, `return` does the same as `throw`.
+ * The error that the handler of a consumer throws to give a message up without another try. As with
+ * any error, `return` does the same as `throw`.
  *
- * @example A message that no try can help
+ * @example A message that can never be handled
  * ```ts
  * import { App, Discard } from "@webfw/core";
  * import { assertEquals } from "@std/assert";

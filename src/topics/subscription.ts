@@ -110,7 +110,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
    *
    * @returns Undefined when the subscription is closed.
    * @throws {TypeError} If another read is waiting.
-   * @throws {Error} If the store is away, as for {@linkcode Subscription.next}.
+   * @throws {Error} If the store cannot be reached, as for {@linkcode Subscription.next}.
    */
   nextBatch(): Promise<readonly TopicEntry<Data>[] | undefined> {
     const rest = this.#reader.isReading ? undefined : this.#takeRest();

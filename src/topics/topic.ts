@@ -36,7 +36,7 @@ export interface PublishOptions {
   type?: string;
   /**
    * Stops waiting for the store, such as `AbortSignal.timeout(2_000)`. Without a signal, a publish
-   * waits about 30 seconds for a store that is away, and never much more than 60.
+   * waits about 30 seconds for a store that cannot be reached, and never much more than 60.
    */
   signal?: AbortSignal;
 }

@@ -40,7 +40,7 @@ export interface DeclaredTopic {
 export interface TopicsOptions {
   /**
    * Opens the store of durable topics, or that of the others. It is called on first use, and again
-   * after a close. It does not throw if the store is away: the methods of the store do.
+   * after a close. If the store cannot be reached, this does not throw, but its methods do.
    */
   readonly openStore: (isDurable: boolean) => TopicStore;
   /** Whether the store of durable topics was named: then records are durable though no topic is. */
@@ -50,8 +50,8 @@ export interface TopicsOptions {
 }
 
 /**
- * Finds topics by name. A topic has no state outside its store but its options, so one that nobody
- * uses can be dropped and made again. Topics that are made while the application serves are
+ * Finds topics by name. Outside its store, a topic has only its options, so one that nobody uses can
+ * be dropped and made again. Topics that are made while the application serves are
  * transient: their names may come from requests.
  */
 export class Topics implements Service {
@@ -110,7 +110,7 @@ export class Topics implements Service {
     return Array.from(this.#declared.values(), ({ runtime: { name, options } }) => ({ name, options }));
   }
 
-  /** Open subscriptions by topic. Transient topics are under no name: it may come from a client. */
+  /** Open subscriptions by topic. Transient ones have no name here: clients may choose it. */
   get subscribers(): ReadonlyMap<string | undefined, number> {
     const counts = new Map<string | undefined, number>();
     for (const [name, { runtime }] of this.#declared) counts.set(name, runtime.subscribers);
@@ -224,7 +224,7 @@ export class Topics implements Service {
     this.#isServing = true;
   }
 
-  /** Closes all subscriptions, and new ones until {@linkcode Topics.close}. */
+  /** Closes all subscriptions. New ones are closed at once until {@linkcode Topics.close}. */
   drain(): void {
     this.#isEnding = true;
     this.#ending.abort(new Error("Cannot start the application: it stops"));
@@ -233,7 +233,7 @@ export class Topics implements Service {
 
   /**
    * Abandons all publishes in progress. Later ones, such as those of lifespans that end, have about
-   * a second until the topics are closed: a store that is away must not hold up a stop.
+   * a second until the topics are closed: a store that cannot be reached must not delay a stop.
    */
   abort(_reason?: DOMException, only?: "handlers"): void {
     if (only === "handlers") return;
@@ -265,7 +265,7 @@ export class Topics implements Service {
     const publishers = this.#publishers().filter(({ isIdle }) => !isIdle);
     if (publishers.length === 0) return;
     const timer = setTimeout(() => this.abort(), STORE_TIMEOUT);
-    // A program that retries abandoned messages for ever would keep a publisher from draining.
+    // If a program retries abandoned messages without end, its publisher never drains.
     await Promise.race([this.#abandoned.promise, Promise.all(publishers.map((publisher) => publisher.drained()))]);
     clearTimeout(timer);
   }
@@ -319,7 +319,10 @@ export class Topics implements Service {
     this.#consumers.push(consumer);
   }
 
-  /** A message that fails everywhere would go round for ever, and grow each time. */
+  /**
+   * Refuses consumers whose dead letters form a circle: a message that fails in all of them would
+   * be published without end, and would grow each time.
+   */
   #refuseCircle({ name, log, options: { deadLetter } }: DeclaredConsumer): void {
     if (deadLetter === undefined) return;
     const way = new Set([deadLetter]);

@@ -238,7 +238,10 @@ export class ReaderSource implements PullSource {
     this.#answer(sink);
   }
 
-  /** A pull does not come before its answer, and reads that end meanwhile wait for it. */
+  /**
+   * Writes a chunk when it is ready. The sink does not pull again before that, and batches that are
+   * read before that wait in their topics.
+   */
   async #writeLater(promise: Promise<Chunk | undefined>, sink: PullSink): Promise<void> {
     this.#isPulled = false;
     try {

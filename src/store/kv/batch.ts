@@ -75,7 +75,7 @@ export class Batch {
     return this.#firsts.map(({ outcome, index }, at) => index === at ? outcome! : { ...outcome!, duplicate: true });
   }
 
-  /** Several writes store it from now on, so each message without an id gets a dedup entry. */
+  /** Makes several writes store it. Then messages with generated ids get dedup entries, too. */
   split(): void {
     this.#isSplit = true;
     for (const pending of this.#firsts) pending.id ??= pending.message.id;

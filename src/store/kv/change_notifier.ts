@@ -18,7 +18,7 @@ const SHARD_KEYS = Array.from({ length: CHANGE_SHARDS }, (_, shard) => changedKe
  * the time.
  */
 const REST = 4;
-/** In milliseconds: a comparison also takes long while the database is away. */
+/** In milliseconds: a comparison also takes long while the database cannot be reached. */
 const MAX_REST = 1_000;
 
 interface Shard {

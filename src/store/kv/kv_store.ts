@@ -141,7 +141,7 @@ export class KvStore implements TopicStore {
 
   async close(): Promise<void> {
     await Promise.all([this.#notifier.close(), this.#retention.close(), this.#processLock?.close()]);
-    // The lease is released in one attempt: if the database is away, others wait for its end.
+    // Tries once to release the lease. If that fails, others wait until it expires.
     await Promise.all([this.#retention.release(), this.#connection.close(), this.#watching?.close()]);
     await this.#notifier.ended();
   }

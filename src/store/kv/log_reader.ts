@@ -178,7 +178,7 @@ export class KvLogReader {
         return { entries: [...first.entries, ...more.entries], isAll: more.isAll };
       });
     } catch (error) {
-      // The database is away: the waiting reads would fail, too, one after the other.
+      // The database cannot be reached: the waiting reads would fail, too, one after the other.
       if (!signal?.aborted) this.#pages.failWaiters(error, this.#connection.retryTimeout);
       throw error;
     }

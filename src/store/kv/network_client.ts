@@ -10,9 +10,12 @@ import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { INCARNATION_KEY } from "./keys.ts";
 import { type NetworkReply, openNpmNetwork, toNpmEngine } from "./npm_client.ts";
 
-/** Of the protocol. */
+/** The versions of the protocol that it supports. */
 const VERSIONS: readonly number[] = [2, 3];
-/** Of an access token, in milliseconds. The package knows no dates after the year 9999. */
+/**
+ * The longest lifetime of an access token, in milliseconds. The package knows no dates after the
+ * year 9999.
+ */
 const MAX_LIFETIME = 24 * 3_600_000;
 
 /**
@@ -21,9 +24,9 @@ const MAX_LIFETIME = 24 * 3_600_000;
  */
 const CLOCK_PRECISION = 2_000;
 
-/** Statuses by which a database refuses a token. */
+/** The statuses with which a database refuses a token. */
 const REFUSALS: readonly number[] = [400, 401, 403];
-/** Statuses by which another server says that it has nothing at the address. */
+/** The statuses with which a server that is no database says that it has nothing at the address. */
 const ABSENCES: readonly number[] = [404, 405, 410, 501];
 
 /** The format that the package requires. */

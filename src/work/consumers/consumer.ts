@@ -62,9 +62,9 @@ const MAX_AHEAD_BYTES = 8 * 1024 * 1024;
 /** The pause between two claims: a part of the mean handler time, and at most so long. */
 const MAX_PACE = 10;
 const PACE_PART = 1 / 8;
-/** The first pause before the record is read again, while another node has the end of the log. */
+/** The first pause before the record is read again, while another node is its `open` node. */
 const FIRST_POLL = 20;
-/** The least time after a transition that had nothing to do. */
+/** The shortest pause after a transition that changed nothing. */
 const IDLE_REST = 5;
 /** The pauses after an error of the store, in milliseconds. */
 const FIRST_PAUSE = 100;
@@ -100,7 +100,7 @@ export class Consumer implements Service<void> {
   #cancelClose: (() => void) | undefined;
   #wake: () => void = () => {};
 
-  /** Another name for each start. */
+  /** The name of this node: another one for each start. */
   #node = "";
   #state: ConsumerState | undefined;
   #version: string | null = null;
@@ -167,7 +167,7 @@ export class Consumer implements Service<void> {
     return this.#opened.promise;
   }
 
-  /** Releases what waits for a handler, too. */
+  /** Claims nothing more, and releases the messages that wait for a handler. */
   drain(): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
@@ -176,7 +176,7 @@ export class Consumer implements Service<void> {
     this.#wake();
   }
 
-  /** Handlers have another second. */
+  /** Aborts the signals of the handlers. It waits one more second for them. */
   abort(reason: DOMException): void {
     this.drain();
     const handlers = this.#inFlight.running;
@@ -194,7 +194,7 @@ export class Consumer implements Service<void> {
     await Promise.race([this.#loop, this.#inFlight.whenFinished()]);
     let cancel = () => {};
     const late = new Promise<void>((resolve) => cancel = this.#clock.after(LAST_MS, resolve));
-    // A store that is away must not delay the stop.
+    // A store that cannot be reached must not delay the stop.
     await Promise.race([this.#loop, late]);
     cancel();
     this.#isGone = true;
@@ -229,8 +229,9 @@ export class Consumer implements Service<void> {
   }
 
   /**
-   * Whether a node with the end of the log claims messages before it records them. After a crash
-   * all that it may have claimed counts as attempted, so consumers with few attempts record first.
+   * Whether the `open` node of the record claims messages before it records them. If it crashes,
+   * all messages that it may have claimed count as attempted once. So consumers with few attempts
+   * record each claim first.
    */
   get #claimsUnrecorded(): boolean {
     return this.#setup.options.attempts >= MIN_TRIES;
@@ -270,7 +271,7 @@ export class Consumer implements Service<void> {
     }
   }
 
-  /** Whether nothing is left to give back. */
+  /** Whether this node is stopping and holds nothing any more. */
   get #isOver(): boolean {
     return this.#isStopping && this.#inFlight.size === 0 && !this.#isOpenHere && !this.#isStale;
   }
@@ -292,7 +293,7 @@ export class Consumer implements Service<void> {
     try {
       if (error instanceof OtherIncarnation) return await this.#begin(error.bounds);
     } catch {
-      // The next round finds the same again.
+      // The next round finds the other incarnation again.
     }
     if (this.#errors++ === 0) {
       const { topic, name } = this.#consumer;
@@ -311,7 +312,7 @@ export class Consumer implements Service<void> {
     return Math.max(this.#restUntil, Math.min(...times));
   }
 
-  /** When it is worth to claim more, or to leave the rest to others. */
+  /** When this node should claim more messages, or, if it is full, let other nodes claim them. */
   #whenToClaim(state: ConsumerState): number {
     if (this.#isStopping) return Infinity;
     const { meanTime = 0, running, waiting } = this.#inFlight;
@@ -321,7 +322,7 @@ export class Consumer implements Service<void> {
     if (room <= 0) return hasMore && this.#isOpenHere ? earliest : Infinity;
     const times: number[] = [];
     const isWorth = waiting === 0 || room >= this.#capacity / 4;
-    // The other node gives the end of the log up as soon as it is busy.
+    // Only the `open` node may claim new messages. It lets others do so as soon as it is full.
     if (isElsewhere(state, this.#node)) {
       if (hasMore) times.push(this.#seenAt + FIRST_POLL * 2 ** Math.min(this.#polls, 20));
     } else if (hasMore && isWorth && !isFull(state, this.#hasKeys)) times.push(earliest);
@@ -399,8 +400,8 @@ export class Consumer implements Service<void> {
   }
 
   /**
-   * Whether the record must be read: it may have changed, or another node may have given up the end
-   * of the log.
+   * Whether the record must be read: it may have changed, or another node may no longer be its
+   * `open` node.
    */
   #isPollDue(now: number): boolean {
     if (this.#isStale || this.#state === undefined) return true;
@@ -414,8 +415,9 @@ export class Consumer implements Service<void> {
   }
 
   /**
-   * Claims the next messages without a write, if this node has the end of the log: a part of its
-   * capacity, so that others get theirs. The result is whether it took all.
+   * Claims the next messages without a write, if this node is the `open` node of the record. It
+   * fills a part of its capacity only, so that other nodes get messages, too. The result is whether
+   * it claimed all.
    */
   #takeOpen(): boolean {
     const state = this.#state!;
@@ -431,7 +433,7 @@ export class Consumer implements Service<void> {
       0,
       Math.max(0, Math.min(quarter, Math.min(MAX_UNRECORDED, spaceIn(state)) - unrecorded.count)),
     );
-    // A write must count the messages that are missing.
+    // Only a write can count the messages that are missing.
     if (countGaps(unrecorded.to, messages) > 0) return false;
     if (messages.length > 0) {
       this.#inFlight.take(messages.map((message) => ({
@@ -487,8 +489,8 @@ export class Consumer implements Service<void> {
     const { records } = this.#setup;
     const window = this.#window;
     const sent = momentOf(this.#clock);
-    // Reads ahead during the write. A failure is found by the next read. What is not needed soon
-    // stays in the log: handlers may be slow, and the log long.
+    // Reads ahead during the write. If this fails, the next read fails, too. Messages that are
+    // not needed soon stay in the log: handlers may be slow, and the log long.
     const isLow = window.messages.length - transition.claimed.length < this.#capacity;
     const mayRead = isLow && window.mayHaveMore && !this.#isStopping && !isElsewhere(transition.state, this.#node);
     if (mayRead) window.fill().catch(() => {});

@@ -11,7 +11,7 @@ import { type Service, stopReason } from "../../base/service.ts";
 import { Consumer } from "./consumer.ts";
 import type { DeadLetterTopic } from "./failures.ts";
 
-/** How long a start waits for a store that is away, in milliseconds. */
+/** How long a start waits for a store that cannot be reached, in milliseconds. */
 const START_TIMEOUT = 3_000;
 
 /** What handlers get of their application. */
@@ -29,7 +29,8 @@ export class Consumers implements Service<Owner> {
   }
 
   /**
-   * Starts all consumers. A store that is away does not keep the application from its start.
+   * Starts all consumers. If the store cannot be reached, the application starts after 3 seconds
+   * without waiting for them, and they try again.
    *
    * @throws {TypeError} If the topic of dead letters is not declared or is less durable, or the
    * store has no records.

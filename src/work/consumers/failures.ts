@@ -33,10 +33,11 @@ export interface FailuresOptions {
   readonly attempts: number;
 }
 
-/** How many failures are stored, and how many more a node stores before it deletes the oldest. */
+/** How many failures of a consumer are kept when a node deletes the oldest. */
 const MAX_FAILURES = 10_000;
+/** How many failures a node stores between two such deletions. */
 const MAX_MORE_FAILURES = 1_000;
-/** How many errors of messages are kept that could not be parked yet. */
+/** How many reasons are kept in memory for messages that could not be parked yet. */
 const MAX_REFUSED = 1_000;
 
 interface Reason {
@@ -47,10 +48,10 @@ interface Reason {
 /** Parks messages: a dead letter if the consumer has a topic for them, else a stored failure. */
 export class Failures {
   readonly #options: FailuresOptions;
-  /** By the ids of messages that could not be parked yet. */
+  /** By message id: why a message must be parked. It is kept if an attempt to park threw. */
   readonly #refused = new Map<string, Reason>();
   #trimming: Promise<void> | undefined;
-  /** How many failures this node may store before it counts them. */
+  /** How many failures this node stores before it next deletes the oldest. */
   #untilTrim = 1;
 
   constructor(options: FailuresOptions) {
@@ -60,8 +61,8 @@ export class Failures {
   /**
    * Parks a message. Parking it twice does no harm.
    *
-   * @param error The cause; undefined if an earlier call had it, and failed.
-   * @param lastError For the case that this process does not know the cause.
+   * @param error The cause; undefined if an earlier call with the cause could not park the message.
+   * @param lastError The last error of the consumer, used if this process does not know the cause.
    * @returns Whether it is parked. If not, try again.
    */
   async park(delivery: Delivery, incarnation: string, error: unknown, lastError: string | undefined): Promise<boolean> {
@@ -135,7 +136,7 @@ export class Failures {
     return { topic, consumer: name, message_id: id };
   }
 
-  /** Deletes the oldest failures in the background, each time this node has stored so many. */
+  /** Counts a stored failure, and deletes the oldest ones in the background when that is due. */
   #trim(): void {
     this.#untilTrim--;
     this.#trimming ??= this.#deleteWhileDue().finally(() => this.#trimming = undefined);

@@ -58,7 +58,7 @@ interface Run {
   readonly delivery: Delivery;
   readonly controller: AbortController;
   readonly begin: number;
-  /** Whether its signal was aborted before its timeout. An error is then no failed attempt. */
+  /** Whether its signal was aborted before its timeout. An error then counts as no attempt. */
   isInterrupted: boolean;
 }
 
@@ -82,7 +82,6 @@ export class InFlight {
   readonly #running = new Set<Cursor>();
   /** Keys with a message that is being handled or parked. */
   readonly #busyKeys = new Map<string, Delivery>();
-  /** How many deliveries have an outcome. */
   #finished = 0;
   #meanTime: number | undefined;
   #bytes = 0;
@@ -124,7 +123,7 @@ export class InFlight {
     return this.#meanTime;
   }
 
-  /** How many deliveries have an outcome. */
+  /** How many deliveries have an outcome that is not stored yet. */
   get finished(): number {
     return this.#finished;
   }
@@ -142,7 +141,7 @@ export class InFlight {
       this.#bytes += delivery.message?.bytes ?? 0;
       const { message, key, attempt } = delivery;
       if (message === undefined) this.#settle(delivery, { isDone: true, isLost: true });
-      // It was claimed at the begin of a stop, or an earlier message of its key has failed.
+      // The node is stopping, or an earlier message of its key has failed.
       else if (this.#isDraining || (key !== undefined && failed.has(key))) this.#release(delivery);
       else if (message.fault !== undefined) void this.#park(delivery, message.fault);
       else if (delivery.crashCount >= this.#options.attempts) void this.#park(delivery, new Error(CRASHED));
@@ -180,7 +179,7 @@ export class InFlight {
     }
   }
 
-  /** Begins handlers, as far as concurrency and keys allow. */
+  /** Starts as many handlers as concurrency and keys allow. */
   dispatch(): void {
     const { concurrency, isHeld } = this.#options;
     if (this.#isClosed) return;
@@ -198,13 +197,13 @@ export class InFlight {
     }
   }
 
-  /** Releases what waits for a handler, and what is added from now on. */
+  /** Releases the messages that wait for a handler, and those that are added from now on. */
   drain(): void {
     this.#isDraining = true;
     for (const delivery of this.#ready.splice(0)) this.#release(delivery);
   }
 
-  /** Aborts the signals of all handlers. Their errors are no failed attempts. */
+  /** Aborts the signals of all handlers. If a handler then throws, this counts as no attempt. */
   abortAll(reason: DOMException): void {
     for (const run of this.#runs) this.#abort(run, reason);
   }
@@ -269,7 +268,7 @@ export class InFlight {
     this.#settle(delivery, { isDone: false, attempt: attempt + 1, due: this.#dueAfter(attempt) });
   }
 
-  /** Its key stays busy meanwhile, so messages behind it wait. */
+  /** Parks a message. Its key stays busy until then, so later messages of the key wait. */
   async #park(delivery: Delivery, error: unknown): Promise<void> {
     if (delivery.key !== undefined) this.#busyKeys.set(delivery.key, delivery);
     const isDone = await this.#options.park(delivery, error);

@@ -348,7 +348,7 @@ export class ReadMessage {
 
 /**
  * Hashes a key to at most 11 characters, whatever its length. Keys with the same hash share a
- * queue, which is slower and not wrong.
+ * queue, which is slower, but correct.
  */
 export function hashKey(key: string): string {
   let [high, low] = [0x811c9dc5, 0x9747b28c];

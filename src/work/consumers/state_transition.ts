@@ -12,25 +12,28 @@ import {
   type Range,
 } from "./record.ts";
 
-/** Beyond so many ranges of one node, the oldest are dissolved: slow messages would make many. */
+/**
+ * How many ranges a node may have. Of the oldest ones, the record lists the messages one by one:
+ * otherwise each slow message would keep a range.
+ */
 const MAX_RANGES = 4;
 /** A consumer with keys reads no further while so many messages wait. */
 const MAX_WAITING = 512;
 /** How many messages a page has. */
 export const PAGE_SIZE = 256;
 /**
- * Nothing more is claimed while the record has so many messages: each by itself, they take less
- * than 60 KiB.
+ * Nothing more is claimed while the record has so many messages. They take less than 60 KiB if it
+ * lists them one by one.
  */
 const MAX_IN_RECORD = 900;
 /** The space that a page takes in the record, in messages. */
 const PAGE_COST = 2 / 3;
-/** How many messages one transition claims at most that must be read one by one. */
+/** One transition claims at most so many of the messages that must be read one by one. */
 const MAX_LOADED = 64;
 /** How many messages a node claims at most before it records them. */
 export const MAX_UNRECORDED = 64;
 
-/** Messages that a node with the end of the log has claimed, and has not recorded yet. */
+/** Messages that the `open` node has claimed, and has not recorded yet. */
 export interface UnrecordedClaim {
   readonly from: Cursor;
   to: Cursor;
@@ -288,7 +291,7 @@ export class StateTransition {
     this.state.next = low;
   }
 
-  /** Gives the end of the log to this node if it has room, or gives it up. */
+  /** Makes this node the `open` node if it has room, or lets other nodes be it. */
   open(hasRoom: boolean, isEnd: boolean): void {
     const { state } = this;
     const { node } = this.#options;
@@ -362,14 +365,14 @@ export function* claimable({ pending, ranges }: ConsumerState): Generator<Pendin
 }
 
 /**
- * Whether two messages must not be in flight together: one that was in flight in two crashes may be
- * the cause, and the other one would share the suspicion.
+ * Whether two messages must not be in flight together. A message that was in flight during two
+ * crashes may cause a third one, and this would count for the other message, too.
  */
 export function isRisk(crashCount: number, others: number): boolean {
   return Math.min(crashCount, others) >= 1 && Math.max(crashCount, others) >= 2;
 }
 
-/** Whether another node has the end of the log. */
+/** Whether another node is the `open` node. */
 export function isElsewhere({ open }: ConsumerState, node: string): boolean {
   return open !== "" && open !== node;
 }

@@ -17,7 +17,7 @@ import { CronTimes } from "./times.ts";
 
 /** How long a crashed node holds a run, in milliseconds. */
 const LEASE = 30_000;
-/** How late a time still runs on a node that was up when it was due. */
+/** How late a node may still run a time if it was up when the time was due. */
 const LATE = 2 * LEASE;
 /** The pause after an error of the store. */
 const RETRY = 5_000;

@@ -51,8 +51,8 @@ export interface DeclareCron<State> {
    * {@linkcode Records}; without a durable store, once in this process and its workers.
    *
    * The node that runs renews a lease of 30 seconds. If it dies, another one runs the time again:
-   * make the handler safe for that. A run that still goes on when the next time is due: the next is
-   * skipped, and that is logged. An error is logged and reported, and the time is not tried again.
+   * make the handler safe for that. If a run still goes on when the next time is due, that time is
+   * skipped, and this is logged. An error is logged and reported, and the time is not tried again.
    *
    * Crons begin when the application starts: with {@linkcode App.run}, and when `deno serve`
    * listens. On Deno Deploy, the platform starts the application for them.
@@ -101,7 +101,7 @@ export interface DeclaredCron {
 
 const OPTIONS: OptionNames<CronOptions> = { timeZone: true, catchUp: true };
 
-/** The names that Deno Deploy takes, too. */
+/** Deno Deploy accepts the same names. */
 const NAME = /^[A-Za-z0-9_ -]{1,64}$/;
 /** 31 days, in milliseconds. */
 const MAX_CATCH_UP = 31 * 24 * 3_600_000;

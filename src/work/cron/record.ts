@@ -50,7 +50,7 @@ export function newRecord(watermark: number): CronRecord {
  * @category Cron
  */
 export interface CronReport {
-  /** The name. */
+  /** Its name, the same on all nodes. */
   readonly name: string;
   /** The cron expression. */
   readonly schedule: string;
