@@ -2,8 +2,8 @@
 import { checkCall, load, Sender } from "./sender.ts";
 import type { Values } from "./arguments.ts";
 import { callRoute } from "./call.ts";
-import type { OpenSocket } from "./websocket.ts";
-import type { CallOptions, ClientEvent, ClientOptions, ClientSocket, EventOptions } from "./types.ts";
+import type { ClientSocket, OpenSocket } from "./websocket.ts";
+import type { CallOptions, ClientEvent, ClientOptions, EventOptions } from "./types.ts";
 import type {
   ArgumentsOf,
   EventOptionsOf,

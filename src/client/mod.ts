@@ -43,13 +43,12 @@
 
 export { client } from "./client.ts";
 export { type CallIssue, type CallProblem, ProblemError } from "./problem.ts";
-export type { WebSocketClosedError } from "./websocket.ts";
+export type { ClientSocket, WebSocketClosedError } from "./websocket.ts";
 export type { Json, Plain } from "./types.ts";
 export type {
   CallOptions,
   ClientEvent,
   ClientOptions,
-  ClientSocket,
   EventOptions,
   HeaderValues,
   IdempotentOptions,

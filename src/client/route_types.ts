@@ -2,13 +2,13 @@
 import type {
   CallOptions,
   ClientEvent,
-  ClientSocket,
   EventOptions,
   IdempotentOptions,
   Json,
   RawOptions,
   TextEventOptions,
 } from "./types.ts";
+import type { ClientSocket } from "./websocket.ts";
 
 /** @ignore The routes of a module by path. `Kind` is a method, `EVENTS` or `WEBSOCKET`. */
 export type Routes<Api, Kind extends string> = {

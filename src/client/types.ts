@@ -1,5 +1,4 @@
-/** The public types of the client: options, events, sockets, and the JSON form of a type. */
-import type { WebSocketClosedError } from "./websocket.ts";
+/** The public types of the client: options, events, and the JSON form of a type. */
 
 /**
  * The options of a call.
@@ -134,39 +133,6 @@ export type ClientEvent<Data> =
       readonly topic?: string;
     };
   };
-
-/**
- * An open WebSocket. `for await` reads the messages of the server. The loop ends when either side
- * closes the socket with 1000 or without a code, or when the `signal` is aborted. After any other
- * close it throws a {@linkcode WebSocketClosedError}. Leaving the loop does not close the socket.
- *
- * Keep reading: platforms receive messages even if nothing reads them. At 16 MiB of unread messages
- * the socket is closed with 4008.
- *
- * @category Client
- */
-export interface ClientSocket<Message, Received> extends AsyncIterable<Received>, AsyncDisposable {
-  /** The close code and reason; null while the socket is open. */
-  readonly closed: WebSocketClosedError | null;
-  /**
-   * Sends a message. Await it: it waits while more than 1 MiB is buffered. Without waiting, memory
-   * grows.
-   *
-   * @param message The message.
-   * @throws {WebSocketClosedError} If the socket is closed.
-   * @throws {TypeError} If the message has no JSON form.
-   */
-  send(message: Message): Promise<void>;
-  /**
-   * Closes the socket, and waits until the server has closed it, too, for at most 3 seconds.
-   * Messages that were sent still arrive. Unread messages are dropped.
-   *
-   * @param code The close code: 1000, the default, or 3000 to 4999.
-   * @param reason The reason, at most 123 bytes.
-   * @throws {DOMException} If the code or the reason is invalid.
-   */
-  close(code?: number, reason?: string): Promise<void>;
-}
 
 /** @ignore A value that JSON keeps as it is, or leaves out. */
 export type Plain = string | number | boolean | null | undefined;

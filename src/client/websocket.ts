@@ -203,6 +203,39 @@ function sizeOf(data: Data): number {
 }
 
 /**
+ * An open WebSocket. `for await` reads the messages of the server. The loop ends when either side
+ * closes the socket with 1000 or without a code, or when the `signal` is aborted. After any other
+ * close it throws a {@linkcode WebSocketClosedError}. Leaving the loop does not close the socket.
+ *
+ * Keep reading: platforms receive messages even if nothing reads them. At 16 MiB of unread messages
+ * the socket is closed with 4008.
+ *
+ * @category Client
+ */
+export interface ClientSocket<Message, Received> extends AsyncIterable<Received>, AsyncDisposable {
+  /** The close code and reason; null while the socket is open. */
+  readonly closed: WebSocketClosedError | null;
+  /**
+   * Sends a message. Await it: it waits while more than 1 MiB is buffered. Without waiting, memory
+   * grows.
+   *
+   * @param message The message.
+   * @throws {WebSocketClosedError} If the socket is closed.
+   * @throws {TypeError} If the message has no JSON form.
+   */
+  send(message: Message): Promise<void>;
+  /**
+   * Closes the socket, and waits until the server has closed it, too, for at most 3 seconds.
+   * Messages that were sent still arrive. Unread messages are dropped.
+   *
+   * @param code The close code: 1000, the default, or 3000 to 4999.
+   * @param reason The reason, at most 123 bytes.
+   * @throws {DOMException} If the code or the reason is invalid.
+   */
+  close(code?: number, reason?: string): Promise<void>;
+}
+
+/**
  * The WebSocket is closed: reading or sending throws this after a close by the server or the network.
  * It is exported as a type only, so that calls alone do not load the code of WebSockets: compare
  * `error.name`, or read `closed` of the socket.
