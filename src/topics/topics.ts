@@ -50,7 +50,7 @@ export interface TopicsOptions {
 }
 
 /**
- * Finds topics by name. Outside its store, a topic has only its options, so one that nobody uses can
+ * Finds topics by name. A topic has only its options outside its store, so one that nobody uses can
  * be dropped and made again. Topics that are made while the application serves are
  * transient: their names may come from requests.
  */

@@ -55,7 +55,8 @@ export class Members {
    * @param before When it was read before.
    */
   observe(nodes: ReadonlyMap<string, number>, now: number, before: number): void {
-    // The store could not be reached, or this process was suspended: the others may have been unable to renew.
+    // The store could not be reached, or this process was suspended. The other nodes may have been
+    // unable to renew their leases, too.
     const wasBlind = now - before > this.#lease * BLIND_PART;
     for (const sighting of wasBlind ? this.#sightings.values() : []) {
       if (sighting.renewals++ < MAX_RENEWALS) sighting.time = now;
