@@ -137,8 +137,16 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
     } finally {
       await isMeasured;
       this.#consumers = this.#aborted = undefined;
-      this.#stopping = new AbortController();
     }
+  }
+
+  /**
+   * Accepts requests again after a close: the next one starts the application. A mounted one would
+   * otherwise start again while the application that mounts it still closes.
+   */
+  reopen(): void {
+    this.#stopping = new AbortController();
+    for (const app of this.#parts.mounted()) app.reopen();
   }
 
   /** In the order of their start. Topics can be used before it. */

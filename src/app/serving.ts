@@ -127,7 +127,11 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       await registry.scope.limiters.shareWith(options.workers);
       for (const inner of this.#mountedHere) inner.expectWorkers();
     }
-    await logFor(app, () => serve(this.servable, options));
+    try {
+      await logFor(app, () => serve(this.servable, options));
+    } finally {
+      this.lifecycle.reopen();
+    }
   }
 
   /** Stops without a server. A later request starts the application again. */
@@ -140,6 +144,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       await this.lifecycle.close();
     } finally {
       clearTimeout(timer);
+      this.lifecycle.reopen();
     }
   }
 
@@ -223,6 +228,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       drain: () => this.#drain(),
       abort: (...reason) => this.lifecycle.abort(...reason),
       close: () => this.lifecycle.close(),
+      reopen: () => this.lifecycle.reopen(),
     };
   }
 

@@ -64,6 +64,8 @@ export interface MountedApp extends Service<unknown> {
   checkSessions(): void;
   /** Other workers of this process serve it, too. */
   expectWorkers(): void;
+  /** Accepts requests again after a close. */
+  reopen(): void;
   /** Keeps its tasks and WebSockets with those of the application that mounts it. */
   join(outer: SharedWork): void;
 }

@@ -269,6 +269,31 @@ Deno.test("A failed start ends lifespans and throws its error, though a mounted 
   assertStringIncludes(log.text, "the store is away");
 });
 
+Deno.test("A mounted application does not start again while the one that mounts it stops", async () => {
+  const events: string[] = [];
+  const request = () => new Request("http://localhost/inner/hello");
+  const inner = new App();
+  inner.lifespan(async function* () {
+    events.push("inner opens");
+    yield;
+    events.push("inner closes");
+  });
+  inner.get("/inner/hello", async () => "Hello");
+  const app = new App();
+  app.lifespan(async function* () {
+    yield;
+    const { status, body } = await inner.fetch(request());
+    await body?.cancel();
+    events.push(`closes: ${status}`);
+  });
+  app.mount("/inner", inner, { strip: false });
+  await app.start();
+  await app.stop();
+  assertEquals(events.splice(0), ["inner opens", "inner closes", "closes: 503"]);
+  assertEquals(await (await app.fetch(request())).json(), "Hello");
+  await app.stop();
+});
+
 /** An application that mounts one whose store cannot be closed. */
 function withUnclosable(): { readonly app: App; readonly events: readonly string[] } {
   const store = new MemoryStore();
