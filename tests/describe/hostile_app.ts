@@ -1,6 +1,6 @@
 // An application that is hard to describe, and whose routes all answer.
 
-import { anySecurity, App, dependency, Form, HTTPError, Router, Stream, text, UploadFile } from "@webfw/core";
+import { anySecurity, App, dependency, Form, HTTPError, Problem, Router, Stream, text, UploadFile } from "@webfw/core";
 import type { OAuth2SecurityScheme, OpenIdConnectSecurityScheme } from "@webfw/core/types";
 import * as v from "valibot";
 import { hostileModels } from "./hostile_models.ts";
@@ -150,7 +150,7 @@ function shops(): Router {
     query: { region: v.picklist(["north", "south"]) },
     params: { id: int },
     deps: { page, signedIn },
-    responses: { 401: v.pipe(v.looseObject({ title: v.string() }), v.title("Unauthorized")) },
+    responses: { 401: v.pipe(Problem, v.title("Unauthorized")) },
     tags: ["books"],
   }, async function list(_request, { id, region }) {
     return { id, region };
@@ -182,7 +182,9 @@ function replies(): Router {
     body: v.object({ taken: v.boolean() }),
     response: v.object({ id: int }),
     status: 201,
-    responses: { 409: v.pipe(v.looseObject({ by: v.string() }), v.description("Someone has it")) },
+    responses: {
+      409: v.pipe(v.intersect([Problem, v.looseObject({ by: v.string() })]), v.description("Someone has it")),
+    },
   }, async (_request, { body }) => {
     if (body.taken) throw new HTTPError(409, "Taken", { extensions: { by: "Ada" } });
     return { id: 1 };

@@ -17,7 +17,10 @@ import {
 } from "./station_models.ts";
 
 const NoSuchStation = v.pipe(Problem, v.description("There is no such station."));
-const Taken = v.pipe(v.looseObject({ status: v.literal(409), by: v.bigint() }), v.title("Taken"));
+const Taken = v.pipe(
+  v.intersect([Problem, v.looseObject({ status: v.literal(409), by: v.bigint() })]),
+  v.title("Taken"),
+);
 
 const trace = dependency(
   { headers: { "X-Trace": v.optional(v.pipe(v.string(), v.hexadecimal())) } },
