@@ -84,7 +84,9 @@ export async function importLate<Module>(specifier: string, type?: "json" | "tex
 
 const COMMAND: unique symbol = Symbol.for("webfw.command");
 
-/** A global of the command line, which loads programs. The release of the command may be another. */
+/**
+ * A global of the command line, which loads programs. The release of the command may be another.
+ */
 export interface Command {
   /** The module of the program: under the command, `Deno.mainModule` is a `data:` URL. */
   readonly main?: string;

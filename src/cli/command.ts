@@ -1,4 +1,6 @@
-/** Declarations of commands, which the help and the completions read, and the parser of arguments. */
+/**
+ * Declarations of commands, which the help and the completions read, and the parser of arguments.
+ */
 import { parseArgs } from "@std/cli/parse-args";
 import { near } from "../base/options.ts";
 

@@ -131,9 +131,9 @@ export interface ChildOptions {
  * Runs Deno until it ends, and returns the exit code: 0 after SIGINT or SIGTERM.
  *
  * A watcher continues after a fatal failure of its program, and does not notice when a missing file
- * appears. So the program may end the watcher by a signal: SIGKILL is final, SIGHUP requests another
- * start. So does exit code 0: watchers of Deno 2.9.0 and 2.9.1 end with it when their program has
- * stopped for a restart.
+ * appears. So the program may end the watcher by a signal: SIGKILL is final, SIGHUP requests
+ * another start. So does exit code 0: watchers of Deno 2.9.0 and 2.9.1 end with it when their
+ * program has stopped for a restart.
  */
 export async function runChild({ args, isWatcher, drainDelay }: ChildOptions): Promise<number> {
   let child: Deno.ChildProcess | undefined;

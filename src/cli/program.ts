@@ -28,8 +28,8 @@ const COMMANDS: Command[] = [INIT, RUN, OPENAPI, ASYNCAPI, ROUTES, TOPICS, ENV];
 COMMANDS.push(completionsCommand(COMMANDS, OPTIONS), helpCommand(COMMANDS, OPTIONS));
 
 /**
- * Runs a command line, and returns the exit code. A failure that the user can correct is one line on
- * stderr; a bug is thrown.
+ * Runs a command line, and returns the exit code. A failure that the user can correct is one line
+ * on stderr; a bug is thrown.
  */
 export async function runProgram(args: readonly string[]): Promise<number> {
   try {

@@ -65,9 +65,9 @@ function isDriveLetter(text: string): boolean {
 }
 
 /**
- * The flags for the configuration of the target's project: the nearest deno.json or deno.jsonc above
- * a local module, or above the working directory for a remote one. Without flags, Deno would always
- * use that of the working directory.
+ * The flags for the configuration of the target's project: the nearest deno.json or deno.jsonc
+ * above a local module, or above the working directory for a remote one. Without flags, Deno would
+ * always use that of the working directory.
  *
  * @param named The path of a configuration from the user.
  * @throws {CommandError} If there is no such file.

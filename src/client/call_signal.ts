@@ -3,7 +3,9 @@
 /** The longest delay of a platform's timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The calls that a signal aborts. Node.js warns of more than ten listeners, so it gets only one. */
+/**
+ * The calls that a signal aborts. Node.js warns of more than ten listeners, so it gets only one.
+ */
 const callsOf = new WeakMap<AbortSignal, Set<CallSignal>>();
 
 function abortCalls({ target }: Event): void {
@@ -11,8 +13,8 @@ function abortCalls({ target }: Event): void {
 }
 
 /**
- * Aborts when one of several signals does, or after a timeout. `AbortSignal.any` would keep a call in
- * memory as long as its sources, and those of a client outlive its calls.
+ * Aborts when one of several signals does, or after a timeout. `AbortSignal.any` would keep a call
+ * in memory as long as its sources, and those of a client outlive its calls.
  */
 export class CallSignal {
   readonly #controller = new AbortController();

@@ -100,8 +100,8 @@ export function makeClient<Api>({ base, options, openSocket }: ClientParts): Cli
 // extends Paths` the compiler would compute the arguments of all routes at the first call. `Paths`
 // is a parameter, because `keyof` of a mapped type with `as` is computed wherever it is written.
 //
-// Calls with and without arguments are two signatures: the compiler reports the mistakes of the only
-// one that has the right number of arguments.
+// Calls with and without arguments are two signatures: the compiler reports the mistakes of the
+// only one that has the right number of arguments.
 
 /** @ignore Calls the routes of one method. */
 export interface Call<Method extends string, Paths extends string, Table extends RouteTable> {
@@ -188,8 +188,8 @@ export interface Connect<Paths extends string, Table extends RouteTable> {
 }
 
 /**
- * A client of the routes that a module exports, as `client()` makes it. Each method takes the path of
- * a route, its arguments by name, and the options of the call.
+ * A client of the routes that a module exports, as `client()` makes it. Each method takes the path
+ * of a route, its arguments by name, and the options of the call.
  *
  * @category Client
  */
@@ -205,12 +205,12 @@ export interface Client<Api> {
   /** Calls a DELETE route. */
   readonly delete: Call<"DELETE", keyof Routes<Api, "DELETE"> & string, Routes<Api, "DELETE">>;
   /**
-   * Listens to a route that sends events. The first read opens the connection. When it fails, breaks,
-   * ends, or is silent for `idleTimeout`, the client reconnects with `Last-Event-ID`.
+   * Listens to a route that sends events. The first read opens the connection. When it fails,
+   * breaks, ends, or is silent for `idleTimeout`, the client reconnects with `Last-Event-ID`.
    *
    * The pause before is the server's `retry` (100 ms to 5 minutes) or a second, doubled with each
-   * failure in a row up to 30 s, at random shortened by up to a half, and at least `Retry-After`. An
-   * event, or a connection of 30 s, ends the row of failures.
+   * failure in a row up to 30 s, at random shortened by up to a half, and at least `Retry-After`.
+   * An event, or a connection of 30 s, ends the row of failures.
    *
    * A reply of 204 ends the stream, and so does an abort, without an error.
    *
@@ -243,8 +243,8 @@ export interface Client<Api> {
    * requires the option `raw`. Browsers send cookies, but no headers. Node.js 20 needs
    * `--experimental-websocket`.
    *
-   * Platforms hide why a server refused the socket. To find out, the client sends a plain request, so
-   * guards run twice.
+   * Platforms hide why a server refused the socket. To find out, the client sends a plain request,
+   * so guards run twice.
    *
    * @example A question and its answer
    * ```ts

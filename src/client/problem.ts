@@ -68,8 +68,8 @@ export class ProblemError extends Error {
   /** The status of the reply. */
   readonly status: number;
   /**
-   * The body of the reply. If that is no JSON object, or is longer than 64 Ki characters, it is made
-   * from the status.
+   * The body of the reply. If that is no JSON object, or is longer than 64 Ki characters, it is
+   * made from the status.
    */
   readonly problem: CallProblem;
   /** The invalid inputs; empty if the server sent none. */

@@ -46,9 +46,10 @@ export async function repeat(
 }
 
 /**
- * The pause before the next attempt, in milliseconds: `retry` or a second, doubled with each failure
- * up to 30 s. Up to half of it is subtracted at random, so that clients that were disconnected
- * together do not reconnect together, but it is never shorter than what the server asks for.
+ * The pause before the next attempt, in milliseconds: `retry` or a second, doubled with each
+ * failure up to 30 s. Up to half of it is subtracted at random, so that clients that were
+ * disconnected together do not reconnect together, but it is never shorter than what the server
+ * asks for.
  *
  * @param failures The number of failures in a row before the last one.
  * @param retry The `retry` of server-sent events, in milliseconds.

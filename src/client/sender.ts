@@ -110,8 +110,8 @@ async function contentOf({ body, form }: Values, headers: Headers): Promise<Body
 }
 
 /**
- * Checks options. The message lists all names, since a search for the nearest one would take a fourth
- * of the bundle.
+ * Checks options. The message lists all names, since a search for the nearest one would take a
+ * fourth of the bundle.
  *
  * @param others The names of options besides those of all calls.
  * @throws {TypeError} If one is unknown.
@@ -132,8 +132,8 @@ export function checkCall(options: object, action: string, others: readonly stri
 type Load = <Module>(start: () => Promise<Module>) => Promise<Module>;
 
 /**
- * Loads a module that few pages need. In a server, the framework does it outside of the async context
- * of any request: see `src/base/async_context.ts`.
+ * Loads a module that few pages need. In a server, the framework does it outside of the async
+ * context of any request: see `src/base/async_context.ts`.
  */
 export const load: Load = (start) => {
   const { [Symbol.for("webfw.load")]: load } = globalThis as { readonly [key: symbol]: Load | undefined };

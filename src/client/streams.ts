@@ -1,4 +1,6 @@
-/** Reads replies that are streams: server-sent events, and lines of JSON. Loaded with the first one. */
+/**
+ * Reads replies that are streams: server-sent events, and lines of JSON. Loaded with the first one.
+ */
 import type { CallSignal } from "./call_signal.ts";
 import type { ClientEvent } from "./types.ts";
 

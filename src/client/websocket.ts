@@ -78,8 +78,8 @@ async function throwReason(sender: Sender, parts: RequestParts, headers: Headers
 /**
  * A WebSocket. Its messages are JSON, unless it is raw.
  *
- * The platform receives messages even when nothing reads them, so the only way to bound their memory
- * is to close the socket.
+ * The platform receives messages even when nothing reads them, so the only way to bound their
+ * memory is to close the socket.
  */
 export class Socket implements AsyncDisposable {
   closed: WebSocketClosedError | null = null;
@@ -166,9 +166,9 @@ export class Socket implements AsyncDisposable {
   }
 
   /**
-   * Waits while the platform buffers more than 1 MiB. It polls, since there is no event for a drained
-   * buffer. It also waits while the platform closes and drops messages: a program that sends in a
-   * loop has to let the event `close` fire.
+   * Waits while the platform buffers more than 1 MiB. It polls, since there is no event for a
+   * drained buffer. It also waits while the platform closes and drops messages: a program that
+   * sends in a loop has to let the event `close` fire.
    */
   async #send(data: Data): Promise<void> {
     if (this.closed) throw this.closed;
@@ -236,9 +236,9 @@ export interface ClientSocket<Message, Received> extends AsyncIterable<Received>
 }
 
 /**
- * The WebSocket is closed: reading or sending throws this after a close by the server or the network.
- * It is exported as a type only, so that calls alone do not load the code of WebSockets: compare
- * `error.name`, or read `closed` of the socket.
+ * The WebSocket is closed: reading or sending throws this after a close by the server or the
+ * network. It is exported as a type only, so that calls alone do not load the code of WebSockets:
+ * compare `error.name`, or read `closed` of the socket.
  *
  * @example A server that says goodbye
  * ```ts

@@ -7,13 +7,14 @@ import type { RouteDeclaration } from "../http/route_info.ts";
 /**
  * The option `idempotent` of a route. `Args` are the values of its dependencies.
  *
- * The first request with a key runs after its guards and its validation. While it runs, a repetition
- * is refused with 409; afterwards it gets the same reply. Temporary failures are not kept: 5xx, 408,
- * 409, 423, 425, 429, and others with `Retry-After`. A key of another input is refused with 422: the
- * validated input is compared, so a default that is new each time makes another request.
+ * The first request with a key runs after its guards and its validation. While it runs, a
+ * repetition is refused with 409; afterwards it gets the same reply. Temporary failures are not
+ * kept: 5xx, 408, 409, 423, 425, 429, and others with `Retry-After`. A key of another input is
+ * refused with 422: the validated input is compared, so a default that is new each time makes
+ * another request.
  *
- * The reply is read before it is sent, up to 1 MiB and for 30 seconds, and is kept in the records of
- * the application, see {@linkcode Records}. Of a larger or slower one only the status is kept.
+ * The reply is read before it is sent, up to 1 MiB and for 30 seconds, and is kept in the records
+ * of the application, see {@linkcode Records}. Of a larger or slower one only the status is kept.
  *
  * @example A client that repeats a payment
  * ```ts
@@ -60,8 +61,9 @@ export interface IdempotencyOptions<
   /**
    * Identifies the caller. Each has its own keys, for each host and path. By default the guards of
    * the route, and those around the mount of the application, identify it: by the issuer and the
-   * subject of `jwt`, the name of `basic`, the subject of a session or else its id, and otherwise by
-   * the credentials that the `security` of a guard names. A guard without `security` identifies none.
+   * subject of `jwt`, the name of `basic`, the subject of a session or else its id, and otherwise
+   * by the credentials that the `security` of a guard names. A guard without `security` identifies
+   * none.
    *
    * @param args The values of the dependencies.
    */

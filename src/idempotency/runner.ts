@@ -119,8 +119,8 @@ function pathOf(url: string): string {
 const running = new WeakMap<AppHandle, Map<string, KeptRequest>>();
 
 /**
- * The requests in progress of an application in this process, by key: a store in memory that is full
- * drops their records.
+ * The requests in progress of an application in this process, by key: a store in memory that is
+ * full drops their records.
  */
 function runningIn(app: AppHandle): Map<string, KeptRequest> {
   const known = running.get(app) ?? new Map<string, KeptRequest>();

@@ -40,7 +40,7 @@ export function redactQuery(query: string): string {
 }
 
 /**
- * The same for URLs within a text, such as the message of an error. It finds only the usual
+ * The same for URLs within a string, such as the message of an error. It finds only the usual
  * spellings of a name: use {@linkcode redactUrl} for a URL.
  */
 export function redactText(text: string): string {

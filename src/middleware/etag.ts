@@ -4,8 +4,8 @@ import { contextOf } from "../http/request.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**
- * Adds an `ETag` to replies, and replies 304 to a client that has this version (`If-None-Match`, RFC
- * 9110, section 13.1.2). The handler still runs: this saves bytes, not work.
+ * Adds an `ETag` to replies, and replies 304 to a client that has this version (`If-None-Match`,
+ * RFC 9110, section 13.1.2). The handler still runs: this saves bytes, not work.
  *
  * The tag is strong: a hash of the content. It is for replies of JSON, `text()` and `html()` to GET
  * and HEAD, with status 200 and at most 1 MiB. Streams, a `Response` of the program, replies with

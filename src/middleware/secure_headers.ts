@@ -44,7 +44,8 @@ export interface SecureHeadersOptions {
    */
   noSniff?: boolean;
   /**
-   * The `Cross-Origin-Opener-Policy`: whether pages of other origins share a browsing context group.
+   * The `Cross-Origin-Opener-Policy`: whether pages of other origins share a browsing context
+   * group.
    *
    * @default {"same-origin"}
    */
@@ -119,8 +120,8 @@ const HSTS_OPTIONS: OptionNames<HstsOptions> = { maxAge: true, includeSubDomains
 const ACTION = "make secureHeaders()";
 
 /**
- * Between the policies of OWASP's cheat sheet and of helmet. Breaks no page with resources of its own
- * origin. Without `upgrade-insecure-requests`, which breaks pages over HTTP.
+ * Between the policies of OWASP's cheat sheet and of helmet. Breaks no page with resources of its
+ * own origin. Without `upgrade-insecure-requests`, which breaks pages over HTTP.
  */
 const POLICY = "default-src 'self'; base-uri 'self'; form-action 'self'; object-src 'none'";
 

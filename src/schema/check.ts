@@ -20,7 +20,9 @@ export interface Validator {
   readonly isAsync: boolean;
   /** Returns the output, or `INVALID`; for an async schema, always `INVALID`. */
   readonly check: Check;
-  /** Lists the issues of a value; only the first if `abortEarly`. Async schemas return a promise. */
+  /**
+   * Lists the issues of a value; only the first if `abortEarly`. Async schemas return a promise.
+   */
   readonly validate: (value: unknown, abortEarly?: boolean) => Dataset | Promise<Dataset>;
 }
 

@@ -1,9 +1,9 @@
 /**
  * Coerces forms: makes a schema that accepts a tree of named fields.
  *
- * Strings are converted as in a query, and from the forms of HTML controls. An empty field counts as
- * not sent if the schema is optional and refuses an empty string, because browsers send each field.
- * An object, or an array of objects, can be a string of JSON.
+ * Strings are converted as in a query, and from the forms of HTML controls. An empty field counts
+ * as not sent if the schema is optional and refuses an empty string, because browsers send each
+ * field. An object, or an array of objects, can be a string of JSON.
  */
 import * as v from "valibot";
 import type { Issue } from "../base/errors.ts";
@@ -169,7 +169,9 @@ function coerceFields(object: SchemaNode, name: string): SchemaNode {
   });
 }
 
-/** Whether a schema refuses a value. Of an async schema, the steps up to the first async one run. */
+/**
+ * Whether a schema refuses a value. Of an async schema, the steps up to the first async one run.
+ */
 function refuses(node: SchemaNode, value: unknown): boolean {
   if (!node.async) return (runSchema(node, value, true) as Dataset).issues !== undefined;
   if (!node.pipe) return node.wrapped !== undefined && refuses(node.wrapped, value);
@@ -189,7 +191,9 @@ function takesFields(node: SchemaNode): boolean {
 
 const takesJsonCache = new WeakMap<SchemaNode, boolean>();
 
-/** Whether a form accepts a value as JSON: each value is an object or an array of objects, no file. */
+/**
+ * Whether a form accepts a value as JSON: each value is an object or an array of objects, no file.
+ */
 export function takesJson(node: SchemaNode): boolean {
   let answer = takesJsonCache.get(node);
   if (answer === undefined) takesJsonCache.set(node, answer = holdsObjects(node, new Set()) && isJson(node, new Set()));
@@ -246,7 +250,9 @@ function holdsObjects(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   return target !== undefined && isIn(target);
 }
 
-/** Whether JSON can represent the values: no files, and no lazy schema that depends on the value. */
+/**
+ * Whether JSON can represent the values: no files, and no lazy schema that depends on the value.
+ */
 function isJson(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   if (seen.has(node)) return true;
   seen.add(node);

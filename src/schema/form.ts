@@ -15,8 +15,8 @@ export interface FormSchema<Value = unknown, Input = unknown> {
  *
  * - Strings are converted as in a query, also `on` of a checkbox, and `.5` and `007` of a number
  *   field. An empty optional field, or one without a chosen file, counts as not sent.
- * - Names nest in brackets: `address[street]`, `items[0][name]`. An array is a repeated name, `tag` or
- *   `tag[]`, or has indices, `tag[0]`.
+ * - Names nest in brackets: `address[street]`, `items[0][name]`. An array is a repeated name, `tag`
+ *   or `tag[]`, or has indices, `tag[0]`.
  * - An object, or an array of objects, can also be JSON: a text field, or a part of the type
  *   `application/json`, of the whole array or of each object. The values in it have the types of
  *   JSON. Objects with files can only be sent in brackets.

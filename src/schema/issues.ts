@@ -2,7 +2,9 @@
 import type { InputSource, Issue } from "../base/errors.ts";
 import type { Dataset, SchemaIssue, SchemaNode } from "./schema.ts";
 
-/** Bounds of a reply, in issues and in their characters: each issue repeats the keys of its path. */
+/**
+ * Bounds of a reply, in issues and in their characters: each issue repeats the keys of its path.
+ */
 const MAX_ISSUES = 1000;
 const MAX_LENGTH = 1024 * 1024;
 const MAX_LOGGED = 20;

@@ -56,8 +56,8 @@ export function preprocessingOf(node: SchemaNode): Preprocessing | undefined {
 const standards = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
- * Applies {@linkcode toStandardCheck} to all checks; the same object if none changes. Coerced schemas
- * have these checks already.
+ * Applies {@linkcode toStandardCheck} to all checks; the same object if none changes. Coerced
+ * schemas have these checks already.
  */
 export function withStandardChecks(node: SchemaNode): SchemaNode {
   let standard = standards.get(node);

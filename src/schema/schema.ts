@@ -2,7 +2,8 @@
 import { quote } from "../base/options.ts";
 
 /**
- * Any valibot schema, sync or async. `Input` is the type of its input, `Output` that of its results.
+ * Any valibot schema, sync or async. `Input` is the type of its input, `Output` that of its
+ * results.
  *
  * For requests and replies, these checks have the meaning of JSON Schema, as in the document:
  *
@@ -366,7 +367,8 @@ export function isStackOverflow(error: unknown): boolean {
 
 /**
  * Refuses a default that its own schema refuses: each request without the value would be a 422.
- * Defaults of functions, which can depend on the time, and those below a lazy schema are not checked.
+ * Defaults of functions, which can depend on the time, and those below a lazy schema are not
+ * checked.
  *
  * @param name The name of the input, for the message.
  * @throws {TypeError} If a default does not fit.

@@ -221,7 +221,9 @@ function faultOf(name: string, issue: SchemaIssue, messages: ReadonlySet<string>
   return messages.has(issue.message) ? `${name}: ${issue.message}` : `${name} ${demandOf(issue)}`;
 }
 
-/** A setting for a file `.env.example`. The command line that reads it can be of another release. */
+/**
+ * A setting for a file `.env.example`. The command line that reads it can be of another release.
+ */
 interface SettingDescription {
   readonly name: string;
   readonly isRequired: boolean;

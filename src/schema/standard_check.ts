@@ -12,8 +12,8 @@ import { type Dataset, LISTS, type PipeAction, type RunConfig, type SchemaIssue,
 let stock: ReadonlyMap<string, string> | undefined;
 
 /**
- * The source of valibot's own `~run`, for each kind that is compiled or replaced: another version of
- * valibot, or a wrapper, has another one. Made on first use: an application may have no schema.
+ * The source of valibot's own `~run`, for each kind that is compiled or replaced: another version
+ * of valibot, or a wrapper, has another one. Made on first use: an application may have no schema.
  */
 function stockCode(): ReadonlyMap<string, string> {
   return stock ??= new Map<string, string>([

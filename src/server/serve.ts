@@ -154,7 +154,7 @@ const LAST_POLL_MS = 10;
  * At the end of the grace period, it aborts the handlers of consumers and crons, and the publishes
  * in progress, but never the handlers of requests. If the start or a request has not ended by then,
  * SIGINT or SIGTERM makes the process exit with code 1; after the program's signal, the request or
- * the start continues. Bodies that have not arrived and replies that nobody reads are cut off
+ * the start continues. Bodies that have not arrived and replies that no client reads are cut off
  * earlier, and the exit code is 0. Lifespans can make the stop longer than the grace period, and so
  * can a store that cannot be reached, by up to 3 seconds.
  *

@@ -27,7 +27,9 @@ export class CookieJar {
     }
   }
 
-  /** The cookies for a URL by name. Of several with one name, the one with the longest path wins. */
+  /**
+   * The cookies for a URL by name. Of several with one name, the one with the longest path wins.
+   */
   cookiesFor(url: URL): Record<string, string> {
     const now = Date.now();
     const matching = this.#cookies.values().filter((cookie) => cookie.expiresAt > now && isSentTo(cookie, url));

@@ -75,8 +75,8 @@ export interface TestClientOptions<Given extends readonly AnyDependency[] = read
   headers?: HeadersInit;
   /**
    * Whether the client stores the cookies of replies and sends them, as a browser does. `Secure`
-   * cookies are sent to `https:` and to `localhost`. The `cookies` of a request take precedence, and
-   * a header `cookie` is sent unchanged.
+   * cookies are sent to `https:` and to `localhost`. The `cookies` of a request take precedence,
+   * and a header `cookie` is sent unchanged.
    *
    * @default {false}
    */
@@ -395,8 +395,8 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   }
 
   /**
-   * Runs a cron now, regardless of its schedule, and waits for its handler. It rejects as the handler
-   * does.
+   * Runs a cron now, regardless of its schedule, and waits for its handler. It rejects as the
+   * handler does.
    *
    * @param name The name of the cron.
    * @throws {TypeError} If there is no cron of this name, or the client does not test an `App`.

@@ -12,8 +12,8 @@ const NO_CODE = 1005;
 const encoder = new TextEncoder();
 
 /**
- * One end of a WebSocket. A message arrives in a later turn of the event loop, so that a program that
- * sends in a loop does not starve all others.
+ * One end of a WebSocket. A message arrives in a later turn of the event loop, so that a program
+ * that sends in a loop does not starve all others.
  */
 export class LocalSocket extends EventTarget implements WebSocket {
   readonly CONNECTING = WebSocket.CONNECTING;

@@ -75,13 +75,13 @@ export interface JwtOptions<Claims> extends GuardOptions {
    * of a secret, or an async function that finds the key of a token by its header. By default the
    * set that the issuer publishes by OpenID Connect Discovery.
    *
-   * A URL uses HTTPS or a loopback host. Its keys are fetched on first use and then every 10 minutes,
-   * and for a token with an unknown `kid` at most every 30 seconds.
+   * A URL uses HTTPS or a loopback host. Its keys are fetched on first use and then every 10
+   * minutes, and for a token with an unknown `kid` at most every 30 seconds.
    */
   keys?: JwtKeys;
   /**
-   * The accepted algorithms. By default those of pairs of keys: RS, PS and ES with 256, 384 and 512,
-   * and Ed25519. A secret needs this option.
+   * The accepted algorithms. By default those of pairs of keys: RS, PS and ES with 256, 384 and
+   * 512, and Ed25519. A secret needs this option.
    */
   algorithms?: readonly JwtAlgorithm[];
   /**

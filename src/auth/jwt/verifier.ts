@@ -108,7 +108,9 @@ export class JwtVerifier<Claims> {
     return `${claim}, and the option issuer is ${quote(this.#options.issuer)}`;
   }
 
-  /** Logs each reason once: a wrong `audience` refuses all tokens, and the reply hides the reason. */
+  /**
+   * Logs each reason once: a wrong `audience` refuses all tokens, and the reply hides the reason.
+   */
   #logOnce(reason: string): void {
     if (this.#logged.has(reason) || this.#logged.size >= MAX_REASONS) return;
     this.#logged.add(reason);

@@ -63,8 +63,8 @@ export interface Session<Data, Input = Data> {
   /** The data of the session; null if there is none. `set` and `clear` change it. */
   readonly data: Data | null;
   /**
-   * Begins a session, or replaces its data. Call it before the handler returns: the cookie is in the
-   * head of the reply, also of an error reply.
+   * Begins a session, or replaces its data. Call it before the handler returns: the cookie is in
+   * the head of the reply, also of an error reply.
    *
    * If another request has cleared the session in the meantime, nothing is stored, and `data` is
    * null. A sign-in from a session whose `subject` was null still begins a new session.

@@ -22,7 +22,9 @@ export interface SessionKeeper {
   open(value: string): Promise<KeptSession | null>;
   /** Keeps a new session. Returns the value of its cookie. */
   keep(text: string): Promise<string>;
-  /** Replaces a session. Returns the new value of the cookie; undefined if the session has ended. */
+  /**
+   * Replaces a session. Returns the new value of the cookie; undefined if the session has ended.
+   */
   replace(value: string, text: string): Promise<string | undefined>;
   /**
    * Extends a session. Returns the new value of the cookie; undefined if the session has ended, or

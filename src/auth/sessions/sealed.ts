@@ -72,8 +72,8 @@ export class SealedSessions implements SessionKeeper {
 type KeySet = password.Specific & { readonly id: string };
 
 /**
- * Derives keys by HKDF (RFC 5869), once for each secret: iron would derive them for each seal, which
- * costs as much as opening it.
+ * Derives keys by HKDF (RFC 5869), once for each secret: iron would derive them for each seal,
+ * which costs as much as opening it.
  */
 async function deriveKeys(secret: string, purpose: string): Promise<KeySet> {
   const encoder = new TextEncoder();

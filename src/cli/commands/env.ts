@@ -55,8 +55,8 @@ async function printPermissions(invocation: Invocation): Promise<number> {
 }
 
 /**
- * Flags that deny a path that no program uses. Without them, Deno (2.9) checks nothing if everything
- * is allowed, and its audit reports each file that is read as written, too.
+ * Flags that deny a path that no program uses. Without them, Deno (2.9) checks nothing if
+ * everything is allowed, and its audit reports each file that is read as written, too.
  */
 const AUDITED = ["read", "write"].map((name) =>
   `--deny-${name}=${Deno.build.os === "windows" ? "Z:" : ""}/.webfw/none`

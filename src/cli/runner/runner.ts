@@ -191,8 +191,8 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   }
 
   /**
-   * Stops the program when the command has ended: a killed command sends no signal. Nor does the end
-   * of stdin show it, which belongs to the application.
+   * Stops the program when the command has ended: a killed command sends no signal. Nor does the
+   * end of stdin show it, which belongs to the application.
    */
   protected stopWithParent(): void {
     const killAfterMs = 15_000;

@@ -36,8 +36,8 @@ interface ListenOptions extends Address {
 }
 
 /**
- * Serves until SIGINT or SIGTERM. Every thread runs the same program, receives the signals, and stops
- * by itself.
+ * Serves until SIGINT or SIGTERM. Every thread runs the same program, receives the signals, and
+ * stops by itself.
  */
 export class ServeRunner extends Runner<ServeOptions> {
   run(): Promise<void> {

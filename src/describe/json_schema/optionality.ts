@@ -106,7 +106,8 @@ function ofPipe(steps: readonly (Step | SchemaNode)[], seen?: Set<SchemaNode>): 
       if (isUndefined) onUndefined = schema.onUndefined;
       givesUndefined = schema.givesUndefined;
     } else {
-      // Functions of the application are assumed to return a value. A later schema may say otherwise.
+      // Functions of the application are assumed to return a value. A later schema may say
+      // otherwise.
       givesUndefined = (givesUndefined && keepsValue(step)) || step.type === "find_item";
     }
     isUndefined &&= onUndefined === "kept" && keepsValue(step);

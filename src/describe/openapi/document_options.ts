@@ -196,7 +196,9 @@ function must(wanted: string): Message {
   return ({ input }) => `"${PLACE}" must be ${wanted}, got ${quote(input)}`;
 }
 
-/** An object with these members and any extensions. `explain` gives some mistakes another message. */
+/**
+ * An object with these members and any extensions. `explain` gives some mistakes another message.
+ */
 function part<const Entries extends v.ObjectEntries>(
   entries: Entries,
   explain?: (input: unknown) => string | undefined,

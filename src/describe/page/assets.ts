@@ -1,4 +1,6 @@
-/** The files of the documentation page: those of Swagger UI, and our own style sheet and scripts. */
+/**
+ * The files of the documentation page: those of Swagger UI, and our own style sheet and scripts.
+ */
 // A type: `deno cache` downloads the package for it, and `deno run` does not.
 import type {} from "swagger-ui-dist";
 import { cachedReply, contentHash } from "../../http/files/conditional.ts";
@@ -22,10 +24,10 @@ const JAVASCRIPT = "text/javascript; charset=utf-8";
 
 /**
  * Signs in by OAuth 2.0 and OpenID Connect, in place of Swagger UI: the state of Swagger UI is the
- * time in seconds, its redirect page accepts a code with a wrong state, and it needs `window.opener`,
- * which some authorization servers remove. Here the two windows use a `BroadcastChannel`, which only
- * pages of this origin receive. The window of the authorization server has no opener, so it cannot
- * reach the page.
+ * time in seconds, its redirect page accepts a code with a wrong state, and it needs
+ * `window.opener`, which some authorization servers remove. Here the two windows use a
+ * `BroadcastChannel`, which only pages of this origin receive. The window of the authorization
+ * server has no opener, so it cannot reach the page.
  */
 const CHANNEL = "webfw-docs-sign-in";
 
