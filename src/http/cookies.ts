@@ -1,15 +1,15 @@
-/** Cookies: those that a request carries, and those that a reply sets or deletes. */
+/** Cookies that a request carries, and cookies that a reply sets or deletes. */
 import { deleteCookie, setCookie } from "@std/http/cookie";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { isToken } from "./headers.ts";
 
 /**
- * The attributes by which a browser knows a cookie, and decides where to send it.
+ * The attributes that identify a cookie in a browser, and decide which requests carry it.
  *
  * @category Requests and replies
  */
 export interface CookieAttributes {
-  /** A domain, for its subdomains, too. Without it the cookie is only for the host that replies. */
+  /** A domain, which includes its subdomains. By default only the host that replies. */
   domain?: string;
   /**
    * The path below which the browser sends the cookie.
@@ -18,7 +18,7 @@ export interface CookieAttributes {
    */
   path?: string;
   /**
-   * Whether the cookie is only for HTTPS, and for loopback hosts such as `localhost`.
+   * Whether the cookie is only sent over HTTPS, and to loopback hosts such as `localhost`.
    *
    * @default {true}
    */
@@ -30,15 +30,14 @@ export interface CookieAttributes {
    */
   httpOnly?: boolean;
   /**
-   * Which requests from pages of other sites carry the cookie: with `Strict` none, with `Lax` only
-   * links that are followed, with `None` all. `None` needs `secure`.
+   * Which requests from other sites carry the cookie: none (`Strict`), only followed links (`Lax`),
+   * or all (`None`, which needs `secure`).
    *
    * @default {"Lax"}
    */
   sameSite?: "Strict" | "Lax" | "None";
   /**
-   * Whether the browser keeps a separate cookie for each site that embeds the page. It needs
-   * `secure`.
+   * Whether each site that embeds the page has a separate cookie. It needs `secure`.
    *
    * @default {false}
    */
@@ -55,9 +54,9 @@ export interface Cookie extends CookieAttributes {
   name: string;
   /** The value: ASCII without spaces, quotes, commas, semicolons and backslashes. */
   value: string;
-  /** How many whole seconds the browser keeps it. Without it and `expires`: until it is closed. */
+  /** The lifetime in whole seconds. Without `maxAge` and `expires`, until the browser closes. */
   maxAge?: number;
-  /** When the browser drops it: a date, or milliseconds since 1970. `maxAge` has priority. */
+  /** When it expires: a date, or milliseconds since 1970. `maxAge` takes precedence. */
   expires?: Date | number;
 }
 
@@ -74,20 +73,15 @@ const COOKIE: OptionNames<Cookie> = { name: true, value: true, maxAge: true, exp
 
 const DEFAULTS = { path: "/", secure: true, httpOnly: true, sameSite: "Lax" } as const;
 
-/** RFC 6265, section 4.1.1, without the quotes around a value. */
+/** RFC 6265, section 4.1.1, without the quotes. */
 const VALUE = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/;
 const PATH = /^\/[\x20-\x3a\x3c-\x7e]*$/;
 const DOMAIN = /^\.?[a-z\d]([a-z\d.-]*[a-z\d])?$/i;
 
-/** The size that every browser takes: name, value and attributes, RFC 6265, section 6.1. */
+/** Each browser accepts this much: name, value and attributes (RFC 6265, section 6.1). */
 export const MAX_COOKIE_BYTES = 4096;
 
-/**
- * Adds a `set-cookie` to headers. It replaces one of the same name, domain and path.
- *
- * @throws {TypeError} If a part of the cookie cannot be sent, or browsers would refuse it.
- * @throws {RangeError} If it is larger than browsers take.
- */
+/** Adds a `Set-Cookie`, which replaces one of the same name, domain and path. */
 export function addCookie(headers: Headers, cookie: Cookie): void {
   if (typeof cookie === "string") {
     throw new TypeError(`Cannot set the cookie ${quote(cookie)}: give one object, write setCookie({ name, value })`);
@@ -99,11 +93,7 @@ export function addCookie(headers: Headers, cookie: Cookie): void {
   add(headers, complete, action, (own) => setCookie(own, complete));
 }
 
-/**
- * Adds a `set-cookie` that makes the browser drop a cookie.
- *
- * @throws {TypeError} If a part of the cookie cannot be sent, or browsers would refuse it.
- */
+/** Adds a `Set-Cookie` that makes the browser delete a cookie. */
 export function addDeletion(headers: Headers, name: string, attributes: CookieAttributes): void {
   const action = `delete the cookie ${quote(name)}`;
   checkOptions(attributes, ATTRIBUTES, action);
@@ -113,15 +103,15 @@ export function addDeletion(headers: Headers, name: string, attributes: CookieAt
 }
 
 /**
- * The cookies of a request by name. Of several with one name the first counts: browsers send the
- * most specific path first (RFC 6265, section 5.4). Pairs without a name are left out.
+ * The cookies of a request. The first of a name counts: browsers send the most specific path first
+ * (RFC 6265, section 5.4).
  *
- * Not getCookies: it throws for a pair without a name, and removes all that JavaScript takes for a
- * space, such as byte A0. So a neighbouring host could set a cookie that passes for one with the
+ * Not getCookies: it throws for a pair without a name, and trims all that JavaScript takes for a
+ * space, such as byte A0. A neighbouring host could then set a cookie that passes for one with the
  * prefix `__Host-`.
  */
 export function readCookies(headers: Headers): Readonly<Record<string, string>> {
-  // The client chooses the names, so the object has no prototype.
+  // Clients choose the names, so the object has no prototype.
   const cookies: Record<string, string> = Object.create(null);
   for (const pair of headers.get("cookie")?.split(";") ?? []) {
     const [start, ...value] = trimSpace(pair).split("=");
@@ -132,7 +122,7 @@ export function readCookies(headers: Headers): Readonly<Record<string, string>> 
   return cookies;
 }
 
-/** Removes spaces and tabs from both ends, in linear time. */
+/** Trims spaces and tabs in linear time. */
 function trimSpace(text: string): string {
   let start = 0;
   let end = text.length;
@@ -145,7 +135,6 @@ function isSpace(char: string | undefined): boolean {
   return char === " " || char === "\t";
 }
 
-/** An attribute that is `undefined` counts as absent. */
 function withDefaults(cookie: Cookie): Cookie & typeof DEFAULTS {
   const given = Object.entries(cookie).filter(([, value]) => value !== undefined);
   return { ...DEFAULTS, ...Object.fromEntries(given) } as Cookie & typeof DEFAULTS;
@@ -156,7 +145,7 @@ function check(cookie: Cookie, action: string): void {
   if (fault !== undefined) throw new TypeError(`Cannot ${action}: ${fault}`);
 }
 
-/** What is wrong with a cookie. The value is not told: it may be a secret. */
+/** Do not print the value: it may be a secret. */
 function faultOf(cookie: Cookie): string | undefined {
   const { name, value, maxAge, expires, domain, path, secure, httpOnly, sameSite, partitioned } = cookie;
   if (typeof name !== "string" || !isToken(name)) {
@@ -182,7 +171,7 @@ function faultOf(cookie: Cookie): string | undefined {
   return secure ? prefixFault(cookie) : insecureFault(cookie);
 }
 
-/** Browsers compare the prefixes without regard to case. */
+/** Browsers compare prefixes case-insensitively. */
 function prefixFault({ name, domain, path }: Cookie): string | undefined {
   if (!/^__Host-/i.test(name) || (domain === undefined && path === "/")) return undefined;
   return 'a name with the prefix "__Host-" needs the path "/" and no domain';
@@ -214,7 +203,7 @@ function add(headers: Headers, cookie: Cookie, action: string, write: (headers: 
   headers.append("set-cookie", line);
 }
 
-/** Whether a browser would put a cookie into the place of another. */
+/** Whether a browser would replace one cookie by the other. */
 function isSame(line: string, { name, domain, path }: Cookie): boolean {
   if (!line.startsWith(`${name}=`)) return false;
   const attributes = new Map(

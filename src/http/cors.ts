@@ -1,31 +1,31 @@
-/** Lets pages of other origins read replies (Fetch standard, section 3.2). */
+/** CORS: lets pages of other origins read replies (Fetch standard, section 3.2). */
 import { type Duration, type OptionNames, quote, readOptions, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { OriginList } from "./origin.ts";
 import { isToken } from "./headers.ts";
 
 /**
- * What pages of the origins in `origins` may do with replies.
+ * How pages of the `origins` may use replies.
  *
  * @category Applications
  */
 export interface CorsOptions {
   /**
-   * Whether browsers send cookies and passwords with requests of these pages, and let the pages
-   * read the replies. It cannot be combined with `"*"` in `origins`.
+   * Whether these pages can send credentials (cookies, HTTP authentication) and read the replies.
+   * It cannot be combined with `"*"` in `origins`.
    *
    * @default {false}
    */
   credentials?: boolean;
   /**
-   * Names of headers that pages may read, besides those that they always may, and `Retry-After`,
-   * `Location`, `ETag`, `RateLimit`, `RateLimit-Policy`, `Idempotency-Replayed`, `X-Request-Id`.
+   * Headers that pages may read, besides the safelisted ones and `Retry-After`, `Location`, `ETag`,
+   * `RateLimit`, `RateLimit-Policy`, `Idempotency-Replayed`, `X-Request-Id`.
    *
    * @default {[]}
    */
   exposeHeaders?: readonly string[];
   /**
-   * How long browsers keep the reply to a preflight, and do not ask again.
+   * How long browsers cache a preflight.
    *
    * @default {"2h"}
    */
@@ -44,9 +44,9 @@ const EXPOSED = [
   "x-request-id",
 ];
 
-/** The most headers that a preflight allows. */
+/** The most headers that a preflight can request. */
 const MAX_HEADERS = 100;
-/** The most characters of the name of a method or a header. */
+/** In characters, of a method or a header. */
 const MAX_NAME = 100;
 
 export interface ResolvedCors {
@@ -57,12 +57,6 @@ export interface ResolvedCors {
   readonly maxAge: string;
 }
 
-/**
- * Checks the options, and adds the defaults.
- *
- * @throws {TypeError} If one is unknown or wrong, or `credentials` are combined with `"*"`.
- * @throws {RangeError} If `maxAge` is not positive.
- */
 export function resolveCors(options: CorsOptions, origins: OriginList): ResolvedCors {
   const { credentials = false, exposeHeaders = [], maxAge = "2h" } = readOptions(options, OPTIONS, "set cors");
   if (typeof credentials !== "boolean") {
@@ -83,23 +77,21 @@ export function resolveCors(options: CorsOptions, origins: OriginList): Resolved
 
 interface SentHeaders {
   readonly vary: string | null;
-  /** The names of the headers that pages may read, comma-separated. */
+  /** Comma-separated names of headers. */
   readonly exposed: string;
-  /** Whether the handler allows credentials by itself. */
+  /** Whether the handler itself allows credentials. */
   readonly hasCredentials: boolean;
 }
 
 const NOTHING_SENT: SentHeaders = { vary: null, exposed: "", hasCredentials: false };
 
-/** Answers preflights, and adds the CORS headers to replies. */
 export class Cors {
   readonly #origins: OriginList;
-  /** The origins whose pages may use cookies. */
+  /** The origins whose pages may send credentials. */
   readonly #credentialed: OriginList | undefined;
   readonly #exposed: ReadonlySet<string>;
   readonly #maxAge: string;
 
-  /** @param credentialed The origins to which the credentials of the options apply. */
   constructor(origins: OriginList, { credentials, exposed, maxAge }: ResolvedCors, credentialed: OriginList = origins) {
     this.#origins = origins;
     this.#credentialed = credentials && !origins.isOpen ? credentialed : undefined;
@@ -107,12 +99,7 @@ export class Cors {
     this.#maxAge = maxAge;
   }
 
-  /**
-   * Answers a preflight.
-   *
-   * @returns The reply without the headers of {@linkcode stamp}; undefined if it is no preflight.
-   * @throws {HTTPError} With 403, if the origin is not allowed.
-   */
+  /** Undefined if the request is no preflight. Throws a 403 if the origin is not allowed. */
   preflight(headers: Headers, methods: () => Iterable<string>): Response | undefined {
     const method = headers.get("access-control-request-method");
     const origin = headers.get("origin");
@@ -123,7 +110,7 @@ export class Cors {
         'Pages of this origin may not ask: the option "origins" of the App names those that may',
       );
     }
-    // With the method that was asked for, the page can read a 405.
+    // Allow the requested method too, so that the page can read the 405.
     const allowed = new Set(methods());
     if (isName(method)) allowed.add(method);
     const reply = new Headers({
@@ -145,7 +132,7 @@ export class Cors {
     const origin = raw.headers.get("origin");
     if (isPlain) return this.#write(response.headers, origin, NOTHING_SENT);
     const sent = { vary: null as string | null, exposed: "", hasCredentials: false };
-    // One pass costs less than looking for each name.
+    // One pass costs less than a search for each name.
     response.headers.forEach((value, name) => {
       if (name === "vary") sent.vary = value;
       else if (name === "access-control-allow-credentials") sent.hasCredentials = true;
@@ -162,13 +149,13 @@ export class Cors {
       headers.set("access-control-allow-origin", origin);
     }
     if (origin !== null && this.#credentialed?.names(origin)) headers.set("access-control-allow-credentials", "true");
-    // A handler with CORS of its own meant another origin than the one that this list allows.
+    // A handler that sets CORS itself allowed another origin than this list.
     else if (hasCredentials) headers.delete("access-control-allow-credentials");
     if (origin !== null && exposed !== "") headers.append("access-control-expose-headers", exposed);
   }
 }
 
-/** A cache must not send the reply for one origin to another, nor that for none to any. */
+/** Caches must not send the reply for one origin to another origin, or to none. */
 function addVary(headers: Headers, vary: string | null): void {
   if (vary === null) headers.set("vary", "Origin");
   else if (!/(?:^|,)\s*(?:\*|origin)\s*(?:,|$)/i.test(vary)) headers.append("vary", "Origin");
@@ -178,7 +165,7 @@ function isName(text: string): boolean {
   return text.length <= MAX_NAME && isToken(text);
 }
 
-/** The names that a preflight asks for. What is no name is left out. */
+/** The header names that a preflight requests. Invalid ones are dropped. */
 function readNames(list: string | null): string {
   const names = list?.split(",", MAX_HEADERS).map((name) => name.trim().toLowerCase()) ?? [];
   return [...new Set(names.filter(isName))].join(", ");

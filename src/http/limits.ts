@@ -1,21 +1,21 @@
-/** The limits of what a client can send. They are on by default. */
+/** Limits for what clients send. */
 import { type Duration, quote, readOptions, toMilliseconds } from "../base/options.ts";
 
 /**
- * Limits of what a client can send. Each can be set on the application and on a route.
+ * Limits for what clients send. Each can be set on the application and on a route.
  *
  * @category Applications
  */
 export interface Limits {
   /**
-   * The size of a JSON, text or urlencoded body in bytes, and of all texts of a multipart body
-   * together. It holds for a `Stream()` body only if the route itself sets it.
+   * The bytes of a JSON, text or urlencoded body, or of all text fields of a multipart body
+   * together. For a `Stream()` body, only a limit of the route itself applies.
    *
    * @default {1048576} 1 MiB
    */
   body?: number;
   /**
-   * The size of a multipart body in bytes.
+   * The bytes of a multipart body.
    *
    * @default {33554432} 32 MiB
    */
@@ -27,7 +27,7 @@ export interface Limits {
    */
   parts?: number;
   /**
-   * The size of one file of a form in bytes.
+   * The bytes of one file of a form.
    *
    * @default {Infinity} limited only by `multipart`
    */
@@ -39,33 +39,31 @@ export interface Limits {
    */
   query?: number;
   /**
-   * The size of a WebSocket message in bytes. Deno itself closes the connection at a frame of more
-   * than 64 MiB. It joins the frames of a message before webfw sees them, and Deno 2.9 has no limit
-   * for that.
+   * The bytes of a WebSocket message. Deno joins frames before, without a limit, and closes the
+   * connection at a frame of more than 64 MiB.
    *
    * @default {1048576} 1 MiB
    */
   message?: number;
   /**
-   * The number of WebSockets, event streams and other streamed replies that may be open when
-   * another one begins. Beyond it, a client gets 503 with `Retry-After`. The process counts those
-   * of all routes together, without files; each worker counts its own. Such a connection lasts, and
-   * takes some 20 KiB and a file descriptor.
+   * How many WebSockets, event streams and other streamed replies, except files, may be open when
+   * another one begins. Beyond it, clients get a 503 with `Retry-After`. Each process or worker
+   * counts its own, of all routes together. An open stream takes some 20 KiB and a file descriptor.
    *
    * @default {Infinity} limited only by the file descriptors
    */
   streams?: number;
   /**
-   * The time to read a body. Of a multipart body, it is the time without a byte: an upload may take
-   * as long as it moves, at 16 KiB/s on average after the first 30 s. It holds for a `Stream()`
-   * body only if the route itself sets it, and then for each chunk.
+   * The time to read a body. For multipart, the time without a byte: an upload may last as long as
+   * it averages 16 KiB/s after the first 30 s. For a `Stream()` body, only a limit of the route
+   * itself applies, to each chunk.
    *
    * @default {30000} 30 s
    */
   readTimeout?: Duration;
 }
 
-/** All limits as numbers: bytes, counts, milliseconds. */
+/** In bytes, counts and milliseconds. */
 export type ResolvedLimits = Readonly<Record<keyof Limits, number>>;
 
 export const DEFAULT_LIMITS: ResolvedLimits = {
@@ -79,13 +77,7 @@ export const DEFAULT_LIMITS: ResolvedLimits = {
   readTimeout: 30_000,
 };
 
-/**
- * Fills in the limits that a declaration leaves open.
- *
- * @param owner The name of the declaration, for error messages.
- * @throws {TypeError} If a name is unknown.
- * @throws {RangeError} If a limit is not positive.
- */
+/** Completes limits. `owner` is the name of the declaration, for error messages. */
 export function resolveLimits(
   given: Limits | undefined,
   base: ResolvedLimits,

@@ -1,4 +1,4 @@
-/** The engine of all streamed bodies: the client's reads pull chunks from a source. */
+/** The engine of all streamed bodies: reads of the client pull chunks from a source. */
 import { captureContext, outsideRequests } from "../base/async_context.ts";
 import { describeError, type Logger, PROCESS_LOGGER } from "../log/log.ts";
 import { tracing } from "../log/telemetry.ts";
@@ -6,68 +6,52 @@ import { skipLog, streamProgress } from "./open_streams.ts";
 import { type SignedIn, whileSignedIn } from "./sign_in.ts";
 import { MAX_TIMER_MS } from "../base/options.ts";
 
-/** A client that takes nothing for this long is disconnected. An event stream can resume later. */
+/** A client that accepts nothing for this long is disconnected. An event stream can resume. */
 const MAX_STALL_MS = 30_000;
 
 export type Chunk = Uint8Array<ArrayBuffer>;
 
-/** Where a source writes its chunks. */
 export interface PullSink {
-  /**
-   * The controller of the stream. While a pull waits, the source may enqueue chunks here in place
-   * of calling `write`; this is how one chunk goes to many clients at a low cost.
-   */
+  /** While a pull waits, the source may enqueue here directly: one chunk reaches many clients. */
   readonly controller: ReadableStreamDefaultController<Chunk> | undefined;
-  /**
-   * Answers a pull with a chunk. The sink does not pull during this call.
-   *
-   * @returns True to pull the next chunk, too. False means: wait for the next call of `pull`.
-   */
+  /** Answers a pull. True: pull the next chunk too; false: wait for the next call of `pull`. */
   write(chunk: Chunk): boolean;
   end(): void;
   fail(error: unknown): void;
 }
 
-/** Makes the chunks of a stream, one for each pull. */
+/** Produces the chunks of a stream, one per pull. */
 export interface PullSource {
-  /** Asks for one chunk, which may come now or later. It is not called again before. */
+  /** Requests one chunk, now or later. Not called again before it arrives. */
   pull(sink: PullSink): void;
-  /** Cancels the pull that waits. False, or no such method: a chunk may still come. */
+  /** Cancels the pending pull. If false or absent, a chunk may still arrive. */
   cancelPull?(): boolean;
-  /** When the source last enqueued a chunk by itself, by `performance.now()`. */
+  /** When the source last enqueued a chunk itself, as `performance.now()`. */
   readonly lastBroadcastAt?: number | undefined;
-  /** Makes a heartbeat that says more than the one of the stream's kind. */
+  /** A heartbeat with more content than that of the stream's kind. */
   heartbeat?(): Chunk | undefined;
-  /**
-   * Releases the source, also while a pull waits. It settles when the source has ended, and never
-   * fails.
-   */
+  /** Releases the source, also during a pull. Resolves when the source has ended; never rejects. */
   close(): Promise<void> | void;
   setLogger?(logger: Logger): void;
 }
 
-/** The request that a stream answers. */
 export interface StreamOwner extends Logger {
   streamFailed(thrown: unknown): void;
 }
 
-/** What differs between the kinds of streams. */
 export interface StreamKind {
-  /** What the log calls such a stream, after "A". */
+  /** What log entries call such a stream, after "A". */
   readonly name: string;
-  /**
-   * Whether the next chunk is pulled before the client asks for it: the call of the platform for
-   * each chunk, which this saves, costs several times as much as the chunk.
-   */
+  /** Whether to pull ahead of the client: each `pull()` of the platform costs more than a chunk. */
   readonly readsAhead: boolean;
-  /** Whether a failure or a stop breaks the stream off, so that no client takes it for complete. */
+  /** Whether a failure or a stop errors the stream, so that no client takes it for complete. */
   readonly breaksOff: boolean;
   readonly heartbeat?: Chunk;
-  /** Makes what is sent before the end when the server stops. */
+  /** The last chunk when the server stops. */
   readonly farewell?: () => Chunk;
 }
 
-/** Pulls chunks from a source while the client takes them. At most two chunks wait. */
+/** Pulls chunks from a source at the pace of the client. At most two chunks are buffered. */
 export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   readonly #source: PullSource;
   readonly #kind: StreamKind;
@@ -79,11 +63,10 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   };
   #controller: ReadableStreamDefaultController<Chunk> | undefined;
   #idleTimer: IdleTimer | undefined;
-  /** Settles the platform's call of `pull()`. Undefined while the client takes nothing. */
+  /** Settles the pending `pull()` of the platform. Undefined while the client reads nothing. */
   #settlePull: (() => void) | undefined;
-  /** Whether the source was pulled and has not answered. */
   #isPulling = false;
-  /** A chunk that came while a heartbeat was still in the stream. */
+  /** A chunk that arrived while a heartbeat was still queued. */
   #waiting: Chunk | undefined;
   #stalledMs = 0;
   #closed: Promise<void> | undefined;
@@ -92,10 +75,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   #signedIn: SignedIn | undefined;
   #unwatchSignIn: (() => void) | undefined;
 
-  /**
-   * Takes a source, which is not pulled before the client reads. Only a stream with heartbeats
-   * disconnects a client that stalls.
-   */
+  /** Only a stream with heartbeats disconnects a stalled client. */
   constructor(source: PullSource, kind: StreamKind, stopping?: AbortSignal, heartbeatMs?: number) {
     this.#source = source;
     this.#kind = kind;
@@ -103,18 +83,16 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#heartbeatMs = heartbeatMs;
   }
 
-  /** Reports failures of the stream and its source to a request. */
   setLogger(owner: StreamOwner): void {
     this.#owner = owner;
     this.#source.setLogger?.(owner);
   }
 
-  /** Calls `release` when the stream closes. */
   onClose(release: () => void): void {
     this.#releaseSlot = release;
   }
 
-  /** Ends the stream with the sign-in of the client, which is watched from the first read on. */
+  /** Ends the stream with the client's sign-in, watched from the first read on. */
   endWithSignIn(request: SignedIn): void {
     this.#signedIn = request;
   }
@@ -172,7 +150,6 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#endEarly(error);
   }
 
-  /** Ends the stream before its source has ended. */
   #endEarly(reason: unknown): void {
     if (!this.#kind.breaksOff) return this.end();
     if (this.#closed) return;
@@ -180,7 +157,6 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     void this.close();
   }
 
-  /** Closes the source. A second call changes nothing. */
   close(): Promise<void> {
     return this.#closed ??= this.#release();
   }
@@ -201,7 +177,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#source.pull(this);
   }
 
-  /** Returns whether the client takes another chunk. */
+  /** Returns whether the client accepts another chunk. */
   #send(chunk: Chunk): boolean {
     this.#waiting = undefined;
     this.#idleTimer?.reset();
@@ -211,10 +187,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     return this.#settlePull !== undefined;
   }
 
-  /**
-   * The platform asks for the size of a chunk that no read waits for, and of no other chunk. From
-   * now on it calls `pull()` when the client has taken this one.
-   */
+  /** Called only for a chunk that no read awaits: `pull()` follows when the client has read it. */
   #onQueued(): number {
     this.#endPull();
     if (this.#isPulling && this.#source.cancelPull?.()) this.#isPulling = false;
@@ -248,7 +221,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   }
 }
 
-/** What breaks a stream off. Under `Deno.serve`, Deno prints its stack, which says nothing here. */
+/** Deno.serve prints the stack of this error, which says nothing here. */
 function breakOff(reason: string): Error {
   const error = new Error(`A streamed reply broke off, because ${reason}`);
   error.stack = String(error);
@@ -256,20 +229,18 @@ function breakOff(reason: string): Error {
   return error;
 }
 
-/** The next value, or the end. */
 export interface NextValue {
   readonly done?: boolean | undefined;
   readonly value?: unknown;
 }
 
-/** The part of an async iterator that a stream needs. */
 export interface ValueIterator {
   next(): Promise<NextValue>;
   return?(): Promise<unknown>;
 }
 
 interface IteratorSourceOptions {
-  /** Makes the bytes of a value. A value without bytes is skipped. */
+  /** A value without bytes is skipped. */
   readonly encode: (value: unknown) => Chunk;
   readonly kind: StreamKind;
   readonly opening?: Chunk | undefined;
@@ -279,13 +250,13 @@ export class IteratorSource implements PullSource {
   readonly #iterator: ValueIterator;
   readonly #encode: (value: unknown) => Chunk;
   readonly #kind: StreamKind;
-  /** The iterator runs in the context of its request. */
+  /** The iterator runs in the async context of its request. */
   readonly #runInContext = captureContext();
   #opening: Chunk | undefined;
   #peeked: Promise<NextValue> | undefined;
   #isBusy = false;
   #logger = PROCESS_LOGGER;
-  /** Whether the iterator has ended by itself, so that its `return()` must not be called. */
+  /** Whether the iterator has ended itself: `return()` must not be called then. */
   #hasEnded = false;
   #isClosed = false;
 
@@ -300,7 +271,7 @@ export class IteratorSource implements PullSource {
     this.#logger = logger;
   }
 
-  /** Makes the first value before the stream is read. It is still sent. */
+  /** Produces the first value before the stream is read. It is still sent. */
   peek(): Promise<NextValue> {
     return this.#peeked = this.#first();
   }
@@ -311,12 +282,12 @@ export class IteratorSource implements PullSource {
     if (!opening || sink.write(opening)) void this.#runInContext(() => this.#write(sink));
   }
 
-  /** Ends the iterator. One that is making a value is not waited for: the value may never come. */
+  /** Does not wait for a value in progress, which may never come. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     if (!this.#isBusy) await this.#runInContext(() => this.#return());
-    // V8 loses the context of a generator that is asked to return while it makes a value.
+    // V8 loses the async context of a generator whose `return()` is called while it runs.
     else if (!isGenerator(this.#iterator)) void this.#return();
   }
 
@@ -333,7 +304,7 @@ export class IteratorSource implements PullSource {
         if (done) return sink.end();
         chunk = this.#encode(value);
       } catch (error) {
-        // An iterator that fails has ended by that. One whose value cannot be encoded has not.
+        // An iterator that throws has ended. One whose value cannot be encoded has not.
         this.#hasEnded ||= this.#isBusy;
         return sink.fail(error);
       }
@@ -362,20 +333,17 @@ export class IteratorSource implements PullSource {
   }
 }
 
-/** Whether an iterator is that of an `async function*`. It would return after its value, too. */
+/** A generator queues `return()` until it has produced its value. */
 function isGenerator(iterator: ValueIterator): boolean {
   return Object.prototype.toString.call(iterator) === "[object AsyncGenerator]";
 }
 
-/** The turns in a silence. It is noticed up to one turn too early. */
+/** The turns in one silence, which is noticed up to one turn early. */
 const TURNS = 16;
 
 const wheels = new Map<number, TimingWheel>();
 
-/**
- * Starts a timer that fires after each silence of this length. `onIdle` may return how many
- * milliseconds ago something happened that did not reset the timer: the silence counts from there.
- */
+/** `onIdle` can return the age of other activity in milliseconds: the silence counts from there. */
 export function startIdleTimer(ms: number, onIdle: () => number | undefined): IdleTimer {
   let wheel = wheels.get(ms);
   if (!wheel) {
@@ -386,9 +354,9 @@ export function startIdleTimer(ms: number, onIdle: () => number | undefined): Id
 }
 
 /**
- * Idle timers of many connections that share one interval of the platform: setting a separate timer
- * again at each event costs hundreds of times as much as storing the number of a turn. Each turn
- * looks only at the timers whose silence may have become long enough.
+ * Idle timers of many connections on one interval of the platform: resetting a platform timer at
+ * each event costs hundreds of times as much as storing the number of a turn. Each turn checks only
+ * the timers that may be due.
  */
 export class TimingWheel {
   turns = 0;
@@ -413,7 +381,7 @@ export class TimingWheel {
   #startInterval(): void {
     if (this.#size === 0 || this.#interval !== undefined) return;
     this.#interval = setInterval(() => this.turn(), Math.min(this.#ms / TURNS, MAX_TIMER_MS));
-    // The connections keep the program alive, not their timers.
+    // Connections keep the program alive, not their timers.
     Deno.unrefTimer(this.#interval);
   }
 
@@ -429,7 +397,7 @@ export class TimingWheel {
     const due = this.#slotAt(this.turns);
     const timers = [...due];
     due.clear();
-    // All timers are back in the wheel before the first one fires: it may stop others.
+    // Insert all timers again before the first one fires: it may stop others.
     const idle = timers.filter((timer) => {
       const isIdle = this.turns - timer.activeAt >= TURNS;
       if (isIdle) timer.reset();
@@ -458,7 +426,7 @@ export class TimingWheel {
 export class IdleTimer {
   readonly onIdle: () => number | undefined;
   activeAt: number;
-  /** The turn that looks at this timer next. */
+  /** The turn that checks this timer next. */
   dueAt = 0;
   readonly #wheel: TimingWheel;
 

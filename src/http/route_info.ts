@@ -1,7 +1,4 @@
-/**
- * The declaration of a route, as the router, the OpenAPI document and applications read it, and its
- * documented replies.
- */
+/** Declarations of routes, as the router, the documents and applications read them. */
 import type { FormSchema } from "../schema/form.ts";
 import { isSchema, type Schema, schemaFault } from "../schema/schema.ts";
 import { checkOptions, type Duration, type OptionNames, quote } from "../base/options.ts";
@@ -36,8 +33,8 @@ export interface ToolAnnotations {
 /** The documentation of a route, and the options of its replies. */
 export interface RouteDescription {
   /**
-   * Further documented replies by status: schemas, or `{ schema, description, headers }`. For the
-   * status of a success, description and headers are added to the reply of `response`.
+   * Other documented replies by status. For the status of a success, description and headers are
+   * added to the reply of `response`.
    */
   responses?: Readonly<Record<number, DocumentedReply>>;
   /**
@@ -51,30 +48,30 @@ export interface RouteDescription {
   /** The description, in detail. */
   description?: string;
   /**
-   * The summary in the first line, the description in the rest. By default it is the string literal
-   * that is the first statement of the handler. Declare it here if you bundle: a minifier drops a
-   * template literal that is a statement.
+   * The summary in the first line, the description in the rest. By default the string literal that
+   * is the first statement of the handler. Declare it here if you bundle: minifiers drop template
+   * literals that are statements.
    */
   doc?: string;
   /** The groups that the route belongs to in the documentation. */
   tags?: readonly string[];
   /**
-   * The name of the operation, unique in the application. By default the name of the handler, or
-   * else method and path in ASCII letters. Declare it if you bundle: a minifier renames functions.
+   * The name of the operation, unique in the application. By default the name of the handler, else
+   * method and path in ASCII letters. Declare it if you bundle: minifiers rename functions.
    */
   operationId?: string;
-  /** Whether clients should use another route. */
+  /** Whether clients should use another route instead. */
   deprecated?: boolean;
   /** Exposes the route to agents at the application's `mcpUrl`. */
   tool?: boolean | ToolOptions;
   /**
-   * Whether the route is served, and left out of the document and the page. It cannot be a tool.
+   * Whether to serve the route, but leave it out of the document and the page. It cannot be a tool.
    *
    * @default {false}
    */
   hidden?: boolean;
   /**
-   * Whether pages of all origins may send unsafe requests. By default that of the innermost router,
+   * Whether pages of all origins may send unsafe requests. By default as in the innermost router,
    * include or application that sets it.
    *
    * @default {false}
@@ -83,18 +80,17 @@ export interface RouteDescription {
   /** How often a client may send requests, besides the limits of the routers around it. */
   rateLimit?: object;
   /**
-   * Whether an event stream, lines of JSON or a stream of bytes ends with the sign-in of the
-   * client: at the `exp` of the token of `jwt`, and when a session is cleared. Files, Blobs and
-   * Responses go on.
+   * Whether a stream of events, JSON lines or bytes ends with the client's sign-in: when the token
+   * of `jwt` expires, or a session is cleared. Files, Blobs and Responses continue.
    *
    * @default {true}
    */
   endsWithSignIn?: boolean;
-  /** Limits that differ from the application's. */
+  /** Limits that replace those of the application. */
   limits?: Limits;
   /**
-   * Answers a repetition with the same `Idempotency-Key` by the same reply, and does not run the
-   * handler again: for how long, or more options.
+   * Replays the reply to a request with the same `Idempotency-Key`, instead of running the handler
+   * again: for how long, or with more options.
    */
   idempotent?: Duration | object;
 }
@@ -115,19 +111,16 @@ export interface RouteDeclaration extends RouteDescription {
   form?: FormSchema;
   /** Values that the server supplies. */
   deps?: Readonly<Record<string, unknown>>;
-  /**
-   * The schema of a successful result; or what else is sent: `Events(…)`, `JsonLines(…)`,
-   * `Bytes(…)`, `Text(…)`, `Html()`.
-   */
+  /** The schema of the result, or `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)`, `Html()`. */
   response?: Schema;
 }
 
 /** The options of a WebSocket route apart from its schemas. */
 export interface WebSocketDescription {
   /**
-   * The origins of further web pages that may connect, besides those of the own host and of the
-   * `origins` of the application; `"*"` for all pages, also with cookies of the user. Clients that
-   * are not browsers send no origin, and may connect.
+   * Origins of other pages that may connect, besides the own host and the `origins` of the
+   * application; `"*"` for all pages, also with the user's cookies. Clients other than browsers
+   * send no origin, and may connect.
    *
    * @default {[]}
    */
@@ -135,14 +128,14 @@ export interface WebSocketDescription {
   /** The subprotocols in order of preference. A client that offers only others gets a 400. */
   protocols?: readonly string[];
   /**
-   * How long a client may be silent. After half of that time it gets a ping, which browsers answer
-   * by themselves. A client that is sent messages must also accept some of them in that time.
+   * How long a client may be silent. After half of that time it gets a ping, which browsers answer.
+   * A client must also accept some of the messages sent to it in that time.
    *
    * @default {"120s"}
    */
   idleTimeout?: Duration;
   /**
-   * Whether pages of all origins may connect. By default that of the innermost router, include or
+   * Whether pages of all origins may connect. By default as in the innermost router, include or
    * application that sets it.
    *
    * @default {false}
@@ -151,13 +144,13 @@ export interface WebSocketDescription {
   /** How often a client may connect, besides the limits of the routers around it. */
   rateLimit?: object;
   /**
-   * Whether the connection ends, with 1008, with the sign-in of the client: at the `exp` of the
-   * token of `jwt`, and when a session is cleared.
+   * Whether the connection closes with 1008 when the client's sign-in ends: the token of `jwt`
+   * expires, or a session is cleared.
    *
    * @default {true}
    */
   endsWithSignIn?: boolean;
-  /** Limits that differ from the application's: `message` and `query`. */
+  /** Limits that replace those of the application: `message` and `query`. */
   limits?: Limits;
 }
 
@@ -198,21 +191,19 @@ export interface RouteInfo {
   /** The name of the operation, unique in the application. */
   readonly operationId: string;
   /**
-   * The options that it was declared with, completed by those of the application, routers and
-   * includes around it: `tags`, `responses`, `hidden` and `crossOrigin`.
+   * Its declared options, completed by those of the application, routers and includes around it:
+   * `tags`, `responses`, `hidden` and `crossOrigin`.
    */
   readonly options: Readonly<RouteDeclaration & WebSocketDeclaration>;
 }
 
 /** A documented reply. Without a schema it has no content. */
 export interface ReplyDescription {
-  /**
-   * The content: a schema of JSON, or `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)`, `Html()`.
-   */
+  /** The content: a schema, `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)` or `Html()`. */
   schema?: Schema;
-  /** What the reply means. By default the description of the schema, or the name of the status. */
+  /** The meaning. By default the description of the schema, or the name of the status. */
   description?: string;
-  /** The schemas of its headers, by names in any case. */
+  /** The schemas of its headers, by case-insensitive names. */
   headers?: Readonly<Record<string, Schema>>;
 }
 
@@ -227,16 +218,10 @@ const STATUS = /^[1-5]\d\d$/;
 /** RFC 9110, section 5.1. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 
-/** The parts of a documented reply. */
 export function partsOfReply(reply: DocumentedReply): ReplyDescription {
   return isContent(reply) ? { schema: reply } : reply;
 }
 
-/**
- * Checks a documented reply.
- *
- * @throws {TypeError} If a part of it is wrong.
- */
 export function checkDocumentedReply(reply: unknown, status: string, action: string): void {
   if (!STATUS.test(status)) {
     throw new TypeError(

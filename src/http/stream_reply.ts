@@ -7,37 +7,30 @@ import { acquireSlot } from "./open_streams.ts";
 import { type Chunk, IteratorSource, type NextValue, PullStream, type StreamKind } from "./pull_stream.ts";
 import type { RequestContext } from "./context.ts";
 
-/** Gives the signal that is aborted when the server stops. Streams end then. */
+/** The signal that aborts when the server stops. Streams end then. */
 export type Stopping = () => AbortSignal;
 
 const REPLY: StreamKind = { name: "streamed reply", readsAhead: false, breaksOff: true };
 
 const BYTES = "application/octet-stream";
 
-/** The media type of lines of JSON, and the older one. The first is the default. */
+/** The media type of JSON lines, and the older one. The first is the default. */
 const LINES = ["application/jsonl", "application/x-ndjson"] as const;
 
-/**
- * How long a reply waits for its first value, in milliseconds. Clients and proxies wait longer
- * for the headers. Most failures of a query or a connection are known by then.
- */
+/** The wait for the first value. Most failures of a query or a connection are known by then. */
 const FIRST_VALUE_MS = 5_000;
 
 const encoder = new TextEncoder();
 
 /**
- * A reply of the values of an async iterable: bytes unchanged, any other value as one line of
- * JSON.
+ * Streams an async iterable: bytes unchanged, other values as lines of JSON.
  *
- * The reply begins with the first value, which decides the content type. An error before it is
- * an error reply. Where no value has come after five seconds, the reply begins without one,
- * because the server notices only then that a client has gone. Its type is then lines of JSON, or
- * bytes where the client prefers these. An error breaks it off, as it does after the first value.
+ * The first value decides the content type; an error before it becomes an error reply. Without a
+ * value after five seconds the reply begins anyway, because a server notices only then that a
+ * client has disconnected: as JSON lines, or as bytes if the client prefers them. A later error
+ * breaks the reply off.
  *
- * @param stopping Gives the signal that is aborted when the server stops.
- * @param isLines Whether all values are sent as lines of JSON, whatever they are.
- * @throws {HTTPError} With 503, if the server stops before the first value, or too many streams are
- * open.
+ * @param isLines Whether all values are sent as JSON lines, bytes too.
  */
 export async function iterableReply(
   source: AsyncIterable<unknown>,
@@ -73,7 +66,6 @@ export async function iterableReply(
   return reply;
 }
 
-/** A reply of a stream of bytes, of a media type. It begins at once. */
 export function byteStreamReply(
   source: ReadableStream<unknown>,
   status: number,
@@ -86,18 +78,12 @@ export function byteStreamReply(
   return replyOf(stream, status, type, true);
 }
 
-/**
- * Takes the chunks of a stream, which must be bytes.
- *
- * @throws {TypeError} If the stream is locked.
- */
+/** Streams chunks, which must be bytes. Throws a TypeError if the source is locked. */
 export function byteStream(source: ReadableStream<unknown>, stopping?: AbortSignal): PullStream {
   return new PullStream(new IteratorSource(iteratorOf(source), { kind: REPLY, encode: toBytes }), REPLY, stopping);
 }
 
-/**
- * Waits for the first value: undefined where there is none in time, a 503 where the server stops.
- */
+/** Resolves to undefined after the wait. Rejects with a 503 if the server stops. */
 async function firstValue(values: IteratorSource, stopping: AbortSignal): Promise<NextValue | undefined> {
   const quiet = Promise.withResolvers<undefined>();
   const stopped = Promise.withResolvers<never>();
@@ -115,19 +101,14 @@ async function firstValue(values: IteratorSource, stopping: AbortSignal): Promis
 
 function replyOf(stream: PullStream, status: number, type: string, isBytes: boolean = type === BYTES): Response {
   const headers = new Headers({ "content-type": type });
-  // Browsers guess the type of bytes, and may run them as a page.
+  // Browsers sniff the type of bytes, and may run them as a page.
   if (isBytes) headers.set("x-content-type-options", "nosniff");
-  // nginx would keep lines until its buffers are full.
+  // nginx would buffer the lines.
   else headers.set("x-accel-buffering", "no");
   return new Response(stream.toReadable(), { status, headers });
 }
 
-/**
- * Ends the stream with the sign-in of the client, and closes its source before the dependencies of
- * the request are cleaned up, whatever middleware sends.
- *
- * @throws {HTTPError} With 503, if too many streams are open.
- */
+/** Closes the source before the dependencies of the request, whatever reply middleware sends. */
 function bindTo(context: RequestContext, stream: PullStream): void {
   stream.setLogger(context);
   stream.endWithSignIn(context);

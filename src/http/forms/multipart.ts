@@ -9,39 +9,30 @@ import { decodeUtf8 } from "../json.ts";
 import { UploadedFile } from "../files/disk_blob.ts";
 import type { UploadStorage } from "./uploads.ts";
 
-/** The limits of the headers of one part: their bytes, and how many there are. */
+/** The limits for the headers of one part, in bytes and in number. */
 const MAX_HEADER_SIZE = 8 * 1024;
 const MAX_HEADERS = 32;
 
-/** Larger than our limits: Dicer drops headers beyond its own limits silently. */
+/** Above our limits: Dicer silently drops headers beyond its own. */
 const DICER_LIMITS = { maxHeaderPairs: MAX_HEADERS, maxHeaderSize: 2 * MAX_HEADER_SIZE };
 
-/** A parameter of a content type: a name, and a value with or without quotes. */
+/** A parameter of a content type, quoted or not. */
 const TYPE_PARAMETERS = /;[ \t]*([^\s=;"]+)[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/g;
 
-/**
- * A parameter of a content disposition: a name, and a value with or without quotes. Only old
- * clients escape a quote within.
- */
+/** A parameter of a content disposition, quoted or not. Only old clients escape quotes in it. */
 const DISPOSITION_PARAMETER = /;[ \t]*([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[^])*)"|([^;"]*))[ \t]*/y;
 
 const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+/;
 
-/**
- * What browsers write for characters that would end a name (HTML, "multipart/form-data encoding
- * algorithm").
- */
+/** How browsers escape characters in names (HTML, multipart/form-data encoding algorithm). */
 const ESCAPES: Readonly<Record<string, string>> = { "%0A": "\n", "%0D": "\r", "%22": '"' };
 
-/**
- * The headers of a part as they arrived: the values of each lower-case name, one character per
- * byte.
- */
+/** The values of each lower-case header name, one character per byte. */
 type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
 export interface PartHead {
   readonly name: string;
-  /** The name and type of the file; undefined if the part is text. */
+  /** Undefined for a text field. */
   readonly file: { readonly name: string; readonly type: string } | undefined;
 }
 
@@ -56,12 +47,8 @@ export function boundaryOf(contentType: string): string | undefined {
 }
 
 /**
- * Reads a form to its end. The stream is cancelled when reading fails.
- *
- * @returns The fields in the order of their parts.
- * @throws {HTTPError} With 400 if the form is malformed or its text is not UTF-8; with 413 if the
- * form, a file, the text fields or the number of parts is over a limit. An error of the body or the
- * storage is thrown too.
+ * Reads the fields of a form, in the order of its parts. A failure cancels the stream: with an
+ * HTTPError, 400 for a malformed form and 413 for one over a limit.
  */
 export async function readMultipartForm(
   body: ReadableStream<Uint8Array>,
@@ -72,7 +59,7 @@ export async function readMultipartForm(
   return await new FormReader(body.getReader(), new Dicer({ boundary, ...DICER_LIMITS }), limits, storage).read();
 }
 
-/** Reads one form. Dicer announces the parts; their contents are read alongside. */
+/** Dicer emits the parts, whose contents are read concurrently. */
 class FormReader {
   readonly #body: ReadableStreamDefaultReader<Uint8Array>;
   readonly #dicer: Dicer;
@@ -82,7 +69,6 @@ class FormReader {
   readonly #parts = new Map<Dicer.PartStream, Promise<void>>();
   readonly #end = Promise.withResolvers<void>();
   #textSize = 0;
-  /** Whether the last boundary has arrived, and all parts were read. */
   #isFinished = false;
   #failure: { readonly reason: unknown } | undefined;
   #headless: Dicer.PartStream | undefined;
@@ -128,10 +114,7 @@ class FormReader {
     }
   }
 
-  /**
-   * Gives a chunk to Dicer and waits until it takes more. Chunks after the last boundary are
-   * dropped. After a failure, Dicer would never answer: the part that it waits for is destroyed.
-   */
+  /** Waits until Dicer accepts more. After a failure it never calls back: its part is destroyed. */
   #write(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#isFinished || this.#failure) return undefined;
     return new Promise((resolve) => {
@@ -188,14 +171,14 @@ class FormReader {
     return new UploadedFile(await upload.finish(), name, type);
   }
 
-  /** Dicer may not answer the write with the last boundary, so the wait for it ends here. */
+  /** Dicer may not call back for the write with the last boundary, so the wait ends here. */
   #finish(): void {
     this.#isFinished = true;
     this.#end.resolve();
     this.#stopWaiting();
   }
 
-  /** Ends all waiting, for the body and for its parts. The first failure counts. */
+  /** Ends all waits, for the body and its parts. Only the first failure counts. */
   #fail(reason: unknown): void {
     if (this.#failure) return;
     this.#failure = { reason };
@@ -206,11 +189,7 @@ class FormReader {
   }
 }
 
-/**
- * Reads the headers of a part.
- *
- * @throws {HTTPError} With 400 if they do not name a field.
- */
+/** Throws a 400 if the headers name no field. */
 export function readPartHead(headers: PartHeaders): PartHead {
   const [disposition, ...others] = headers["content-disposition"] ?? [];
   if (disposition === undefined || others.length > 0) throw malformedHead();
@@ -231,7 +210,7 @@ function parametersOf(disposition: string): Map<string, string> {
   let end = DISPOSITION_PARAMETER.lastIndex = start[0].length;
   for (let match; (match = DISPOSITION_PARAMETER.exec(disposition)); end = DISPOSITION_PARAMETER.lastIndex) {
     const [, key = "", quoted, token = ""] = match;
-    // Parsers disagree about which of two equal names counts.
+    // Parsers disagree about which of two parameters of one name counts.
     if (parameters.has(key.toLowerCase())) throw malformedHead();
     parameters.set(key.toLowerCase(), decodeName(quoted === undefined ? token.trimEnd() : unquote(quoted)));
   }
@@ -260,7 +239,7 @@ function decodeExtended(value: string): string {
   }
 }
 
-/** The name without folders, control characters and text direction marks. */
+/** The file name without folders, control characters and bidirectional marks. */
 function baseName(name: string): string {
   const base = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
   const cleaned = base.replace(/[\p{Cc}\p{Bidi_Control}]/gu, "").trim();

@@ -1,21 +1,18 @@
-/**
- * Keeps the files of forms until their requests are over: small files in memory, others in
- * temporary folders. Removes folders that ended processes left behind.
- */
+/** Keeps uploaded files until their request ends; sweeps folders that crashed processes left. */
 import { describeError, log } from "../../log/log.ts";
 import { nodePath, readVariable } from "../../base/runtime.ts";
 import { ByteStore } from "../body_buffer.ts";
 import { DiskBlob } from "../files/disk_blob.ts";
 
-/** The memory for all files of one form together, in bytes. */
+/** In bytes, for all files of one form together. */
 const MEMORY = 1024 * 1024;
 
-/** The same for a program that may not write temporary files. */
+/** The same without the permission to write temporary files. */
 const MEMORY_WITHOUT_DISK = 32 * 1024 * 1024;
 
 const PREFIX = "webfw-upload-";
 const LOCK = "lock";
-/** The mode bits for the permissions of the group and of others. */
+/** Mode bits of the group and of others. */
 const PERMISSIONS_OF_OTHERS = 0o077;
 const WRITABLE_BY_OTHERS = 0o022;
 /** In a folder with this mode bit, users can move and remove only their own files. */
@@ -38,14 +35,14 @@ export class UploadStorage {
     return new UploadWriter(this);
   }
 
-  /** Reserves memory if there is enough of it. A negative number releases memory. */
+  /** Reserves memory, if enough is left. A negative number releases memory. */
   reserve(bytes: number): boolean {
     if (bytes > this.#freeMemory) return false;
     this.#freeMemory -= bytes;
     return true;
   }
 
-  /** Opens a file on disk; undefined without the permission. There is more memory then. */
+  /** Undefined without the permission to write temporary files; more memory is allowed then. */
   async openFile(): Promise<DiskFile | undefined> {
     if (this.#isOver) throw new Error("Cannot keep the files of a form: the request is over");
     const opening = this.#makeFile().catch(cannotKeep);
@@ -57,12 +54,11 @@ export class UploadStorage {
     }
   }
 
-  /** Closes a file once; a second call does nothing. */
   closeFile(file: Deno.FsFile): void {
     if (this.#open.delete(file)) file.close();
   }
 
-  /** Removes all files from the disk. A second call does nothing. */
+  /** Removes all files from the disk; idempotent. */
   async remove(): Promise<void> {
     this.#isOver = true;
     await Promise.allSettled(this.#opening);
@@ -88,7 +84,7 @@ export class UploadStorage {
   }
 }
 
-/** Writes one file of a form: to memory, and to disk when there is no memory left. */
+/** Writes one file of a form: to memory, then to disk when the memory is used up. */
 export class UploadWriter {
   readonly #storage: UploadStorage;
   #memory = new ByteStore();
@@ -98,11 +94,7 @@ export class UploadWriter {
     this.#storage = storage;
   }
 
-  /**
-   * Writes a copy of the chunk.
-   *
-   * @throws {Error} If there is no room for it.
-   */
+  /** Copies the chunk. Throws if there is no space for it. */
   write(chunk: Uint8Array): void | Promise<void> {
     if (this.#disk) return writeAll(this.#disk.file, chunk);
     if (!this.#storage.reserve(chunk.length)) return this.#moveToDisk(chunk);
@@ -137,7 +129,7 @@ async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Names the folder, and how to choose another one: the disk may be full. */
+/** The disk may be full, so the message names the folder and how to choose another. */
 function cannotKeep(cause: unknown): never {
   const reason = cause instanceof Error ? cause.message : String(cause);
   throw new Error(
@@ -150,11 +142,9 @@ const inUse = new Set<UploadFolder>();
 let sweeping: Promise<void> | undefined;
 
 /**
- * A temporary folder that no other user can enter. Its files have the usual permissions, because
- * the application may move them elsewhere.
- *
- * The process keeps a file in the folder locked. The system releases the lock when the process ends
- * in any way. By that, a later process recognizes folders that were left behind.
+ * A temporary folder that other users cannot enter. Its files have the usual permissions, because
+ * the application may move them. The process holds a lock on a file in it, which the system
+ * releases when the process ends: so a later process recognizes a folder that was left.
  */
 class UploadFolder {
   readonly path: string;
@@ -165,7 +155,7 @@ class UploadFolder {
     this.#lock = lock;
   }
 
-  /** Makes a folder; undefined without the permission for temporary files. */
+  /** Undefined without the permission to write temporary files. */
   static async make(): Promise<UploadFolder | undefined> {
     const dir = temporaryFolder();
     if (!await mayUse(dir)) return undefined;
@@ -188,7 +178,7 @@ class UploadFolder {
     }
   }
 
-  /** Removes the folder synchronously: a process that ends waits for no promise. */
+  /** Synchronous, because a process that exits waits for no promise. */
   removeNow(): void {
     this.#forget();
     try {
@@ -211,8 +201,7 @@ function removeAll(): void {
 async function makeLock(folder: string): Promise<Deno.FsFile> {
   try {
     const lock = await Deno.open(nodePath().join(folder, LOCK), { write: true, createNew: true, mode: 0o600 });
-    // Some file systems have no locks. The lock file stays empty there, and nobody sweeps the
-    // folder.
+    // Some file systems have no locks. Their lock file stays empty, and the folder is never swept.
     if (await lock.tryLock(true).catch(() => false)) await lock.write(new Uint8Array(1));
     return lock;
   } catch (error) {
@@ -221,7 +210,7 @@ async function makeLock(folder: string): Promise<Deno.FsFile> {
   }
 }
 
-/** Removes the folders of ended processes. It runs once per process and never fails. */
+/** Removes the folders of ended processes, once per process. Never rejects. */
 export function sweepUploads(): Promise<void> {
   return sweeping ??= sweep(temporaryFolder()).catch((error) => {
     if (error instanceof Deno.errors.NotFound) return;
@@ -243,10 +232,7 @@ async function sweep(dir: string): Promise<void> {
   }
 }
 
-/**
- * Removes a folder if its process has ended. A folder that belongs to another user stays: that user
- * may have chosen the name on purpose.
- */
+/** Another user may have chosen the name on purpose: only our own folders are removed. */
 async function sweepOne(path: string, owner: number | null): Promise<void> {
   const { isDirectory, uid, mode } = await Deno.lstat(path);
   if (!isDirectory || uid !== owner || ((mode ?? 0) & PERMISSIONS_OF_OTHERS) !== 0) return;
@@ -256,7 +242,7 @@ async function sweepOne(path: string, owner: number | null): Promise<void> {
   if (size > 0 && await lock.tryLock(true)) await Deno.remove(path, { recursive: true });
 }
 
-/** Whether other users cannot replace an entry of the folder between two calls. */
+/** Whether no other user can replace an entry of the folder between two calls. */
 function isSafe({ mode }: Deno.FileInfo): boolean {
   return mode === null || (mode & STICKY) !== 0 || (mode & WRITABLE_BY_OTHERS) === 0;
 }
