@@ -1,18 +1,14 @@
-/** What an application does after the last byte of a reply: tasks and cleanups. */
+/** Tasks and cleanups after the last byte of a reply. */
 import { deferred } from "../base/async_context.ts";
 import { describeError, type Logger } from "../log/log.ts";
 
 export type Task = () => unknown;
 
-/** What a dependency has opened for a request. Both methods run once, then do nothing. */
+/** What a dependency opened for a request. A second call of either method does nothing. */
 export interface Opened {
-  /** Whether it ends before the reply is sent. */
   readonly endsWithHandler: boolean;
   end(): Promise<void>;
-  /**
-   * Ends it after a failure. It never rejects. The result is the error that goes on: the same one,
-   * or its own.
-   */
+  /** Ends it after a failure, and never rejects. The result is the same error, or its own. */
   fail(thrown: unknown): Promise<Failure>;
 }
 
@@ -22,7 +18,7 @@ interface QueuedTask {
   readonly always: boolean;
 }
 
-/** A value that was thrown. It is wrapped, because it can have a method `then()`. */
+/** A thrown value. It is wrapped, because it can have a method `then()`. */
 export interface Failure {
   readonly thrown: unknown;
 }
@@ -41,43 +37,39 @@ export class AfterResponse {
   }
 
   /**
-   * Adds a task. Tasks run before the cleanups, so they can use what the cleanups close. With
-   * `always`, it also runs if the request fails later.
+   * Tasks run before the cleanups, which close what they use. With `always`, also after a failure.
    */
   addTask(task: Task, always = false): void {
     this.#tasks.push({ run: deferred(task), always });
   }
 
-  /** Adds a cleanup. Cleanups run in reverse order. */
+  /** Cleanups run in reverse order. */
   addCleanup(cleanup: Task): void {
     this.#cleanups.push(deferred(cleanup));
   }
 
-  /** Adds what a dependency has opened. It ends in the reverse order of the cleanups. */
+  /** It ends in the reverse order of the cleanups. */
   addOpened(opened: Opened): void {
     this.#cleanups.push(opened);
     this.#endsWithHandler ||= opened.endsWithHandler;
   }
 
   /**
-   * Ends what ends with the handler, the last one first.
-   *
-   * @throws {unknown} What one of them throws, or the failure of a middleware that has replied
-   * before the handler ended.
+   * Ends what ends with the handler, last one first. Throws what one of them throws, or the failure
+   * of a middleware that replied before the handler ended.
    */
   async endWithHandler(): Promise<void> {
     if (this.#failure) throw this.#failure.thrown;
     for (const opened of this.#openedLastFirst()) if (opened.endsWithHandler) await opened.end();
   }
 
-  /** Whether {@linkcode AfterResponse.endWithHandler} has something to do. */
   get awaitsHandler(): boolean {
     return !this.#hasFailed && (this.#endsWithHandler || this.#failure !== undefined);
   }
 
   /**
-   * Ends everything that dependencies have opened, because the request fails before its reply, and
-   * drops its tasks. A dependency can replace the error.
+   * Ends what dependencies opened, because the request fails before its reply, and drops its tasks.
+   * A dependency can replace the error.
    */
   async fail(thrown: unknown): Promise<Failure> {
     this.failLater(thrown);
@@ -88,17 +80,17 @@ export class AfterResponse {
   }
 
   /**
-   * Drops the tasks of a request that fails while its handler or its stream still runs. What
-   * dependencies have opened ends by the error after that.
+   * For a failure while the handler or the stream still runs: drops the tasks. What dependencies
+   * opened ends by the error after that.
    */
   failLater(thrown: unknown): void {
     this.#failure ??= { thrown };
     this.#tasks = this.#tasks.filter(({ always }) => always);
   }
 
-  /** Runs everything, one after another. Errors are logged, and the rest still runs. */
+  /** Runs everything in sequence. Errors are logged, and the rest still runs. */
   async run(): Promise<void> {
-    // A task may add another task; a cleanup cannot add any.
+    // A task can add another task; a cleanup cannot.
     for (let task; (task = this.#tasks.shift());) await this.#attempt(task.run, "A task after the reply failed");
     for (const cleanup of this.#cleanups.reverse()) {
       if (typeof cleanup === "function") await this.#attempt(cleanup, CLEANUP_FAILED);
@@ -130,28 +122,23 @@ export class AfterResponse {
 
 const CLEANUP_FAILED = "A cleanup failed";
 
-/** Open requests of an application, and the work after their replies. */
+/** The open requests of an application, and the work after their replies. */
 export class BackgroundTasks {
-  /** The number of requests without a reply so far. */
+  /** Requests without a reply so far. */
   requests = 0;
-  /** Whether the server stops or is about to, so that clients should open no more connections. */
+  /** Whether the server stops, or is about to: replies then close their connections. */
   isEnding = false;
   readonly #running = new Set<Promise<void>>();
-  /** Replies that are being sent, each with the function that stops waiting for it. */
+  /** Replies in transit, each with the function that ends the wait for it. */
   readonly #unsent = new Map<Promise<void>, () => void>();
 
-  /** Keeps a promise until it settles. It must not reject. */
+  /** `work` must not reject. */
   add(work: Promise<void>): void {
     this.#running.add(work);
     work.finally(() => this.#running.delete(work));
   }
 
-  /**
-   * Runs work when a reply has been sent, has failed, or is abandoned.
-   *
-   * @param sent Settles when the server has sent the reply or lost the client.
-   * @param work Must not reject.
-   */
+  /** Runs work, which must not reject, when a reply was sent, failed or was abandoned. */
   addAfter(sent: Promise<void>, work: () => Promise<void>): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#unsent.set(promise, resolve);
@@ -167,7 +154,7 @@ export class BackgroundTasks {
     await Promise.all(this.#unsent.keys());
   }
 
-  /** Stops waiting for replies that are being sent: the work after them starts now. */
+  /** Ends the wait for replies in transit: the work after them starts now. */
   abandonReplies(): void {
     for (const resolve of this.#unsent.values()) resolve();
   }
@@ -179,12 +166,12 @@ export class BackgroundTasks {
 }
 
 /**
- * Runs the tasks and cleanups of a request once its reply has been sent.
+ * Runs the tasks and cleanups of a request once its reply was sent, and returns the reply to send.
  *
- * @param isBuffered Whether the body was made at once and not as a stream.
+ * @param isBuffered Whether the whole body is in memory.
+ *
  * @param sent Settles when the server has sent the reply or lost the client; undefined without a
  * server.
- * @returns The reply to send in place of the given one.
  */
 export function runAfterResponse(
   response: Response,
@@ -210,7 +197,7 @@ export function runAfterResponse(
   return new Response(withEnd(response.body, runNow), response);
 }
 
-/** A copy of a stream that runs a function at its end: when it is read, cancelled or broken. */
+/** Runs a function at the end of a stream: when it is read, cancelled or broken. */
 function withEnd(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   finish: () => Promise<void>,

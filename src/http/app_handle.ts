@@ -1,4 +1,3 @@
-/** The application, as requests, lifespans, consumers and crons see it. */
 import type { Records } from "../store/records.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
@@ -6,7 +5,7 @@ import type { Log } from "../log/log.ts";
 import type { RouteInfo } from "./route_info.ts";
 
 /**
- * The application, as its requests see it.
+ * The application, as requests, lifespans, consumers and crons see it.
  *
  * @category Applications
  */
@@ -28,12 +27,12 @@ export interface AppHandle {
   /** Values by key that all nodes of the application share, in the store of its topics. */
   readonly records: Records;
   /**
-   * The log, for entries that belong to no request, such as those of a lifespan. They go to stderr,
-   * or to the option `log` of the application.
+   * The log, for entries of no request, such as those of a lifespan. They go to stderr, or to the
+   * option `log`.
    */
   readonly log: Log;
-  /** All routes, also those of included routers, in the order of their registration. */
+  /** All routes, including those of routers, in the order of their registration. */
   readonly routes: readonly RouteInfo[];
-  /** The topic of a name, always the same one. Give options only where it is declared. */
+  /** The topic of a name, always the same object. Give options only where it is declared. */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input>;
 }

@@ -1,4 +1,4 @@
-/** The body of a request: read within the limits, and kept for further reads. */
+/** The body of a request: read within its limits, and kept for further reads. */
 import { load } from "../base/async_context.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { FormEntry } from "../schema/form.ts";
@@ -14,14 +14,14 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const FORM_TYPES = "application/x-www-form-urlencoded, multipart/form-data";
 
 /**
- * The announced length up to which the platform reads a body at once, in bytes. It reserves twice
- * that length before the first byte arrives.
+ * Up to this announced length, in bytes, the platform reads a body at once. It reserves twice as
+ * much before the first byte arrives.
  */
 const MAX_AT_ONCE = 32 * 1024;
 
 interface BodyOwner {
   readonly raw: Request;
-  /** The application. When it stops, it cuts off bodies that are still arriving. */
+  /** When it stops, it cuts off bodies that are still arriving. */
   readonly app: object;
   addCleanup(cleanup: () => unknown): void;
 }
@@ -32,7 +32,7 @@ export class BodyReader {
   readonly #owner: BodyOwner;
   readonly #raw: Request;
   readonly #limits: ResolvedLimits;
-  /** Whether no server received the request. It then has its own timer. */
+  /** Without a server, a separate timer is used. */
   readonly #isLocal: boolean;
   #bytes: Promise<Bytes> | undefined;
   #form: Promise<readonly FormEntry[]> | undefined;
@@ -46,11 +46,8 @@ export class BodyReader {
   }
 
   /**
-   * Whether the request has no body. Deno gives each POST a stream. Without a length and a content
-   * type, the first bytes decide: proxies send an empty body in chunks, and HTTP/2 without a
-   * length.
-   *
-   * @throws {HTTPError} With 400 if the body is cut short, 408 if it arrives too slowly.
+   * Deno gives each POST a stream. Without a length and a content type, the first bytes decide:
+   * proxies send an empty body in chunks, and HTTP/2 without a length.
    */
   isEmpty(): boolean | Promise<boolean> {
     const { headers, body } = this.#raw;
@@ -65,8 +62,8 @@ export class BodyReader {
   }
 
   /**
-   * The bytes of a JSON body, without a further async layer. The caller compares their number with
-   * the limit: an application can pass on a body that is longer than announced.
+   * Saves an async layer. The caller compares the length with the limit: an application can pass on
+   * a body that is longer than announced.
    */
   jsonBytes(): Promise<Bytes> {
     return this.#bytes ??= this.#readAtOnce(this.#limits.body) ?? this.#readBytes();
@@ -80,7 +77,7 @@ export class BodyReader {
     return parseJson(decodeJson(await this.bytes(), this.#raw), this.#raw);
   }
 
-  /** The fields of a form. Its files exist until the reply has gone. */
+  /** Its files exist until the reply was sent. */
   form(): Promise<readonly FormEntry[]> {
     return this.#form ??= this.#readForm();
   }
@@ -94,7 +91,7 @@ export class BodyReader {
     return data;
   }
 
-  /** The body as a stream. The rest of it is dropped when the reply has gone. */
+  /** The rest of it is dropped when the reply was sent. */
   stream(): ReadableStream<Bytes> {
     if (this.#bytes) return streamOf(this.#bytes);
     const buffer = this.#openBuffer();
@@ -104,10 +101,9 @@ export class BodyReader {
   }
 
   /**
-   * The body as a stream within bounds. It fails with 413 beyond the size in bytes, and with 408
-   * when a chunk takes longer than `chunkTime` milliseconds after the reader asks for it.
-   *
-   * @throws {HTTPError} With 413 if the client announced a longer body.
+   * A stream that fails with 413 beyond the size in bytes, and with 408 if a chunk takes longer
+   * than `chunkTime` milliseconds after the reader requests it. Throws a 413 for a longer announced
+   * body.
    */
   streamWithin(size: number, chunkTime: number): ReadableStream<Bytes> {
     this.#announced(size);
@@ -116,8 +112,8 @@ export class BodyReader {
 
   /**
    * Drops the unread rest of a stream. Before the reply, the server reads the rest and keeps the
-   * connection. After the reply, it resets the connection, and a client that still sends may never
-   * see the reply.
+   * connection. After the reply it resets it, and a client that still sends may never see the
+   * reply.
    */
   release(): void {
     void this.#buffer?.cancel();
@@ -135,11 +131,7 @@ export class BodyReader {
     throw new TypeError("Cannot read the body of the request: it was read through request.raw before");
   }
 
-  /**
-   * The length that the client announced. The server enforces it.
-   *
-   * @throws {HTTPError} With 413 if it is over the limit; no byte is read then.
-   */
+  /** The announced length, which the server enforces. Throws a 413 before any byte is read. */
   #announced(limit: number): number | undefined {
     const header = this.#raw.headers.get("content-length");
     if (header === null) return undefined;
@@ -148,8 +140,8 @@ export class BodyReader {
   }
 
   /**
-   * Reads the body with the platform's own method: several times faster than the stream. That needs
-   * an announced length, and a body whose stream was not used.
+   * Reads the body by the platform's own method, several times faster than the stream. It needs an
+   * announced length, and an unused stream.
    */
   #readAtOnce(limit: number): Promise<Bytes> | undefined {
     this.#refuseUsed();
@@ -189,7 +181,7 @@ export class BodyReader {
         return parseUrlencoded(text, this.#limits.parts);
       }
       case "multipart/form-data":
-        // The wait starts before the modules are loaded, so that a server that stops waits.
+        // The wait begins before the modules load, so that a server that stops waits, too.
         return await this.#inTime(this.#readMultipart(headers.get("content-type")!), Infinity);
       default:
         throw new HTTPError(415, "The body must be a form", { headers: { accept: FORM_TYPES } });
@@ -231,7 +223,7 @@ export class BodyReader {
     }, { highWaterMark: 0 });
   }
 
-  /** Waits for the chunks of a multipart body, which may take as long as it moves. */
+  /** For the chunks of a multipart body, which may take long as long as it moves. */
   #paced(): InTime {
     const { readTimeout } = this.#limits;
     const pace = new Pace(readTimeout);
@@ -243,16 +235,13 @@ export class BodyReader {
     };
   }
 
-  /**
-   * Waits for a read. A failure cancels the rest of the body, so that it does not block the
-   * connection.
-   */
+  /** Waits for a read. A failure cancels the rest of the body, which would block the connection. */
   #inTime<T>(read: Promise<T>, ms: number = this.#limits.readTimeout): Promise<T> {
     const abandon = <E>(error: E): E => {
       this.#buffer?.cancel();
       return error;
     };
-    // A server that stops cuts the buffer off, too.
+    // A server that stops cuts off the buffer, too.
     const late = (isStopping: boolean) => isStopping ? tooSlow(true) : abandon(tooSlow(false));
     return this.#wait(read, ms, late, abandon, this.#owner.app);
   }
@@ -272,25 +261,18 @@ function streamOf(bytes: Promise<Bytes>): ReadableStream<Bytes> {
   });
 }
 
-/** The least average speed, in bytes per millisecond: 16 KiB/s. */
+/** In bytes per millisecond: 16 KiB/s. */
 const MIN_SPEED = 16 * 1024 / 1000;
 
-/** The time before the average counts, in milliseconds. */
+/** The average counts after this time, in milliseconds. */
 const GRACE = 30_000;
 
-/**
- * The pace of a body. Only the time in which the server waits for bytes counts, not the time in
- * which it writes them to a slow disk.
- */
+/** The average speed of a body. Only the waits for bytes count, not writes to a slow disk. */
 export class Pace {
   readonly #grace: number;
   #size = 0;
   #waited = 0;
 
-  /**
-   * @param silence The time that the body may take without a byte, in milliseconds. The average
-   * does not count before it.
-   */
   constructor(silence: number) {
     this.#grace = Math.max(GRACE, silence);
   }

@@ -1,6 +1,6 @@
 /**
- * A body that can be read more than once. Its memory follows the bytes that arrive, whatever length
- * was announced and however small the chunks are.
+ * Bodies that can be read more than once. Their memory follows the bytes that arrive, whatever
+ * length was announced and however small the chunks are.
  */
 import { HTTPError } from "../base/errors.ts";
 import { cutShort, tooLarge, tooSlow } from "./body_errors.ts";
@@ -8,14 +8,11 @@ import { noteWait } from "./deadline.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/**
- * Buffers a stream, so that it can be read more than once. Each reader starts at the beginning; the
- * one that is furthest ahead pulls the source.
- */
+/** Each reader starts at the beginning; the one that is furthest ahead pulls the source. */
 export class BodyBuffer {
   readonly #reader: ChunkReader;
   #limit: number;
-  /** The bytes that were read; undefined when there are too many. */
+  /** The bytes so far; undefined when there are too many. */
   #kept: ByteStore | undefined = new ByteStore();
   #size = 0;
   #pending: Promise<Bytes | undefined> | undefined;
@@ -25,8 +22,8 @@ export class BodyBuffer {
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers();
 
   /**
-   * @param limit The number of bytes to keep. A longer stream can be read once.
-   * @param owner The owner of the stream for {@linkcode noteWait}.
+   * At most `limit` bytes are kept: a longer stream can be read once. For `owner`, see {@linkcode
+   * noteWait}.
    */
   constructor(source: ReadableStream<Bytes>, limit: number, owner?: object) {
     this.#reader = new ChunkReader(source);
@@ -36,8 +33,8 @@ export class BodyBuffer {
   }
 
   /**
-   * A stream over the whole source. It fails with 413 when it needs bytes that are no longer kept,
-   * and with 400 when the source fails.
+   * A stream over the whole source. It fails with 413 when it needs bytes that were dropped, and
+   * with 400 when the source fails.
    */
   open(): ReadableStream<Bytes> {
     let read = 0;
@@ -51,11 +48,7 @@ export class BodyBuffer {
     }, { highWaterMark: 0 });
   }
 
-  /**
-   * Reads the whole source.
-   *
-   * @throws {HTTPError} With 413 if it has more, or some are no longer kept.
-   */
+  /** Throws a 413 if the source is longer, or bytes were dropped. */
   async readAll(
     limit: number,
     inTime: (chunk: Promise<Bytes | undefined>) => Promise<Bytes | undefined> = (chunk) => chunk,
@@ -68,13 +61,13 @@ export class BodyBuffer {
     return this.#kept.whole();
   }
 
-  /** Whether the source has no bytes. It is read up to the first one. */
+  /** Reads the source up to its first byte. */
   async isEmpty(): Promise<boolean> {
     while (this.#size === 0) if (!await this.#next()) return true;
     return false;
   }
 
-  /** Drops the unread rest: it could block the connection. */
+  /** The unread rest could block the connection. */
   async cancel(): Promise<void> {
     if (this.#cut) return;
     this.#isCancelled = true;
@@ -83,7 +76,7 @@ export class BodyBuffer {
   }
 
   /**
-   * Fails the reads. The server would read the rest of a cancelled stream before it stops; it
+   * Fails the reads. Before it stops, the server would read the rest of a cancelled stream; it
    * closes the connection of a stream without a reader.
    */
   #cutOff(error: Error): void {
@@ -113,7 +106,7 @@ export class BodyBuffer {
     if (chunk === undefined) {
       this.#end.resolve();
       if (this.#isCancelled) throw cutShort(new Error("Cannot read on: the rest of the body was dropped"));
-      // #pending stays, and gives the end to every reader.
+      // #pending stays, and gives the end to each reader.
       return undefined;
     }
     this.#pending = undefined;
@@ -124,7 +117,7 @@ export class BodyBuffer {
   }
 }
 
-/** The memory that waits for the next bytes, in bytes. */
+/** For the next read, in bytes. */
 const READ_SIZE = 32 * 1024;
 
 /** A block is at most as large as the rest of the store. */
@@ -132,8 +125,8 @@ const MIN_BLOCK = 512;
 const MAX_BLOCK = 32 * 1024;
 
 /**
- * Reads a stream in chunks that the caller owns, each in memory of at most twice its size. Deno
- * itself gives each chunk 64 KiB, also if it is a single byte.
+ * Reads chunks that the caller owns, each in memory of at most twice its size. Deno itself
+ * allocates 64 KiB for each chunk, even of a single byte.
  */
 export class ChunkReader {
   readonly #reader: ReadableStreamDefaultReader<Bytes> | ReadableStreamBYOBReader;
@@ -183,9 +176,8 @@ function isWasteful({ length, buffer }: Bytes): boolean {
   return 2 * length < buffer.byteLength;
 }
 
-/** Keeps bytes in blocks. An array of small chunks would take hundreds of bytes for each. */
+/** Keeps bytes in blocks: an array of small chunks would take hundreds of bytes for each. */
 export class ByteStore {
-  /** All blocks are full, but the last. */
   readonly #blocks: Bytes[] = [];
   #filled = 0;
   #size = 0;
@@ -231,7 +223,6 @@ export class ByteStore {
     return whole;
   }
 
-  /** All bytes in the arrays of the store. */
   parts(): Bytes[] {
     const last = this.#blocks.length - 1;
     return this.#blocks.map((block, index) => index === last ? block.subarray(0, this.#filled) : block);

@@ -1,23 +1,20 @@
-/**
- * Connections of requests, as a server or an application with mounts describes them, and the base
- * path that a proxy or a mount strips.
- */
+/** Connections of requests, from a server or through a mount, and base paths. */
 import type { Logger } from "../log/log.ts";
 import type { SignIn } from "./sign_in.ts";
 import { quote } from "../base/options.ts";
 
-/** The connection of a request: the part of `Deno.ServeHandlerInfo` that webfw reads. */
+/** The part of `Deno.ServeHandlerInfo` that webfw reads. */
 export interface ConnectionInfo {
   /** The address of the client. */
   readonly remoteAddr?: Deno.Addr | undefined;
-  /** Settles when the reply has been sent, or has failed. */
+  /** Settles when the reply was sent, or has failed. */
   readonly completed?: Promise<void> | undefined;
 }
 
-/** A connection that leads to its request, for the access log. */
+/** Finds the request of a connection, for the access log. */
 export class LoggedConnection implements ConnectionInfo {
   readonly #info: ConnectionInfo | undefined;
-  /** Writes entries of the request; undefined if the request did not reach the application. */
+  /** Undefined if the request did not reach the application. */
   context: Logger | undefined;
 
   constructor(info: ConnectionInfo | undefined) {
@@ -33,9 +30,9 @@ export class LoggedConnection implements ConnectionInfo {
   }
 }
 
-/** What trusted proxies say about a request. */
+/** What trusted proxies report about a request. */
 export interface Forwarded {
-  /** The address of the client, or of the last proxy that is known; null without a network. */
+  /** The address of the client, or of the last known proxy; null without a network. */
   readonly address: string | null;
   readonly scheme: "http" | "https" | undefined;
   /** `host[:port]`, well-formed. */
@@ -44,41 +41,40 @@ export interface Forwarded {
   readonly prefix: string | undefined;
 }
 
-/** The key of {@linkcode Mounted} in the connection that a mounted handler gets. */
+/** Where the connection of a mounted handler has its {@linkcode Mounted}. */
 const MOUNTED = Symbol("webfw.mounted");
 
-/** What an application passes on to an application that it mounts. */
+/** What an application passes to one that it mounts. */
 export interface Mounted {
   readonly basePath: string;
-  /** Whether the path of the request ends with that of the mount, without a slash. */
+  /** Whether the request has the path of the mount without a slash. */
   readonly isWithoutSlash: boolean;
   readonly forwarded: Forwarded | undefined;
-  /** The request of the server, which alone can become a WebSocket. */
+  /** The request that the server received: only this one can become a WebSocket. */
   readonly served: Request;
-  /** Whether a server has the connection; a test has none. */
+  /** Whether the connection is of a server, and not of a test. */
   readonly hasServer: boolean;
-  /** The sign-ins that let the client through to the mount. */
+  /** The sign-ins of the guards around the mount. */
   readonly signIns: readonly SignIn[];
-  /** Names the caller by the guards around the mount; undefined if there are none. */
+  /** Names the caller by the guards around the mount; undefined without guards. */
   readonly callerOf: (() => Promise<string>) | undefined;
   /**
-   * Counts the request once more by the limits around the mount, and rejects with 429 beyond one: a
-   * batch of an agent makes several calls in one request. Undefined if there are no limits.
+   * Counts the request again by the limits around the mount, and rejects with 429 beyond one: a
+   * batch of an agent makes several calls in one request. Undefined without limits.
    */
   readonly countAgain: (() => Promise<void>) | undefined;
 }
 
-/** Adds to a connection what a mounted application needs to know. */
 export function withMounted<Info extends ConnectionInfo>(info: Info, mounted: Mounted): Info {
   return Object.defineProperty(info, MOUNTED, { value: mounted, enumerable: true });
 }
 
-/** What is known of the request of a mounted application; undefined where none mounts it. */
+/** Undefined for a request that no application mounts. */
 export function mountedOf(connection: ConnectionInfo | undefined): Mounted | undefined {
   return (connection as { readonly [MOUNTED]?: Mounted } | undefined)?.[MOUNTED];
 }
 
-/** The same connection for a request that ends before the reply is sent. */
+/** For a request that ends before the reply is sent. */
 export function withoutCompletion(connection: ConnectionInfo): ConnectionInfo {
   const mounted = mountedOf(connection);
   // The members of a server's connection are getters, which a spread would lose.
@@ -86,10 +82,7 @@ export function withoutCompletion(connection: ConnectionInfo): ConnectionInfo {
   return mounted ? withMounted(info, mounted) : info;
 }
 
-/**
- * Segments of the characters of a path (RFC 3986, section 3.3). Each has one, so that it never
- * begins a host, as `//` would.
- */
+/** Segments of path characters (RFC 3986, section 3.3), none empty: `//` would begin a host. */
 const BASE_PATH = /^(?:\/(?:[\w.~!$&'()*+,;=:@-]|%[\da-f]{2})+)+$/i;
 
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
@@ -97,21 +90,14 @@ const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 const MAX_LENGTH = 1_024;
 
 /**
- * Reads the base path that a proxy names, which a client may have written. A slash at its end is
- * left out.
- *
- * @returns Undefined if it is none; empty for the root.
+ * Parses a base path from a proxy, which a client may have written, without its final slash.
+ * Undefined if it is invalid; empty for the root.
  */
 export function readBasePath(text: string): string | undefined {
   const path = text.endsWith("/") ? text.slice(0, -1) : text;
   return path === "" || isBasePath(path) ? path : undefined;
 }
 
-/**
- * Checks the option `basePath`.
- *
- * @throws {TypeError} If it is neither empty nor a path without a slash at its end.
- */
 export function checkBasePath(path: unknown): string {
   if (path === "" || (typeof path === "string" && isBasePath(path))) return path;
   throw new TypeError(
@@ -120,7 +106,7 @@ export function checkBasePath(path: unknown): string {
   );
 }
 
-/** A path or URL of the application, below its base path. URLs with a host stay as they are. */
+/** A path of the application, below its base path. URLs with a host are left unchanged. */
 export function belowBasePath(basePath: string, url: string): string {
   return /^\/(?!\/)/.test(url) ? basePath + url : url;
 }

@@ -1,4 +1,4 @@
-/** A request inside of the framework: its connection, its body, and the state of its reply. */
+/** A request inside the framework: its connection, its body, and the state of its reply. */
 import { log, type Logger } from "../log/log.ts";
 import { HTTPError, type Issue } from "../base/errors.ts";
 import { AfterResponse, type Failure, type Opened, type Task } from "./after_response.ts";
@@ -15,40 +15,34 @@ import type { SignIn } from "./sign_in.ts";
 
 export interface MatchedRoute {
   readonly info: RouteInfo | null;
-  /** The names of the path's parameters, in their order. */
   readonly names: readonly string[];
   readonly limits: ResolvedLimits;
-  /** Whether guards decide who gets the replies. */
+  /** Whether guards authorize the requests. */
   readonly isGuarded: boolean;
 }
 
-/** The call of an agent that a request was made for. */
 export interface AgentCall {
-  /**
-   * The limits that have counted the call. In a batch its guards run twice, and it is counted once.
-   */
+  /** The limits that counted the call. In a batch its guards run twice, but it is counted once. */
   readonly countedBy: Set<object>;
-  /** The faults of its arguments, which the route replies with after its guards. */
+  /** The issues of its arguments, which become the reply after the guards. */
   readonly issues?: readonly Issue[];
-  /** Gets what a guard of the route threw. */
+  /** Called with what a guard of the route threw. */
   readonly refused: (thrown: unknown) => void;
 }
 
 /** Why a request fell through to the folders of files. */
 export interface FallThrough {
   readonly refusal: unknown;
-  /** Whether the path may be one of the page's own. */
+  /** Whether a page of a single-page application may have the path. */
   readonly isFree: boolean;
 }
 
-/**
- * A request with everything that belongs to it. `HttpRequest` is made of it where user code begins.
- */
+/** The framework's view of a request. User code gets an `HttpRequest` of it. */
 export class RequestContext implements Logger {
   readonly raw: Request;
   readonly app: AppHandle;
   readonly matched: MatchedRoute;
-  /** The decoded values of the path's parameters, in their order. */
+  /** The decoded parameters of the path. */
   readonly values: readonly string[];
   /** The index in the URL where the path ends. */
   readonly pathEnd: number;
@@ -58,11 +52,10 @@ export class RequestContext implements Logger {
   afterResponse: AfterResponse | undefined;
   readonly reply: ReplyState = new ReplyState();
   id: string | undefined;
-  /** Set where no route answers. */
+  /** Set where no route matches. */
   fallThrough: FallThrough | undefined = undefined;
-  /** What the guards and limits around a mount know, for the application that is mounted. */
+  /** For a mounted application. */
   aroundMount: Pick<Mounted, "callerOf" | "countAgain"> | undefined = undefined;
-  /** The call of an agent that the request belongs to. */
   readonly call: AgentCall | undefined;
   #body: BodyReader | undefined;
   #aborter: Aborter | undefined;
@@ -95,15 +88,12 @@ export class RequestContext implements Logger {
     this.call = call;
   }
 
-  /** Is aborted when the client leaves, and by {@linkcode RequestContext.abort}. */
+  /** Aborts when the client disconnects, and by {@linkcode RequestContext.abort}. */
   get signal(): AbortSignal {
     return this.#aborter ? this.#aborter.signalWith(this.raw) : this.raw.signal;
   }
 
-  /**
-   * Announces that the request may be aborted. Otherwise its signal is that of the platform, which
-   * costs nothing.
-   */
+  /** Without this call the signal is that of the platform, which costs nothing. */
   makeAbortable(): void {
     this.#aborter ??= new Aborter();
   }
@@ -118,22 +108,19 @@ export class RequestContext implements Logger {
   }
 
   /**
-   * Whether a server sends the reply. Connections of a server are objects of a class; a plain
+   * Whether a server sends the reply. A server's connection is an instance of a class; a plain
    * object comes from a program or a mount, which may do anything with the reply.
    */
   get isServed(): boolean {
     return this.connection !== undefined && Object.getPrototypeOf(this.connection) !== Object.prototype;
   }
 
-  /**
-   * Whether the request came over a connection, also through a mount. A test can give it an address
-   * without one.
-   */
+  /** Whether it came over a connection, also through a mount. A test may only set an address. */
   get hasServer(): boolean {
     return this.isServed || (mountedOf(this.connection)?.hasServer ?? false);
   }
 
-  /** What trusted proxies say about the request; undefined if it does not come from one. */
+  /** What trusted proxies report; undefined without one. */
   get forwarded(): Forwarded | undefined {
     const mounted = mountedOf(this.connection);
     if (mounted?.forwarded) return mounted.forwarded;
@@ -142,33 +129,31 @@ export class RequestContext implements Logger {
     return this.#forwarded ?? undefined;
   }
 
-  /** The path below which the application is served; empty if there is none. */
   get basePath(): string {
     const { basePath } = this.app;
     const mounted = mountedOf(this.connection);
-    // The proxy of a mounted application is that of the application that mounts it.
+    // The proxy of a mounted application is that of the outer application.
     return mounted ? basePath || mounted.basePath : this.forwarded?.prefix ?? basePath;
   }
 
-  /** The request of the server, also inside of a mount. */
+  /** The request that the server received, also inside a mount. */
   get served(): Request {
     return mountedOf(this.connection)?.served ?? this.raw;
   }
 
-  /** The path, without escapes of characters that need none. */
+  /** The path, with unreserved characters unescaped. */
   get path(): string {
     const path = this.raw.url.slice(pathStart(this.raw.url), this.pathEnd);
     return path.includes("%") ? resolveUnreserved(path) : path;
   }
 
-  /** The headers, for the program: it may read the host from them. */
+  /** For user code, which may read the host from them. */
   get headers(): Headers {
     if (!this.#hasGoodHost) checkHostHeader(this.raw, this.connection);
     this.#hasGoodHost = true;
     return this.raw.headers;
   }
 
-  /** The URL that the client asked for, as text. */
   get url(): string {
     const { url } = this.raw;
     // Deno writes `http+unix` for a Unix socket.
@@ -184,19 +169,17 @@ export class RequestContext implements Logger {
     return this.#location ??= parseUrl(this.url);
   }
 
-  /** The id of the last event that the reader of an event stream received. */
   get lastEventId(): string | null {
     return this.raw.headers.get("last-event-id") ?? this.location.searchParams.get("lastEventId");
   }
 
-  /** `host[:port]` that the client asked for. */
   get host(): string {
     return this.forwarded?.host ?? hostOf(this.raw.url);
   }
 
   /**
-   * Values that guards cache for the request, each by its guard. A `WeakMap` of requests would cost
-   * several microseconds for each, mostly in the garbage collector.
+   * By guard. A `WeakMap` of requests would cost microseconds each, mostly in the garbage
+   * collector.
    */
   get cache(): Map<object, unknown> {
     return this.#cache ??= new Map();
@@ -206,12 +189,11 @@ export class RequestContext implements Logger {
     return this.#body ??= new BodyReader(this, this.matched.limits, !this.hasServer);
   }
 
-  /** The sign-ins of the client that can end, also those of the guards around a mount. */
+  /** The client's sign-ins that can end, also those of guards around a mount. */
   get signIns(): readonly SignIn[] {
     return [...mountedOf(this.connection)?.signIns ?? [], ...this.#signIns ?? []];
   }
 
-  /** Adds the sign-in of the client: streams and WebSockets end with it. */
   addSignIn(signIn: SignIn): void {
     (this.#signIns ??= []).push(signIn);
   }
@@ -232,7 +214,6 @@ export class RequestContext implements Logger {
     this.#afterwards().addTask(task, always);
   }
 
-  /** Adds a cleanup, which runs after the tasks. */
   addCleanup(cleanup: Task): void {
     this.#afterwards().addCleanup(cleanup);
   }
@@ -241,29 +222,26 @@ export class RequestContext implements Logger {
     this.#afterwards().addOpened(opened);
   }
 
-  /**
-   * Lets dependencies end by an error, before its reply is made. A dependency can replace the
-   * error.
-   */
+  /** Ends dependencies by an error before its reply is made. They can replace the error. */
   fail(thrown: unknown): Failure | Promise<Failure> {
     return this.afterResponse ? this.afterResponse.fail(thrown) : { thrown };
   }
 
-  /** Takes the error of a stream that broke off after the head of the reply. */
+  /** Records the error of a stream that broke off after the head of the reply. */
   streamFailed(thrown: unknown): void {
     this.afterResponse?.failLater(thrown);
   }
 
   /** Keeps readable what Deno (2.9) drops when it upgrades the request. */
   keepForUpgrade(): void {
-    // Unlike get(), an iteration makes Deno copy the headers.
+    // Unlike get(), iteration makes Deno copy the headers.
     this.raw.headers.keys().next();
     void this.peer;
   }
 
   #afterwards(): AfterResponse {
     if (this.afterResponse) return this.afterResponse;
-    // After the reply, Deno (2.9) only has the headers and the address if they were read before.
+    // After the reply, Deno (2.9) has headers and address only if they were read before.
     void this.raw.headers;
     void this.peer;
     return this.afterResponse = new AfterResponse(this);
@@ -278,14 +256,13 @@ function parseUrl(text: string): URL {
   }
 }
 
-/** Aborts a request besides the platform. It makes a signal on first use only. */
+/** Aborts a request independently of the platform. The signal is made on first use. */
 export class Aborter {
   #signal: AbortSignal | undefined;
   #controller: AbortController | undefined;
   #reason: unknown;
   #isAborted = false;
 
-  /** The signal that is also aborted when the platform's is. */
   signalWith(raw: Request): AbortSignal {
     if (this.#signal) return this.#signal;
     // The platform's signal costs a listener, and is useless after the abort.

@@ -1,25 +1,24 @@
 /**
- * Deadlines for many short waits with one timer. A timer for each request costs a quarter of a bare
- * reply, and almost none of them fires; even reading the clock is measurable. So a wait begins
- * without reading the clock. One timer visits all waits now and then, and the time of a wait starts
- * with the first visit.
+ * Deadlines of many short waits by one timer: a timer for each request costs a quarter of a bare
+ * reply, and even reading the clock is measurable. One timer visits all waits now and then, and the
+ * time of a wait starts with its first visit.
  */
 import { outsideRequests } from "../base/async_context.ts";
 import { MAX_TIMER_MS } from "../base/options.ts";
 
-/** The first visit comes after this part of a wait's time; a wait can end that much too late. */
+/** The part of a wait's time before its first visit: a wait can end that much too late. */
 const FIRST_VISIT = 1 / 16;
 
-/** Makes the error of a wait that took too long, or was cut off because the server stops. */
+/** The error of a wait that took too long, or was cut off because the server stops. */
 type Late = (isStopping: boolean) => Error;
 
-/** A wait with a deadline. All waits form a linked list, so that one can leave without a search. */
+/** All waits form a linked list, so that one can leave without a search. */
 class Wait {
   readonly ms: number;
   readonly late: Late;
   readonly reject: (error: Error) => void;
   readonly owner: object | undefined;
-  /** The time of its end; undefined before the first visit. */
+  /** Undefined before the first visit. */
   expires: number | undefined = undefined;
   previous: Wait = this;
   next: Wait = this;
@@ -38,7 +37,7 @@ class Wait {
     waits.previous = this;
   }
 
-  /** Leaves the list. A wait outside the list is linked to itself, so leaving twice is harmless. */
+  /** A wait outside the list is linked to itself, so leaving twice is harmless. */
   leave(): void {
     this.previous.next = this.next;
     this.next.previous = this.previous;
@@ -48,17 +47,13 @@ class Wait {
 }
 
 const observers = new Set<(wait: Wait) => void>();
-/** The head of the list, which is circular. */
+/** The head of the circular list. */
 const waits = new Wait(Infinity, () => new Error(), () => {});
 let timer: ReturnType<typeof setTimeout> | undefined;
-/** The time that the timer was set to, in milliseconds. It fires at most that long from now. */
+/** The timer fires at most that many milliseconds from now. */
 let timerMs = Infinity;
 
-/**
- * Waits for a promise until a deadline.
- *
- * @param ms The time in milliseconds; the wait can take a sixteenth longer.
- */
+/** Waits for a promise at most `ms` milliseconds, or a sixteenth longer. */
 export function withDeadline<T>(
   promise: Promise<T>,
   ms: number,
@@ -80,10 +75,7 @@ export function withDeadline<T>(
   });
 }
 
-/**
- * Waits like {@linkcode withDeadline}, but with a separate timer. The timer keeps the program
- * alive during the wait, and nothing is left after it.
- */
+/** The separate timer keeps the program alive during the wait, and leaves nothing behind. */
 export async function withOwnDeadline<T>(
   promise: Promise<T>,
   ms: number,
@@ -102,11 +94,7 @@ export async function withOwnDeadline<T>(
   }
 }
 
-/**
- * Registers a wait without a deadline.
- *
- * @param cut Cuts the wait off with that error.
- */
+/** Registers a wait without a deadline. `cut` cuts it off. */
 export function noteWait(
   over: Promise<void>,
   owner: object | undefined,
@@ -119,10 +107,8 @@ export function noteWait(
 }
 
 /**
- * Ends the present waits of an owner, but not those that begin later.
- *
- * @param timeout The time until the rest of the waits is cut off, in milliseconds.
- * @returns Settles when all of these waits are over, with whether some were cut off.
+ * Ends the present waits of an owner, but not later ones. After `timeout` milliseconds, the rest is
+ * cut off. Resolves when all are over, to whether some were cut off.
  */
 export function endWaits(owner: object, timeout: number): Promise<boolean> {
   const left = new Set<Wait>();
@@ -147,7 +133,7 @@ export function endWaits(owner: object, timeout: number): Promise<boolean> {
   });
 }
 
-/** Stops the timer if nothing waits, so that a server that has stopped leaves nothing behind. */
+/** A server that has stopped leaves no timer behind. */
 export function releaseIdleTimer(): void {
   if (waits.next !== waits) return;
   clearTimeout(timer);
@@ -166,11 +152,10 @@ function setTimer(ms: number): void {
 function startTimer(): void {
   if (timer !== undefined || timerMs === Infinity) return;
   timer = setTimeout(visit, Math.min(timerMs, MAX_TIMER_MS));
-  // The timer outlives its waits and must not keep the program alive.
+  // The timer outlives its waits, and must not keep the program alive.
   Deno.unrefTimer(timer);
 }
 
-/** Visits all waits, and ends those whose time is up. */
 function visit(): void {
   timer = undefined;
   timerMs = Infinity;

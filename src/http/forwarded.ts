@@ -1,14 +1,13 @@
 /**
- * Reads what proxies write about the requests that they pass on: `X-Forwarded-*`, and `Forwarded`
- * of RFC 7239. All lists are read from the right, because a client can write anything to the left
- * of what a proxy appends, even an open quote.
+ * Parses `X-Forwarded-*`, and `Forwarded` of RFC 7239. All lists are read from the right: a client
+ * can write anything, even an open quote, to the left of what a proxy appends.
  */
 import { readAddress } from "./host.ts";
 import { isToken } from "./headers.ts";
 
-/** What one proxy says about a request. A part that cannot be read is undefined. */
+/** What one proxy reports. An unreadable part is undefined. */
 export interface Hop {
-  /** The address that the proxy got the request from. */
+  /** The other end of the proxy's connection. */
   readonly address: string | undefined;
   readonly scheme: "http" | "https" | undefined;
   /** `host[:port]`, not checked. */
@@ -17,7 +16,7 @@ export interface Hop {
   readonly prefix: string | undefined;
 }
 
-/** Splits a list from the right by one character, outside of quoted strings, and lazily. */
+/** Splits a list lazily from the right, outside of quoted strings. */
 export function* fromRight(list: string, separator: string): Generator<string, void, void> {
   let end = list.length;
   let isQuoted = false;
@@ -29,26 +28,25 @@ export function* fromRight(list: string, separator: string): Generator<string, v
       end = index;
     }
   }
-  // A quote that does not open makes the rest unreadable.
+  // An unmatched quote makes the rest unreadable.
   yield isQuoted ? "" : list.slice(0, end).trim();
 }
 
-/** Whether an odd number of backslashes comes before a character. */
+/** Whether an odd number of backslashes precedes a character. */
 function isEscaped(text: string, index: number): boolean {
   let start = index;
   while (text[start - 1] === "\\") start--;
   return (index - start) % 2 === 1;
 }
 
-/** The hops of `Forwarded`, the nearest first. */
 export function* forwardedHops(headers: Headers): Generator<Hop, void, void> {
   const header = headers.get("forwarded");
   if (header !== null) { for (const element of fromRight(header, ",")) yield readElement(element); }
 }
 
 /**
- * The hops of `X-Forwarded-For`, the nearest first. Scheme, host and prefix are the last ones of
- * their own headers, which have one value in practice; all hops have the same.
+ * The nearest hop first. Scheme, host and prefix are the last values of their own headers, which
+ * have one value in practice; all hops share them.
  */
 export function* xForwardedHops(headers: Headers): Generator<Hop, void, void> {
   const scheme = readScheme(lastOf(headers.get("x-forwarded-proto")));
@@ -63,7 +61,6 @@ export function* xForwardedHops(headers: Headers): Generator<Hop, void, void> {
   }
 }
 
-/** Reads one element of `Forwarded`. A malformed one says nothing. */
 function readElement(element: string): Hop {
   const pairs = new Map<string, string>();
   for (const pair of fromRight(element, ";")) {
@@ -83,7 +80,6 @@ function readElement(element: string): Hop {
 
 const NOTHING: Hop = { address: undefined, scheme: undefined, host: undefined, prefix: undefined };
 
-/** The value of a token or a quoted string. */
 function unquote(text: string): string | undefined {
   if (!text.startsWith('"')) return isToken(text) ? text : undefined;
   return /^"(?:[^"\\]|\\.)*"$/.test(text) ? text.slice(1, -1).replace(/\\(.)/g, "$1") : undefined;
@@ -91,7 +87,7 @@ function unquote(text: string): string | undefined {
 
 function readScheme(text: string | undefined): Hop["scheme"] {
   const scheme = text?.toLowerCase();
-  // Some proxies name the scheme of a WebSocket.
+  // Some proxies send the scheme of a WebSocket.
   if (scheme === "https" || scheme === "wss") return "https";
   return scheme === "http" || scheme === "ws" ? "http" : undefined;
 }

@@ -12,10 +12,8 @@ const FORMS: readonly RegExp[] = [
 ].map((form) => new RegExp(`^${form}$`));
 
 /**
- * Parses a date (RFC 9110, section 5.6.7). `Date.parse` accepts many other forms, some of them as
- * local time.
- *
- * @returns The time in milliseconds; undefined if it is not an HTTP date.
+ * Parses an HTTP date (RFC 9110, section 5.6.7) to milliseconds. `Date.parse` accepts many other
+ * forms, some of them as local time.
  */
 export function readHttpDate(text: string, now: number = Date.now()): number | undefined {
   for (const form of FORMS) {
@@ -32,7 +30,7 @@ export function readHttpDate(text: string, now: number = Date.now()): number | u
 
 type Parts = [day: number, hour: number, minute: number, second: number];
 
-/** Two digits that would be more than 50 years ahead are of the century before. */
+/** A two-digit year more than 50 years ahead is in the past century. */
 function fullYear(year: string, now: number): number {
   if (year.length === 4) return Number(year);
   const present = new Date(now).getUTCFullYear();
@@ -42,17 +40,16 @@ function fullYear(year: string, now: number): number {
 
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 
-/** Whether a string is a token (RFC 9110, section 5.6.2), like the names of headers and cookies. */
+/** RFC 9110, section 5.6.2: the names of headers and cookies. */
 export function isToken(text: string): boolean {
   return TOKEN.test(text);
 }
 
-/** Writes a string as a quoted string (RFC 9110, section 5.6.4). */
+/** RFC 9110, section 5.6.4. */
 export function quotedString(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** The maximum number of characters of an idempotency key. */
 const MAX_LENGTH = 255;
 
 /** A string of a structured field (RFC 9651, section 3.3.3). */
@@ -61,8 +58,8 @@ const STRING = /^"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 const BARE = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
 
 /**
- * The `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): null without one, undefined if
- * it is malformed. `"a"` in quotes and `a` without them are the same key.
+ * The `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): null if missing, undefined if
+ * malformed. `"a"` in quotes and `a` are the same key.
  */
 export function idempotencyKeyOf(headers: Headers): string | null | undefined {
   const header = headers.get("idempotency-key");

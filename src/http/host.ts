@@ -1,7 +1,6 @@
 /**
- * The Host header and the target of a request: their check, their parts, and the list of hosts that
- * an application answers to; IP addresses. Deno copies both into the URL unchecked, so a slash in
- * the header would change where the path starts.
+ * The Host header and the target of a request, lists of hosts, and IP addresses. Deno copies both
+ * into the URL unchecked: a slash in the header would change where the path starts.
  */
 import { HTTPError } from "../base/errors.ts";
 import { quote } from "../base/options.ts";
@@ -12,33 +11,30 @@ import { pathEnd, pathStart } from "./query.ts";
 /** `host[:port]` without userinfo (RFC 3986, section 3.2.2). IPv6 addresses are in brackets. */
 const HOST = /^([\w.~!$&'()*+,;=%-]+|\[[\da-fA-F:.]+\])(?::(\d{0,5}))?$/;
 
-/** `127.0.0.1`, `[::1]` and the names that always lead to them (RFC 6761, section 6.3). */
+/** `127.0.0.1`, `[::1]` and names that always resolve to them (RFC 6761, section 6.3). */
 const LOOPBACK_NAME = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/;
 
-/** The schemes of the targets that are served. Deno adds the transport where it is not TCP. */
+/** Deno adds the transport to the scheme where it is not TCP. */
 const SCHEME = /^https?(?:\+\w+)?:\/\//i;
 
 /** Fields of HTTP/1.1 that HTTP/2 forbids (RFC 9113, section 8.2.2). */
 const HTTP1_FIELDS = ["connection", "transfer-encoding"];
 
-/** Refuses requests with a malformed target or Host header, and remembers the last good origin. */
+/** Refuses a malformed target or Host header with 400. */
 export class HostCheck {
-  /** The last good URL up to the first slash of its path. Most requests have the same host. */
+  /** The last valid URL up to the first slash of its path. Most requests have the same host. */
   #origin = "";
 
   /**
-   * Checks the target and the host of a request. Reading the header costs some percent of a short
-   * reply, so this reads it only if the URL is ambiguous: host `x/a` with path `/b` gives the same
-   * URL as host `x` with path `/a/b`.
+   * Returns the index in the URL where the path starts.
    *
-   * @param info The connection; undefined without a server.
-   * @returns The index in the URL where the path starts.
-   * @throws {HTTPError} With 400, also if the URL has no path.
+   * Reading the Host header costs some percent of a short reply, so it is read only if the URL is
+   * ambiguous: host `x/a` with path `/b` gives the same URL as host `x` with path `/a/b`.
    */
   check(raw: Request, info: ConnectionInfo | undefined): number {
     const { url } = raw;
     const origin = this.#origin;
-    // For the URLs that Deno's server makes, startsWith() takes three times as long.
+    // For URLs of Deno's server, startsWith() takes three times as long.
     const isKnown = origin !== "" && url.slice(0, origin.length) === origin;
     const start = isKnown ? origin.length - 1 : this.#readOrigin(url);
     if (url.indexOf("/", start + 1) >= 0) checkHostHeader(raw, info);
@@ -50,7 +46,7 @@ export class HostCheck {
     const start = pathStart(url);
     if (pathEnd(url, start) < start) throw new HTTPError(400, "The request target has no path");
     const host = hostOf(url);
-    // Without a Host header, Deno writes the path of a Unix socket, which no URL can have as host.
+    // Without a Host header, Deno writes the path of a Unix socket, which is no host of a URL.
     const isValid = url.startsWith("http+") ? HOST.test(host) : readAuthority(host) !== undefined;
     if (!isValid) throw malformed();
     this.#origin = url.slice(0, start + 1);
@@ -58,68 +54,58 @@ export class HostCheck {
   }
 }
 
-/** `host[:port]` of a URL. */
 export function hostOf(url: string): string {
   return url.slice(url.indexOf("://") + 3, pathStart(url));
 }
 
 /**
- * Checks the Host header of a request whose target is well-formed. A server's request has it in its
- * URL, unless the target has another host: code that reads the header and code that reads the URL
- * would then disagree.
- *
- * @param info The connection. Without one, a program made the request, and its URL is no target.
- * @throws {HTTPError} With 400, if the header is malformed, missing or not the host of the target.
+ * Checks the Host header against a well-formed target: code that reads the one and code that reads
+ * the other must agree. Without a connection a program made the request, and its URL is no target.
  */
 export function checkHostHeader(raw: Request, info: ConnectionInfo | undefined): void {
   const header = raw.headers.get("host");
   if (header === null) {
-    // Requests of HTTP/2 may lack it, and Deno does not say which version a request has.
+    // Requests of HTTP/2 may lack it, and Deno does not report the version of a request.
     if (!isTarget(info) || !HTTP1_FIELDS.some((name) => raw.headers.has(name))) return;
     throw new HTTPError(400, "The request has no Host header");
   }
-  // Clients without a host name send an empty header. Deno puts its own address into the URL then.
+  // Clients without a host name send an empty header. Deno then writes its own address.
   if (header === "" || header === hostOf(raw.url)) return;
   if (!HOST.test(header)) throw malformed();
   if (!isTarget(info) || isSameAuthority(header, hostOf(raw.url), raw.url)) return;
   throw new HTTPError(400, "The Host header is not the host of the request target");
 }
 
-/**
- * Whether the URL of a request is its target: a server received it, and no mount has changed it.
- */
+/** Whether the URL is the target: a server received the request, and no mount changed it. */
 function isTarget(info: ConnectionInfo | undefined): boolean {
   return info !== undefined && mountedOf(info) === undefined;
 }
 
-/** Whether two authorities are the same but for case and the default port of the URL's scheme. */
+/** Ignores case and the default port of the URL's scheme. */
 function isSameAuthority(one: string, other: string, url: string): boolean {
   const [first, second] = [readAuthority(one), readAuthority(other)];
   const port = /^https/i.test(url) ? "443" : "80";
   return first !== undefined && first.name === second?.name && (first.port || port) === (second.port || port);
 }
 
-/** A host and its port, in the form in which they can be compared. */
+/** A host and its port in a form that can be compared. */
 export interface Authority {
-  /**
-   * In lower case and punycode, without a trailing dot. IPv4 addresses have four numbers, IPv6
-   * addresses brackets.
-   */
+  /** In lower case and punycode, without a trailing dot. IPv4 has four numbers, IPv6 brackets. */
   readonly name: string;
-  /** Without leading zeros; empty if there is none. */
+  /** Without leading zeros; empty if missing. */
   readonly port: string;
 }
 
-/** Parses `host[:port]`. Undefined for anything else, such as an authority with a user. */
+/** Undefined for anything but `host[:port]`, such as an authority with a user. */
 export function readAuthority(text: string): Authority | undefined {
   const [, host, port = ""] = HOST.exec(text) ?? [];
   if (host === undefined || Number(port) > 65_535) return undefined;
-  // The platform knows about case, punycode and the many forms of IP addresses.
+  // The platform handles case, punycode and the many forms of IP addresses.
   const name = URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "");
   return name === undefined || name === "" ? undefined : { name, port: port && String(Number(port)) };
 }
 
-/** Whether a name or address always leads to the machine of the client. */
+/** Whether a name or address always means the machine of the client. */
 export function isLoopbackName(name: string | undefined): boolean {
   return name !== undefined && LOOPBACK_NAME.test(name);
 }
@@ -127,15 +113,12 @@ export function isLoopbackName(name: string | undefined): boolean {
 /** Hosts by name: `books.example`, or `*.books.example` for all names below it. */
 export class HostList {
   readonly #names = new Set<string>();
-  /** Each starts with the dot after the star. */
+  /** Without the star, with the dot. */
   readonly #suffixes: string[] = [];
   /** The last authority that was found. Most requests have the same host. */
   #last = "";
 
-  /**
-   * @param option The option that has them, for the error message.
-   * @throws {TypeError} If it is no array, or a name can match no request.
-   */
+  /** Throws a TypeError for a name that can match no request. `option` is for the message. */
   constructor(hosts: readonly string[], option: string) {
     if (!Array.isArray(hosts)) {
       throw new TypeError(`Cannot set ${option}: write a list of names such as ["books.example"], got ${quote(hosts)}`);
@@ -170,9 +153,9 @@ export class HostList {
   }
 }
 
-/** The name of a host as it is declared, which may have letters of any alphabet. */
+/** A declared name may have letters of any alphabet. */
 function readName(text: string): string | undefined {
-  // Only a part of these is a name; the platform would read the rest as port, path or user.
+  // Only a part of these is a name; the platform would parse the rest as port, path or user.
   if (/[\s/?#@\\*]|^$/.test(text) || /:/.test(text) && !/^\[.*\]$/.test(text)) return undefined;
   const name = URL.parse(`http://${text}`)?.hostname.replace(/\.$/, "");
   return name === "" ? undefined : name;
@@ -182,25 +165,21 @@ function malformed(): HTTPError {
   return new HTTPError(400, "The Host header must be a host and a port, such as example.org:8000");
 }
 
-/** An address with zone and port is shorter. */
+/** No address with zone and port is longer. */
 const MAX_NODE = 64;
 
-/**
- * An address, perhaps with a port, which may be a name that starts with `_` (RFC 7239, section 6).
- */
+/** An address, possibly with a port, which may be a name such as `_p` (RFC 7239, section 6). */
 const NODE = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::[\w.-]+)?$/i;
 
 /**
- * Parses an IP address, perhaps with a port. Undefined for anything else, such as the names
- * `unknown` and `_hidden` of RFC 7239.
- *
- * @returns The address in its shortest form; an IPv4-mapped IPv6 address as IPv4.
+ * Parses an IP address, possibly with a port, into its shortest form; IPv4-mapped IPv6 as IPv4.
+ * Undefined for anything else, such as the names `unknown` and `_hidden` of RFC 7239.
  */
 export function readAddress(text: string): string | undefined {
   if (text.length > MAX_NODE) return undefined;
   const [, inBrackets, plain] = NODE.exec(text) ?? [];
   const address = inBrackets ?? plain ?? text;
-  // An address with a zone means something on the machine of the proxy only.
+  // An address with a zone is only valid on the machine of the proxy.
   const version = address.includes("%") ? 0 : nodeNet().isIP(address);
   if (version !== 6) return version === 4 && inBrackets === undefined ? address : undefined;
   const short = new URL(`http://[${address}]`).hostname.slice(1, -1);

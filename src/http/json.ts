@@ -1,8 +1,8 @@
-/** JSON and UTF-8 of requests and replies, and the media types that announce JSON. */
+/** JSON and UTF-8 of requests and replies, and the media types of JSON. */
 import { HTTPError } from "../base/errors.ts";
 import { refuseContentEncoding } from "./body_errors.ts";
 
-/** The media type without parameters, in lower case; empty without a `content-type` header. */
+/** In lower case, without parameters; empty without a `content-type` header. */
 export function mediaTypeOf(headers: Headers): string {
   const header = headers.get("content-type");
   if (header === null) return "";
@@ -20,32 +20,24 @@ export function isJson(contentType: string | null): boolean {
   return charset === undefined || /^charset="?utf-?8"?$/.test(charset);
 }
 
-/**
- * Decodes the text of a JSON body.
- *
- * @throws {HTTPError} With 400 if it is not UTF-8, with 415 if it is compressed.
- */
+/** Throws a 400 for a body that is not UTF-8, a 415 for a compressed one. */
 export function decodeJson(body: Uint8Array, request: Request): string {
   return decodeUtf8(body) ?? refuseJson(request, "The body must be JSON in UTF-8");
 }
 
-/**
- * Parses JSON from a client.
- *
- * @throws {HTTPError} With 400 if it is not JSON, with 415 if it is compressed.
- */
+/** Throws a 400 for text that is not JSON, a 415 for a compressed body. */
 export function parseJson(text: string, request: Request): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The message of the parser would repeat what the client sent.
+    // The message of the parser would repeat input of the client.
     return refuseJson(request, "The body is not well-formed JSON");
   }
 }
 
 /**
- * Compressed bytes are never JSON, so the header is read only here. Reading it for each request has
- * a measurable cost.
+ * Compressed bytes are never JSON, so the header is only read here: for each request that would
+ * have a measurable cost.
  */
 function refuseJson({ headers }: Request, detail: string): never {
   refuseContentEncoding(headers);
@@ -53,9 +45,7 @@ function refuseJson({ headers }: Request, detail: string): never {
 }
 
 /**
- * Writes a value as JSON. A bigint becomes a string of digits.
- *
- * @throws {TypeError} If the value has no JSON form.
+ * Writes JSON, a bigint as a string of digits. Throws a TypeError for a value without a JSON form.
  */
 export function stringify(value: unknown): string {
   let json: string | undefined;
@@ -73,10 +63,10 @@ export function stringify(value: unknown): string {
 const lenient = new TextDecoder();
 const strict = new TextDecoder("utf-8", { fatal: true });
 
-/** Decodes UTF-8 without a byte order mark; undefined if the bytes are not UTF-8. */
+/** Removes a byte order mark. Undefined if the bytes are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   const text = lenient.decode(bytes);
-  // The strict decoder has no fast path. It runs only if a character may be a replacement.
+  // The strict decoder has no fast path: use it only if a character may be a replacement.
   if (!text.includes("\ufffd")) return text;
   try {
     return strict.decode(bytes);

@@ -1,30 +1,20 @@
-/** The open streams of this process, how far they are, and the errors that break them off. */
+/** The open streams of this process, their progress, and the errors that break them off. */
 import { HTTPError } from "../base/errors.ts";
 import { describeError, log } from "../log/log.ts";
 
-/** How long a refused client should wait, in seconds. */
 const RETRY_AFTER = "1";
 
-/** The streamed replies of this process. */
 export const streamProgress = {
-  /**
-   * How many chunks clients have read. A server that stops watches whether the number still grows.
-   */
+  /** Chunks that clients have read. A server that stops watches whether the number grows. */
   chunks: 0,
-  /** How many are open, those of files included. */
+  /** Including those of files. */
   open: 0,
 };
 
-/** How many streams and WebSockets hold a slot. */
+/** Slots in use. */
 let held = 0;
 
-/**
- * Acquires a slot for a stream or a WebSocket.
- *
- * @param limit The number of slots.
- * @returns Releases the slot; a second call does nothing.
- * @throws {HTTPError} With 503, if all slots are in use.
- */
+/** Acquires one of `limit` slots, or throws a 503. The result releases it; idempotent. */
 export function acquireSlot(limit: number): () => void {
   if (held >= limit) {
     throw new HTTPError(503, "Too many streams are open", { headers: { "retry-after": RETRY_AFTER } });
@@ -37,7 +27,7 @@ export function acquireSlot(limit: number): () => void {
   };
 }
 
-/** Errors that need no entry: they have one, or the framework itself breaks the stream off. */
+/** Already logged, or caused by the framework itself. */
 const skipped = new WeakSet<object>();
 
 /** Keeps {@linkcode logUnsent} from logging an error. */
@@ -46,10 +36,8 @@ export function skipLog(error: unknown): void {
 }
 
 /**
- * Logs an error that Deno's server finds in a reply, and would print: it cannot send the reply, or
- * its stream breaks off.
- *
- * @param owner The application, whose log gets the entry.
+ * Logs an error that Deno's server finds in a reply, and would print otherwise: it cannot send the
+ * reply, or its stream broke off. `owner` is the application.
  */
 export function logUnsent(error: unknown, owner: object): void {
   if (typeof error === "object" && error !== null && skipped.has(error)) return;

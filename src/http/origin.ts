@@ -1,7 +1,6 @@
 /**
- * The origins of web pages, as browsers send them in the header `Origin`, and the refusal of unsafe
- * requests and handshakes of other origins, with which a browser may send the cookies of its user
- * (cross-site request forgery).
+ * Origins of web pages, and the refusal of cross-site request forgery: of unsafe requests and
+ * handshakes from other origins, which a browser may send with its user's cookies.
  */
 import { quote } from "../base/options.ts";
 import { type Authority, readAuthority } from "./host.ts";
@@ -10,21 +9,21 @@ import { HTTPError } from "../base/errors.ts";
 /**
  * Origins of web pages, such as `["https://books.example"]`; `"*"` for all.
  *
- * An entry is an origin as browsers send it: a scheme, a host, and a port if it is not the usual
- * one. Applications on phones and extensions of browsers have schemes of their own, such as
- * `capacitor://localhost`. `https://*.books.example` stands for all hosts below `books.example` at
- * any depth, and not for `books.example` itself.
+ * An entry is an origin as browsers send it: a scheme, a host, and a port if it is not the default.
+ * Mobile applications and extensions have their own schemes, such as `capacitor://localhost`.
+ * `https://*.books.example` matches all hosts below `books.example`, but not `books.example`
+ * itself.
  *
  * @category Applications
  */
 export type Origins = "*" | readonly string[];
 
-/** Any scheme: extensions of browsers and applications on phones have their own. */
+/** Any scheme: extensions and mobile applications have their own. */
 const ORIGIN = /^([a-z][a-z\d+.-]*):\/\/([^\s/?#@\\]+)$/i;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: "80", https: "443", ws: "80", wss: "443" };
-/** What a star stands for: one label or several. */
+/** What a star matches: one label or several. */
 const LABELS = /^[a-z\d_-]+(?:\.[a-z\d_-]+)*$/;
-/** A longer string is no origin of a browser: a host name has at most 253 characters. */
+/** No browser sends more: a host name has at most 253 characters. */
 const MAX_LENGTH = 300;
 
 export class OriginList {
@@ -46,11 +45,8 @@ export class OriginList {
   }
 
   /**
-   * Checks a list where it is declared. Case, punycode and default ports are normalized to the form
-   * that browsers send.
-   *
-   * @param action For the error message: `set the origins of the App`.
-   * @throws {TypeError} If an entry can match no page, or is `"null"`, which any page can send.
+   * Normalizes case, punycode and default ports to what browsers send. Throws a TypeError if an
+   * entry can match no page, or is `"null"`, which any page can send.
    */
   static read(origins: Origins, action: string): OriginList {
     const entries: readonly unknown[] | undefined = origins === "*"
@@ -95,12 +91,11 @@ export class OriginList {
     );
   }
 
-  /** Whether a page of this origin is allowed, by its name or by `"*"`. */
   allows(origin: string): boolean {
     return this.isOpen || this.names(origin);
   }
 
-  /** Whether an entry other than `"*"` stands for this origin. */
+  /** Whether an entry other than `"*"` matches. */
   names(origin: string): boolean {
     if (this.#exact.has(origin)) return true;
     if (this.#patterns.length === 0 || origin.length > MAX_LENGTH) return false;
@@ -111,12 +106,11 @@ export class OriginList {
   }
 }
 
-/** An origin whose parts can be compared. */
 interface Origin extends Authority {
   readonly scheme: string;
 }
 
-/** Reads the header `Origin`. Undefined if it is `null` or malformed. */
+/** Parses the header `Origin`. Undefined if it is `null` or malformed. */
 export function readOrigin(text: string): Origin | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   const [, scheme = "", rest = ""] = ORIGIN.exec(text) ?? [];
@@ -125,8 +119,8 @@ export function readOrigin(text: string): Origin | undefined {
 }
 
 /**
- * Whether an origin has the host and the port of a request. The scheme is not compared, because a
- * proxy may have ended TLS. Browsers leave a default port out, and `Host` may have it.
+ * Whether an origin has the host and port of a request. The scheme may differ: a proxy may
+ * terminate TLS. Browsers omit a default port, but `Host` may have it.
  */
 export function isSameHost(origin: string, host: string): boolean {
   const start = origin.indexOf("://");
@@ -138,7 +132,7 @@ export function isSameHost(origin: string, host: string): boolean {
   return (page.port || usual) === (own.port || usual);
 }
 
-/** An entry in the form that browsers send; its parts around the star, if it has one. */
+/** The parts around the star, if there is one. */
 function readEntry(entry: string): string | [before: string, after: string] | undefined {
   const [, scheme = "", rest = ""] = ORIGIN.exec(entry) ?? [];
   const host = rest.startsWith("*.") ? rest.slice(2) : rest;
@@ -158,21 +152,17 @@ function toSerialised(scheme: string, host: string): string | undefined {
   return authority && `${scheme}://${host.toLowerCase()}`;
 }
 
-/** The schemes whose credentials a browser adds by itself. */
+/** The schemes whose credentials browsers add. */
 const BROWSER_SCHEMES = /^(?:basic|digest|negotiate|ntlm)(?: |$)/i;
 
-/** Whether requests of a method change nothing (RFC 9110, section 9.2.1). TRACE is not served. */
+/** RFC 9110, section 9.2.1. TRACE is not served. */
 export function isSafe(method: string): boolean {
   return method === "GET" || method === "HEAD" || method === "OPTIONS";
 }
 
 /**
- * Checks where a request comes from, by the headers that pages cannot change. Clients that are no
- * browsers send neither of them.
- *
- * @param origins The origins of other pages that may send it. `"*"` stands for requests without
- * cookies and passwords.
- * @throws {HTTPError} With 403, if it comes from a page of another origin.
+ * Refuses requests of pages of other origins with 403, by headers that pages cannot change. Clients
+ * other than browsers send neither. `"*"` allows requests without cookies and passwords.
  */
 export function refuseCrossOrigin({ headers }: Request, host: string, origins: OriginList): void {
   const site = headers.get("sec-fetch-site");
@@ -194,7 +184,7 @@ function hasBrowserCredentials(headers: Headers): boolean {
   return headers.has("cookie") || BROWSER_SCHEMES.test(headers.get("authorization") ?? "");
 }
 
-/** An origin for a message. A string that is no origin is not repeated. */
+/** Input that is no origin is not repeated. */
 function originText(origin: string | null): string {
   const read = origin === null ? undefined : readOrigin(origin);
   return read ? `${read.scheme}://${authorityText(read)}` : "an unknown origin";

@@ -1,7 +1,4 @@
-/**
- * Which proxies an application trusts, and the address, scheme and host of its requests before
- * them.
- */
+/** Trusted proxies, and the address, scheme and host that they report. */
 import { load } from "../base/async_context.ts";
 import { log } from "../log/log.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
@@ -10,36 +7,30 @@ import { type Forwarded, readBasePath } from "./connection.ts";
 import type { Hop } from "./forwarded.ts";
 import { isLoopbackName, readAddress, readAuthority } from "./host.ts";
 
-/**
- * The proxies in front of an application: their number, their addresses, or
- * {@linkcode ProxyOptions}.
- *
- * @ignore
- */
+/** @ignore The number or the addresses of the proxies, or {@linkcode ProxyOptions}. */
 export type TrustProxy = number | readonly string[] | ProxyOptions;
 
 /**
- * The proxies in front of an application, and the headers that they write. Give either `hops` or
- * `from`.
+ * The proxies in front of an application, and the headers that they write. Give `hops` or `from`.
  *
  * @category Applications
  */
 export interface ProxyOptions {
   /**
-   * The number of proxies that each request passes, from 1 to 32. Nobody else may be able to
-   * connect to the application. It also holds for a Unix socket, and for `app.fetch` without a
+   * The number of proxies that each request passes, from 1 to 32. No one else may be able to
+   * connect to the application. It also applies to a Unix socket, and to `app.fetch` without a
    * connection.
    */
   hops?: number;
   /**
-   * The addresses of the proxies, as addresses or networks such as `"10.0.0.0/8"` and `"fd00::/8"`.
-   * Headers of other senders are ignored.
+   * The addresses or networks of the proxies, such as `"10.0.0.0/8"` and `"fd00::/8"`. Headers of
+   * other senders are ignored.
    */
   from?: readonly string[];
   /**
    * The headers that the proxies write: `X-Forwarded-For`, `X-Forwarded-Proto`, `X-Forwarded-Host`
-   * and `X-Forwarded-Prefix`, or `Forwarded` of RFC 7239. The others are ignored, because a client
-   * can send them through a proxy that does not know them.
+   * and `X-Forwarded-Prefix`, or `Forwarded` of RFC 7239. The others are ignored: a client can send
+   * them through a proxy that does not know them.
    *
    * @default {"x-forwarded"}
    */
@@ -48,10 +39,10 @@ export interface ProxyOptions {
 
 const OPTIONS: OptionNames<ProxyOptions> = { hops: true, from: true, header: true };
 
-/** More proxies than this do not stand in a row. It bounds the work for long headers. */
+/** No chain of proxies is longer. It bounds the work for long headers. */
 const MAX_HOPS = 32;
 
-/** Headers that a proxy adds. */
+/** Headers that proxies add. */
 const FORWARDING = [
   "forwarded",
   "x-forwarded-for",
@@ -63,22 +54,17 @@ const FORWARDING = [
 
 const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
 
-/** The proxies that an application trusts; none by default. */
 export class ProxyTrust {
-  /** The number of proxies; undefined if they are known by their addresses. */
+  /** Undefined if proxies are known by their addresses. */
   readonly #hops: number | undefined;
-  /** The addresses of the proxies; undefined if they are known by their number. */
+  /** Undefined if proxies are known by their number. */
   readonly #from: import("node:net").BlockList | undefined;
   readonly #header: "x-forwarded" | "forwarded";
   readonly #takesHost: boolean;
   #readHops: ((headers: Headers) => Iterable<Hop>) | undefined;
   #hasWarned = false;
 
-  /**
-   * @param takesHost Whether the host that they name counts. It has to be checked then.
-   * @throws {TypeError} If an option is unknown, or an address or a header is wrong.
-   * @throws {RangeError} If the number is not from 1 to 32.
-   */
+  /** With `takesHost`, the host that proxies report counts, so it has to be checked. */
   constructor(trust: TrustProxy | undefined, takesHost: boolean) {
     const { hops, from, header = "x-forwarded" } = readTrust(trust);
     if (header !== "x-forwarded" && header !== "forwarded") {
@@ -90,7 +76,7 @@ export class ProxyTrust {
     this.#takesHost = takesHost;
   }
 
-  /** Loads what reads the headers of proxies, if any is trusted. It comes before all requests. */
+  /** Loads the parser of the headers, before the first request. */
   async open(): Promise<void> {
     if (!this.isSet || this.#readHops) return;
     const { forwardedHops, xForwardedHops } = await load(() => import("./forwarded.ts"));
@@ -102,11 +88,8 @@ export class ProxyTrust {
   }
 
   /**
-   * What trusted proxies say about a request.
-   *
-   * @param peer The address of the other end of the connection; null for a Unix socket, and without
-   * a network.
-   * @returns Undefined if the request does not come from a trusted proxy.
+   * What trusted proxies report; undefined for a request of no trusted proxy. `peer` is null for a
+   * Unix socket, and without a network.
    */
   forwarded(headers: Headers, peer: string | null): Forwarded | undefined {
     if (!this.#isTrusted(peer, 0)) return undefined;
@@ -127,17 +110,14 @@ export class ProxyTrust {
     return { address, scheme, host, prefix };
   }
 
-  /**
-   * Warns once that there seems to be a proxy that is not trusted. For use where the address of a
-   * client matters.
-   */
+  /** Warns once of a proxy that is not trusted, where the address of a client matters. */
   warnOfUnknown(headers: Headers): void {
     if (this.#hasWarned || this.isSet || !headers.has("x-forwarded-for")) return;
     this.#hasWarned = true;
     log("warn", "Requests have X-Forwarded-For, and trustProxy of the App is not set: the proxy counts as the client");
   }
 
-  /** Whether a proxy with this address, behind some other proxies, is trusted. */
+  /** Whether a proxy is trusted, behind `passed` others. */
   #isTrusted(address: string | null, passed: number): boolean {
     if (this.#hops !== undefined) return passed < this.#hops;
     const known = address === null ? undefined : readAddress(address);
@@ -146,20 +126,20 @@ export class ProxyTrust {
   }
 }
 
-/** The address of the other end of a connection; null for a Unix socket, and without a network. */
+/** Null for a Unix socket, and without a network. */
 export function peerAddress(address: Deno.Addr | undefined): string | null {
   return address && "hostname" in address ? address.hostname : null;
 }
 
 /**
- * Whether the client is on this machine, and no proxy is in between. A page can send the headers of
- * a proxy, too.
+ * Whether the client is on this machine, without a proxy between. A page can send the headers of a
+ * proxy, too.
  */
 export function isDirectLoopback(headers: Headers, peer: string | null): boolean {
   return peer !== null && LOOPBACK_ADDRESS.test(peer) && !FORWARDING.some((name) => headers.has(name));
 }
 
-/** Whether a request names this machine as its host, from this machine. */
+/** Whether a request comes from this machine, and names it as its host. */
 export function isLocalRequest(headers: Headers, peer: string | null, host: string): boolean {
   return isLoopbackName(readAuthority(host)?.name) && isDirectLoopback(headers, peer);
 }
@@ -204,7 +184,7 @@ function readNetworks(networks: readonly string[]): import("node:net").BlockList
         `Cannot set trustProxy: ${quote(network)} is no address and no network, write it like "10.0.0.0/8"`,
       );
     }
-    // A network of IPv4 that is written as IPv6 is one of IPv4.
+    // An IPv4 network that is written as IPv6.
     const isMapped = version === 6 && !address.includes(":") && prefix >= 96;
     if (version === 4 || isMapped) list.addSubnet(address, isMapped ? prefix - 96 : prefix, "ipv4");
     else list.addSubnet(text, prefix, "ipv6");

@@ -1,23 +1,16 @@
-/**
- * Parses paths and queries without parsing the whole URL, and bodies of the type
- * `application/x-www-form-urlencoded`.
- */
+/** Parses paths and queries without the rest of the URL, and urlencoded bodies. */
 import { HTTPError } from "../base/errors.ts";
 import type { FormEntry } from "../schema/form.ts";
 import { tooManyFields } from "./body_errors.ts";
 
-/** The values of one key in a query: none, one, or several. */
 export type QueryValue = string | string[] | undefined;
 
-/** The index of the path in a URL: the first slash after the authority, or -1. */
+/** The index of the first slash after the authority, or -1. */
 export function pathStart(url: string): number {
   return url.indexOf("/", authorityStart(url));
 }
 
-/**
- * The index where the path ends. It is smaller than the start when a query or fragment comes first:
- * clients can send a target without a path.
- */
+/** It is smaller than the start when a query or fragment comes first: a target may have no path. */
 export function pathEnd(url: string, start: number): number {
   const authority = authorityStart(url);
   const query = url.indexOf("?", authority);
@@ -26,7 +19,7 @@ export function pathEnd(url: string, start: number): number {
   return start < 0 ? -1 : hash >= 0 && hash < end ? hash : end;
 }
 
-/** The query of a URL without the question mark. */
+/** Without the question mark. */
 export function queryText(url: string, pathEnd: number): string {
   if (url.charCodeAt(pathEnd) !== 63 /* ? */) return "";
   const hash = url.indexOf("#", pathEnd);
@@ -37,8 +30,8 @@ export function queryText(url: string, pathEnd: number): string {
 const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi;
 
 /**
- * Resolves the escapes of characters that need none. The path means the same with them (RFC 3986,
- * section 6.2.2.2), and code that compares it as text would miss it.
+ * Unescapes unreserved characters. The path is equivalent (RFC 3986, section 6.2.2.2), and code
+ * that compares strings would miss it.
  */
 export function resolveUnreserved(path: string): string {
   return path.replace(UNRESERVED, decodeURIComponent);
@@ -50,11 +43,9 @@ function authorityStart(url: string): number {
 }
 
 /**
- * Picks the declared keys out of a query in one pass. Other keys take no memory.
- *
- * @param slots The index of each declared key in the result.
- * @throws {HTTPError} With 400 if there are too many keys, or the value of a declared key has a
- * broken percent-encoding.
+ * Picks the declared keys out of a query in one pass; others take no memory. `slots` has the index
+ * of each declared key in the result. Throws a 400 for too many keys, or a broken percent-encoding
+ * of a declared value.
  */
 export function pickQuery(
   text: string,
@@ -93,12 +84,7 @@ function add(values: QueryValue[], slot: number, value: string): void {
   else before.push(value);
 }
 
-/**
- * Parses an urlencoded form.
- *
- * @throws {HTTPError} With 400 if a percent-encoding is broken, with 413 if there are too many
- * fields.
- */
+/** Throws a 400 for a broken percent-encoding, a 413 for too many fields. */
 export function parseUrlencoded(text: string, maxFields: number): FormEntry[] {
   const entries: FormEntry[] = [];
   for (let start = 0; start < text.length;) {
@@ -117,13 +103,12 @@ function parsePair(pair: string): FormEntry {
   return [name, value];
 }
 
-/** The index of a character, or the length of the string. */
 function indexFrom(text: string, character: string, start: number): number {
   const index = text.indexOf(character, start);
   return index < 0 ? text.length : index;
 }
 
-/** Decodes a name or value; undefined when its percent-encoding is broken. */
+/** Undefined if the percent-encoding is broken. */
 function decode(raw: string): string | undefined {
   if (!raw.includes("%") && !raw.includes("+")) return raw;
   try {

@@ -1,7 +1,4 @@
-/**
- * Replies: of handlers' results, of errors, and those that handlers make by `text`, `html` and
- * `redirect`.
- */
+/** Replies of handlers' results and errors, and `text`, `html`, `redirect` and `file`. */
 import { load } from "../base/async_context.ts";
 import { HTTPError, isHTTPError } from "../base/errors.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
@@ -14,13 +11,13 @@ import { EventStream } from "./sse/sse.ts";
 import type { Stopping } from "./stream_reply.ts";
 import type { FileOptions } from "./files/served_file.ts";
 
-// Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
+// Deno's globals are lazy getters, which have a measurable cost for each reply.
 const { Response: PlatformResponse, Blob: PlatformBlob } = globalThis;
 
-/** The statuses without a body. The platform throws for a `Response` with both. */
+/** The platform throws for a `Response` with a body and one of these statuses. */
 export const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** The platform's own type for strings: it makes replies of that type on its fastest path. */
+/** The platform's own type for strings, with its fastest path. */
 const TEXT = "text/plain;charset=UTF-8";
 const HTML = "text/html;charset=UTF-8";
 const PROBLEM = { "content-type": "application/problem+json" };
@@ -28,11 +25,7 @@ const PROBLEM = { "content-type": "application/problem+json" };
 const RESPONSE_OPTIONS: OptionNames<ResponseInit> = { status: true, statusText: true, headers: true };
 
 /**
- * Makes the reply of a handler's result.
- *
- * @param status The status of a success, if the route declares one.
- * @param stopping Returns the signal that is aborted when the server stops.
- * @throws {TypeError} If the result has no JSON form.
+ * Makes the reply of a handler's result. `status` is that of a success, if the route declares one.
  */
 export function toReply(
   result: unknown,
@@ -85,7 +78,7 @@ export function text(body: string, init?: ResponseInit): Response {
 }
 
 /**
- * A reply of HTML. It escapes nothing: the template that makes the markup has to do it.
+ * A reply of HTML. It escapes nothing: the template has to.
  *
  * @param init The status and further headers.
  * @throws {TypeError} If an option is unknown.
@@ -131,14 +124,14 @@ export function redirect(location: string | URL, status = 303): Response {
       `Cannot redirect: the status must be 301, 302, 303, 307 or 308, got ${quote(status)}`,
     );
   }
-  // Headers are ASCII. Escapes in the location stay as they are.
+  // Headers are ASCII. Escapes in the location are kept.
   const ascii = String(location).toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
   return new Response(null, { status, headers: { location: ascii } });
 }
 
 /**
- * Whether the client requested the path of a mount without a slash. The mounted application sees
- * `/`, but relative links of its page would begin above the mount.
+ * Whether the request has the path of a mount without a slash. The mounted application sees `/`,
+ * but relative links of its page would begin above the mount.
  */
 export function isMountWithoutSlash({ connection, path }: RequestContext): boolean {
   return mountedOf(connection)?.isWithoutSlash === true && path === "/";
@@ -147,11 +140,11 @@ export function isMountWithoutSlash({ connection, path }: RequestContext): boole
 export function redirectToSlash(context: RequestContext): Response {
   const path = isMountWithoutSlash(context) ? context.basePath : context.path;
   const query = context.raw.url.slice(context.pathEnd).replace(/#.*$/s, "");
-  // Relative, because a proxy may take a prefix off without saying so.
+  // Relative, because a proxy may strip a prefix without reporting it.
   return redirect(`./${path.slice(path.lastIndexOf("/") + 1)}/${query}`, 301);
 }
 
-/** The reply of an error in the format of RFC 9457. */
+/** In the format of RFC 9457. */
 export function problemReply(error: HTTPError): Response {
   const init = { status: error.status, headers: PROBLEM };
   const problem = error.toProblem();
@@ -163,8 +156,8 @@ export function problemReply(error: HTTPError): Response {
 }
 
 /**
- * Ends a request with a reply, from a place that can only return a value or throw: a guard that
- * redirects. It is neither logged nor shaped by `onError`.
+ * Ends a request with a reply, from code that can only return a value or throw, such as a guard
+ * that redirects. It is neither logged nor passed to `onError`.
  */
 export class ThrownReply extends Error {
   /** The name of the class, for logs. */
@@ -179,7 +172,6 @@ export class ThrownReply extends Error {
   }
 }
 
-/** Whether a thrown value is a {@linkcode ThrownReply}. */
 export function isThrownReply(thrown: unknown): thrown is ThrownReply {
   try {
     return thrown instanceof ThrownReply;
@@ -189,12 +181,12 @@ export function isThrownReply(thrown: unknown): thrown is ThrownReply {
   }
 }
 
-/** The error that a client sees for a thrown value: the value, or a 500 without the cause. */
+/** The value, or a 500 that hides it from the client. */
 export function toHTTPError(thrown: unknown): HTTPError {
   return isHTTPError(thrown) ? thrown : new HTTPError(500, undefined, { cause: thrown });
 }
 
-/** The reply to a HEAD request: the same headers without the body. */
+/** The reply to a HEAD request. */
 export function withoutBody(response: Response): Response {
   response.body?.cancel().catch(() => {});
   return new Response(null, response);
@@ -239,14 +231,13 @@ function textual(body: string, type: string, init: ResponseInit = {}): Response 
 const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filename: true };
 
 /**
- * A file on disk, to be returned by a handler. Its bytes are read while they are sent.
+ * A file on disk, for a handler to return. Its bytes are read while they are sent.
  *
- * Replies to GET and HEAD carry the version of the file (`ETag`, `Last-Modified`), and obey
- * conditions and one `Range`, also to continue an interrupted download.
+ * Replies to GET and HEAD have `ETag` and `Last-Modified`, and obey conditions and one `Range`, so
+ * that downloads can resume.
  *
  * With `root`, the path can come from a client: the file is always within the folder, and no part
- * of its path begins with a dot, also when links are followed. Without it, the path must be the
- * application's own.
+ * of its path begins with a dot, even behind links. Without it, the path must be trusted.
  *
  * @throws {TypeError} If an option is unknown.
  * @throws {HTTPError} With 404 if there is no such file, or the path is that of a folder. A `root`

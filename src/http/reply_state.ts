@@ -1,25 +1,20 @@
 /**
- * The state of the reply to one request: which `Response` belongs to the request alone, so that its
- * headers may be changed, and what is added to its head. A `Response` of the program is another
- * matter: it may be kept, and returned again for the next request.
+ * The state of the reply to one request: the `Response` that it owns, so that its headers may
+ * change, and what is added to its head. The program may return a `Response` of its own again.
  */
 import { quote } from "../base/options.ts";
 import type { ResourceMetadataHint } from "./challenge.ts";
 
-// Deno's globals are lazy getters. Reading them for each reply has a measurable cost.
+// Deno's globals are lazy getters, which have a measurable cost for each reply.
 const { Response: PlatformResponse } = globalThis;
 
-/** The content codings that Deno's `fetch` decodes. */
 const DECODED = /^(?:gzip|br)$/i;
 
-/**
- * The headers that describe the content of a success, say where it is, or let caches keep it.
- * `content-security-policy` does not describe the content.
- */
+/** Headers that describe the content of a success, its location or its caching. */
 const OF_SUCCESS =
   /^(?:content-(?!security-policy)|repr-digest$|digest$|etag$|last-modified$|accept-ranges$|location$|refresh$|expires$|age$|(?:[\w-]+-)?cache-control$|surrogate-control$|transfer-encoding$|trailer$)/;
 
-/** A constructor that returns its argument, so that a subclass adds private fields to it. */
+/** Returns its argument, so that a subclass adds private fields to it. */
 class Returned {
   constructor(response: Response) {
     return response;
@@ -27,15 +22,14 @@ class Returned {
 }
 
 interface Note {
-  /** The whole body, if it is known. */
+  /** The whole body, if known. */
   readonly text: string | undefined;
-  /** Whether a request replies with it. */
   isTaken: boolean;
 }
 
 /**
- * The note of a `Response`, in a private field of the `Response` itself: an entry of a `WeakMap`
- * costs 0.9 us for each reply. One field: each further one costs 40 ns.
+ * In a private field of the `Response`: an entry of a `WeakMap` costs 0.9 us for each reply. A
+ * single field: each further one costs 40 ns.
  */
 class Noted extends Returned {
   readonly #note: Note;
@@ -50,10 +44,9 @@ class Noted extends Returned {
   }
 }
 
-/** The note of each `Response` whose body was not known when a request replied with it. */
+/** Shared by all responses without a known body. */
 const TAKEN: Note = { text: undefined, isTaken: true };
 
-/** Remembers the body of a new `Response`. */
 export function noteText(response: Response, text: string): Response {
   new Noted(response, { text, isTaken: false });
   return response;
@@ -61,13 +54,13 @@ export function noteText(response: Response, text: string): Response {
 
 interface RateLimitItem {
   readonly policy: string;
-  /** What is left; a request that is counted again changes it. */
+  /** The remaining quota; a request that is counted again changes it. */
   rest: string;
 }
 
 export class ReplyState {
   metadataHint: ResourceMetadataHint | undefined = undefined;
-  /** Resolves after the work that adds to the head; undefined if there is none. */
+  /** Resolves after the work that adds to the head. */
   headWork: Promise<unknown> | undefined = undefined;
   /** Whether the server has the reply, so that nothing can be added to its head. */
   hasBegun = false;
@@ -79,41 +72,30 @@ export class ReplyState {
   #buffered: Response | undefined = undefined;
   #plain: Response | undefined = undefined;
 
-  /** Headers for the reply, whatever the handler returns. */
   get headers(): Headers {
     return this.#headers ??= new Headers();
   }
 
-  /** The headers that are on no reply yet; undefined if there are none. */
+  /** The headers that are on no reply yet. */
   get pendingHeaders(): Headers | undefined {
     return this.#headers;
   }
 
-  /** Whether no headers and no rate limits have to be added. */
   get isBare(): boolean {
     return this.#headers === undefined && this.#rateLimits === undefined;
   }
 
-  /**
-   * Checks that a cookie can still be set.
-   *
-   * @throws {TypeError} If the reply has begun.
-   */
   assertOpen(action: string, name: unknown): void {
     if (!this.hasBegun) return;
     throw new TypeError(`Cannot ${action} ${quote(name)}: the reply has begun, do it before the handler returns`);
   }
 
-  /**
-   * Makes the reply of the handler wait for work that adds to its head.
-   *
-   * @param work A promise that never rejects.
-   */
+  /** The reply of the handler waits for `work`, which never rejects. */
   addHeadWork(work: Promise<unknown>): void {
     this.headWork = this.headWork === undefined ? work : Promise.all([this.headWork, work]);
   }
 
-  /** Sets a rate limit that has counted the request, for the headers of each reply. */
+  /** Sets a rate limit that counted the request, for the headers of each reply. */
   setRateLimit(policy: string, rest: string): void {
     const limits = this.#rateLimits ??= [];
     const known = limits.find((limit) => limit.policy === policy);
@@ -121,15 +103,12 @@ export class ReplyState {
     else limits.push({ policy, rest });
   }
 
-  /** Sets the reply that belongs to this request alone: the framework has made it. */
   claim(response: Response): Response {
     return this.#own = response;
   }
 
   /**
-   * The reply if it belongs to the request alone, otherwise a copy, which does.
-   *
-   * @throws {TypeError} If a reader has locked its body.
+   * The response if the request owns it, otherwise a copy. Throws if a reader has locked its body.
    */
   own(response: Response): Response {
     if (response === this.#own || response.status === 101) return response;
@@ -139,7 +118,7 @@ export class ReplyState {
     if (!isKnown) refuseLocked(response);
     const copy = new PlatformResponse(isKnown ? text : response.body, response);
     if (isKnown) this.#buffered = copy;
-    // `fetch` decodes bodies and keeps these headers. Deno's server leaves them out, but not of a
+    // `fetch` decodes bodies, but keeps these headers. Deno's server removes them, but not from a
     // copy.
     if (response.url !== "" && copy.body && DECODED.test(copy.headers.get("content-encoding") ?? "")) {
       copy.headers.delete("content-encoding");
@@ -149,24 +128,23 @@ export class ReplyState {
   }
 
   /**
-   * Accepts a `Response` of the program as the reply. It does not look for a lock: only `body`
-   * knows of one, and makes a stream of a string, which doubles the CPU time of a short reply. A
-   * copy finds the lock, and so does the server, which sends a locked string as it is.
+   * Uses a `Response` of the program as the reply, or a copy if no server sends it: another
+   * application may then send it likewise. Throws a TypeError if it cannot be sent.
    *
-   * @returns The `Response`, or a copy if no server sends it: the program may return that one from
-   * another application, which accepts it likewise.
-   * @throws {TypeError} If it has no status, or its body is used, locked, or that of another reply.
+   * It does not check for a lock: reading `body` makes a stream of a string, which doubles the CPU
+   * time of a short reply. The copy checks, and so does the server, which sends a locked string
+   * anyway.
    */
   accept(response: Response, isServed: boolean): Response {
     if (response === this.#own) {
-      // A middleware may have read it. A string that was only locked is sent all the same.
+      // Middleware may have read it. A string that was only locked can still be sent.
       if (response.bodyUsed) throw unusable("was read already");
       if (response !== this.#buffered) refuseLocked(response);
       return response;
     }
     if (response.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
     const note = Noted.noteOf(response);
-    // One without a body can be shared.
+    // A response without a body can be shared.
     if (note?.isTaken && response.body !== null) throw unusable("was sent already");
     if (response.bodyUsed) throw unusable("was read already");
     if (note) note.isTaken = true;
@@ -174,7 +152,7 @@ export class ReplyState {
     return isServed ? response : this.own(response);
   }
 
-  /** Marks a reply whose body was made at once, and not as a stream. */
+  /** Marks a reply whose whole body is in memory. */
   markBuffered(response: Response): void {
     this.#buffered = response;
   }
@@ -183,7 +161,7 @@ export class ReplyState {
     return response === this.#buffered;
   }
 
-  /** Marks a reply of the request's own whose headers describe only its body. */
+  /** Marks an owned reply whose headers only describe its body. */
   markPlain(response: Response): void {
     this.#plain = response;
   }
@@ -192,13 +170,13 @@ export class ReplyState {
     return response === this.#plain;
   }
 
-  /** Adds the pending headers and the rate limits to a reply or a copy of it. */
+  /** Returns the reply or a copy of it. */
   place(response: Response): Response {
     const reply = this.placeHeaders(response);
     return this.#rateLimits ? this.#placeRateLimits(this.own(reply)) : reply;
   }
 
-  /** Adds the pending headers to a reply or a copy of it. */
+  /** Returns the reply or a copy of it. */
   placeHeaders(response: Response): Response {
     const headers = this.#headers;
     if (!headers) return response;
@@ -209,8 +187,8 @@ export class ReplyState {
   }
 
   /**
-   * Adds all headers to an error reply, which belongs to the request alone, also those of the reply
-   * that it replaces. They replace nothing, and those that describe a success are left out.
+   * Adds all headers to an error reply, also those of the reply that it replaces. They replace
+   * nothing, and headers of a success are left out.
    */
   placeOnError(response: Response): Response {
     this.#keepPlaced();
@@ -238,7 +216,7 @@ export class ReplyState {
   }
 }
 
-/** Sets headers. `set-cookie` is added, because a reply can have several. */
+/** Adds `set-cookie`, because a reply can have several. */
 export function setHeaders(headers: Headers, added: Headers): void {
   for (const [name, value] of added) {
     if (name === "set-cookie") headers.append(name, value);

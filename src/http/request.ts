@@ -10,8 +10,8 @@ import type { RouteInfo } from "./route_info.ts";
 let getContext: (request: HttpRequest<unknown>) => RequestContext;
 
 /**
- * A request: a thin wrapper over the platform's `Request`, which is available as `raw`. Each part
- * is read when it is used for the first time. `State` is the type of what the lifespans yield.
+ * A request: a thin wrapper over the platform's `Request`, which is `raw`. Each part is read on
+ * first use. `State` is the type of what the lifespans yield.
  *
  * @example The parts of a request
  * ```ts
@@ -35,7 +35,9 @@ let getContext: (request: HttpRequest<unknown>) => RequestContext;
  * @category Requests and replies
  */
 export class HttpRequest<State = Record<string, unknown>> {
-  /** The platform's request. Read its body through the methods of this class, which have limits. */
+  /**
+   * The platform's request. Read its body through the methods of this class, which apply limits.
+   */
   readonly raw: Request;
   /** The application that serves the request. */
   readonly app: AppHandle;
@@ -72,17 +74,15 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.#context.location;
   }
 
-  /**
-   * The path, not decoded, except for escapes of characters that need none: `/%61dmin` is `/admin`.
-   */
+  /** The path, not decoded, but with unreserved characters unescaped: `/%61dmin` is `/admin`. */
   get path(): string {
     return this.#context.path;
   }
 
   /**
-   * The path below which the application is served; empty if there is none: what a trusted proxy
-   * says in `X-Forwarded-Prefix`, or else the option `basePath`, or else what a mount strips. Write
-   * it before paths of the application in links and redirects.
+   * The path below which the application is served, or `""`: from the `X-Forwarded-Prefix` of a
+   * trusted proxy, else the option `basePath`, else a mount. Prefix the paths of links and
+   * redirects with it.
    */
   get basePath(): string {
     return this.#context.basePath;
@@ -93,7 +93,7 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.#context.matched.info;
   }
 
-  /** The parameters of the path as decoded text. A handler's arguments hold them converted. */
+  /** The parameters of the path as decoded strings. A handler's arguments have them converted. */
   get params(): Readonly<Record<string, string>> {
     if (this.#params) return this.#params;
     const params: Record<string, string> = Object.create(null);
@@ -102,7 +102,7 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.#params = params;
   }
 
-  /** The query, not validated. A handler's arguments hold the declared part of it. */
+  /** The query, not validated. A handler's arguments have the declared part of it. */
   get query(): URLSearchParams {
     return this.url.searchParams;
   }
@@ -116,68 +116,61 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.#context.headers;
   }
 
-  /** The cookies by name. If a name was sent twice, the first one counts. */
+  /** The cookies by name. If a name occurs twice, the first one counts. */
   get cookies(): Readonly<Record<string, string>> {
     return this.#cookies ??= readCookies(this.raw.headers);
   }
 
   /**
-   * Is aborted when the client leaves, and by `timeout()`; with Deno's defaults also after the
-   * reply.
+   * Aborts when the client disconnects, and by `timeout()`. Deno's default also aborts it after
+   * replies.
    */
   get signal(): AbortSignal {
     return this.#context.signal;
   }
 
   /**
-   * The id of the request, for logs: a random UUID, made when it is first read, or what
-   * `requestId()` has taken from a trusted proxy.
+   * The id for logs: a random UUID made on first use, or what `requestId()` took from a trusted
+   * proxy.
    */
   get id(): string {
     return this.#context.requestId;
   }
 
   /**
-   * The log, for entries that carry `request_id`, and with OpenTelemetry `trace_id`. They go to
-   * stderr, or to the option `log` of the application.
+   * The log, for entries with `request_id`, and `trace_id` with OpenTelemetry. They go to stderr,
+   * or to the App's option `log`.
    */
   get log(): Log {
     return makeLog(this.#context);
   }
 
-  /**
-   * The `Idempotency-Key` of the client without its quotes, to be passed on to other services. null
-   * if there is none, or it is malformed.
-   */
+  /** The client's `Idempotency-Key` without quotes, to pass on. Null if missing or malformed. */
   get idempotencyKey(): string | null {
     return idempotencyKeyOf(this.raw.headers) ?? null;
   }
 
   /**
-   * The id of the last event that a reader of an event stream received: the `Last-Event-ID` header,
-   * or else `lastEventId` in the query.
+   * The id of the last event that a client received: `Last-Event-ID`, or `lastEventId` of the
+   * query.
    */
   get lastEventId(): string | null {
     return this.#context.lastEventId;
   }
 
-  /**
-   * The address of the client; null without a network. Without `trustProxy`, it is that of the
-   * proxy.
-   */
+  /** The address of the client, or of the proxy without `trustProxy`; null without a network. */
   get remoteAddress(): string | null {
     const context = this.#context;
     return context.forwarded ? context.forwarded.address : context.peer;
   }
 
   /**
-   * Headers for the reply, whatever the handler returns, such as the `location` of what it created.
-   * They replace headers of the reply; `set-cookie` adds to them.
+   * Headers for the reply, whatever the handler returns. They replace headers of the reply;
+   * `set-cookie` adds to them.
    *
-   * An error reply gets them, too, and so does the reply of a middleware that does not call `next`.
-   * On an error reply they replace nothing, and those that describe the success are left out: the
-   * headers of the content, `etag`, `location`, and those that let a cache keep the reply. The 101
-   * of a WebSocket gets none.
+   * An error reply gets them too, and so does a middleware's reply without `next`. On an error
+   * reply they replace nothing, and headers that describe a success are left out: those of the
+   * content, `etag`, `location`, and those that permit caching. The 101 of a WebSocket gets none.
    *
    * @example Where the new book is
    * ```ts
@@ -198,9 +191,9 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * Sets a cookie with the reply, also with an error reply, but not with the 101 of a WebSocket. It
-   * replaces an earlier one of the same name, domain and path. By default it is `HttpOnly`,
-   * `Secure` and `SameSite=Lax`, with `Path=/`.
+   * Sets a cookie with the reply, also an error reply, but not with the 101 of a WebSocket. It
+   * replaces one of the same name, domain and path. By default it is `HttpOnly`, `Secure` and
+   * `SameSite=Lax`, with `Path=/`.
    *
    * @throws {TypeError} If a part of it cannot be sent, if browsers would refuse it, or if the
    * reply has begun.
@@ -212,7 +205,7 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * Makes the browser drop a cookie, also with an error reply.
+   * Makes the browser delete a cookie, also with an error reply.
    *
    * @param attributes Those of the cookie: a browser looks for the same `domain` and `path`, and
    * drops no `Secure` cookie without `secure`.
@@ -268,8 +261,8 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * The body as a stream of any size. It fails with 400 when the client breaks off. A body within
-   * the limit for JSON can be read again; a larger one fails with 413 then.
+   * The body as a stream of any size. It fails with 400 when the client disconnects. A body within
+   * the limit for JSON can be read again; a larger one then fails with 413.
    *
    * @throws {TypeError} If the body was read through `raw`.
    */
@@ -278,10 +271,11 @@ export class HttpRequest<State = Record<string, unknown>> {
   }
 
   /**
-   * Runs a task after the last byte of the reply is sent, or the client has left. Tasks run one
-   * after another, before the cleanups of dependencies, except those with `until: "handler"`.
-   * Errors are logged. If an error becomes the reply or ends the stream after this call, the task
-   * does not run, unless `always` is set; then dependencies are closed already.
+   * Runs a task after the last byte of the reply, or when the client has disconnected. Tasks run
+   * one by one, before the cleanups of dependencies without `until: "handler"`. Errors are logged.
+   *
+   * If an error becomes the reply or ends the stream after this call, the task does not run, unless
+   * `always` is set: it then runs after dependencies have closed.
    *
    * @throws {TypeError} If the task is no function, or an option is unknown.
    *
@@ -317,16 +311,12 @@ export class HttpRequest<State = Record<string, unknown>> {
     this.#context.addTask(task, options.always ?? false);
   }
 
-  /**
-   * The method and path, so that JSON of a request, in a log or by mistake in a reply, has no
-   * secrets.
-   */
+  /** Method and path only: JSON of a request, in a log or by mistake in a reply, has no secrets. */
   toJSON(): { readonly method: string; readonly path: string } {
     return { method: this.method, path: this.path };
   }
 }
 
-/** The framework's side of a request. */
 export function contextOf<State>(request: HttpRequest<State>): RequestContext {
   return getContext(request);
 }

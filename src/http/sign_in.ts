@@ -1,19 +1,15 @@
 /**
- * Sign-ins, and when they end. A guard adds that of the client to its request; streams and
- * WebSockets end with it.
+ * Sign-ins, and when they end. A guard adds the client's to its request; streams and WebSockets end
+ * with it.
  */
 import { MAX_TIMER_MS } from "../base/options.ts";
 
-/** A sign-in, which ends at a time or by the server. */
 export interface SignIn {
-  /**
-   * Calls back once when the sign-in ends, and not before this has returned. The result ends the
-   * watch.
-   */
+  /** Calls back once when the sign-in ends, always asynchronously. The result ends the watch. */
   watch(onEnd: () => void): () => void;
 }
 
-/** A sign-in that ends at a time, in milliseconds since 1970. */
+/** Ends at a time in milliseconds since 1970. */
 export class TimedSignIn implements SignIn {
   readonly #end: number;
 
@@ -38,8 +34,8 @@ export interface SignedIn {
 }
 
 /**
- * Calls back once when a sign-in of the client ends, unless the route keeps its streams open. The
- * result ends the watch.
+ * Calls back once when a sign-in ends, unless the route has `endsWithSignIn: false`. The result
+ * ends the watch.
  */
 export function whileSignedIn({ signIns, matched }: SignedIn, onEnd: () => void): () => void {
   if (matched.info?.options.endsWithSignIn === false) return () => {};

@@ -4,12 +4,12 @@ import { contextOf } from "../http/request.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**
- * Adds an `ETag` to replies, and replies 304 to a client that has this version (`If-None-Match`,
+ * Adds an `ETag` to replies, and answers 304 to a client that has this version (`If-None-Match`,
  * RFC 9110, section 13.1.2). The handler still runs: this saves bytes, not work.
  *
- * The tag is strong: a hash of the content. It is for replies of JSON, `text()` and `html()` to GET
- * and HEAD, with status 200 and at most 1 MiB. Streams, a `Response` of the program, replies with
- * `Cache-Control: no-store`, and those with a tag, as files have, are not changed.
+ * The tag is a strong hash of the content, for JSON, `text()` and `html()` with status 200 and at
+ * most 1 MiB, to GET and HEAD. Other replies are left unchanged: streams, a `Response` of the
+ * program, `Cache-Control: no-store`, and those with a tag, such as files.
  *
  * Add it before middleware that changes bodies or `Cache-Control`, so that it runs after them.
  *
@@ -37,7 +37,7 @@ export function etag(): Middleware<unknown> {
     const response = await next(request);
     const { method, route } = request;
     if (response.status !== 200 || (method !== "GET" && method !== "HEAD")) return response;
-    // The body of a route for HEAD is not that of a GET.
+    // A route for HEAD has no body of a GET.
     if (route?.method === "HEAD") return response;
     const context = contextOf(request);
     if (!context.reply.isBuffered(response)) return response;

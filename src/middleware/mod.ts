@@ -1,5 +1,5 @@
 /**
- * Middleware for each application: security headers, request ids, a timeout, and entity tags.
+ * Middleware for any application: security headers, request ids, a timeout, and entity tags.
  *
  * @example All of them
  * ```ts

@@ -19,11 +19,11 @@ export interface RequestIdOptions {
 
 const OPTIONS: OptionNames<RequestIdOptions> = { header: true };
 
-/** Ids that are safe in logs and headers, such as those of AWS, and base64. */
+/** Safe in logs and headers: base64 and the ids of AWS, among others. */
 const ID = /^[\w.:/+=~@-]{1,128}$/;
 
 /**
- * Sends `request.id` with each reply. Behind a proxy that `trustProxy` names, the id is that of the
+ * Sends `request.id` with each reply. From a trusted proxy (`trustProxy`), the id is that of the
  * same header of the request: at most 128 letters, digits and `.:/+=~@_-`. Ids of other clients are
  * ignored.
  *

@@ -10,23 +10,22 @@ import type { Middleware } from "../routing/middleware.ts";
  */
 export interface SecureHeadersOptions {
   /**
-   * The `Content-Security-Policy`: a string, or the sources of each directive. If it has no
-   * `frame-ancestors`, those of `frameAncestors` are added.
+   * The `Content-Security-Policy`: a string, or the sources of each directive. `frameAncestors`
+   * adds `frame-ancestors` if it has none.
    *
    * @default {"default-src 'self'; base-uri 'self'; form-action 'self'; object-src 'none'"}
    */
   contentSecurityPolicy?: string | Readonly<Record<string, readonly string[]>> | null;
   /**
-   * The pages that may show a reply in a frame: `"none"`, those of this origin (`"self"`), or an
-   * array of origins. It becomes `frame-ancestors` of the policy, and `X-Frame-Options` for older
-   * browsers.
+   * The pages that may frame a reply: `"none"`, those of this origin (`"self"`), or an array of
+   * origins. Sets `frame-ancestors` of the policy, and `X-Frame-Options` for older browsers.
    *
    * @default {"none"}
    */
   frameAncestors?: "none" | "self" | readonly string[] | null;
   /**
-   * The `Strict-Transport-Security` of replies over HTTPS: browsers then do not use HTTP. Behind a
-   * proxy that terminates TLS, the application needs `trustProxy`.
+   * The `Strict-Transport-Security` of replies over HTTPS, after which browsers refuse HTTP. Behind
+   * a proxy that terminates TLS, the application needs `trustProxy`.
    *
    * @default {{ maxAge: "365d", includeSubDomains: true, preload: false }}
    */
@@ -38,20 +37,19 @@ export interface SecureHeadersOptions {
    */
   referrerPolicy?: ReferrerPolicyName | readonly ReferrerPolicyName[] | null;
   /**
-   * Whether to send `X-Content-Type-Options: nosniff`: browsers do not guess types.
+   * Whether to send `X-Content-Type-Options: nosniff`, so that browsers do not guess types.
    *
    * @default {true}
    */
   noSniff?: boolean;
   /**
-   * The `Cross-Origin-Opener-Policy`: whether pages of other origins share a browsing context
-   * group.
+   * The `Cross-Origin-Opener-Policy`: which pages share a browsing context group.
    *
    * @default {"same-origin"}
    */
   crossOriginOpenerPolicy?: "same-origin" | "same-origin-allow-popups" | "noopener-allow-popups" | "unsafe-none" | null;
   /**
-   * The `Cross-Origin-Resource-Policy`: the pages that may embed a reply, such as an image. For
+   * The `Cross-Origin-Resource-Policy`: which pages may embed a reply, such as an image. For
    * requests of scripts, see CORS.
    *
    * @default {"same-origin"}
@@ -74,7 +72,7 @@ export interface SecureHeadersOptions {
 /** The option `hsts`. */
 export interface HstsOptions {
   /**
-   * How long browsers use only HTTPS, from each reply on.
+   * How long browsers refuse HTTP, from each reply on.
    *
    * @default {"365d"}
    */
@@ -120,8 +118,8 @@ const HSTS_OPTIONS: OptionNames<HstsOptions> = { maxAge: true, includeSubDomains
 const ACTION = "make secureHeaders()";
 
 /**
- * Between the policies of OWASP's cheat sheet and of helmet. Breaks no page with resources of its
- * own origin. Without `upgrade-insecure-requests`, which breaks pages over HTTP.
+ * Between the policies of OWASP's cheat sheet and of helmet. It breaks no page with resources of
+ * its own origin. No `upgrade-insecure-requests`, which breaks pages over HTTP.
  */
 const POLICY = "default-src 'self'; base-uri 'self'; form-action 'self'; object-src 'none'";
 
@@ -130,7 +128,7 @@ const POLICY = "default-src 'self'; base-uri 'self'; form-action 'self'; object-
  * Cheat Sheet), MDN and helmet: a content policy, no frames, only HTTPS, no guessed types, and
  * isolation from other origins.
  *
- * A header of the reply is kept: a handler can set its own policy, as the documentation page does.
+ * Headers of the reply are kept: a handler can set its own policy, as the documentation page does.
  *
  * @throws {TypeError} If an option is unknown or cannot be sent.
  * @throws {RangeError} If `hsts.maxAge` is not a positive duration.
@@ -168,7 +166,7 @@ export function secureHeaders(options: SecureHeadersOptions = {}): Middleware<un
     const { headers } = response;
     const own = headers.get("content-security-policy");
     if (own === null && policy !== null) headers.set("content-security-policy", policy);
-    // Older browsers would apply this header, against the `frame-ancestors` of the reply.
+    // Older browsers would apply it, against the `frame-ancestors` of the reply.
     if (frameOptions !== null && !(own !== null && /\bframe-ancestors\b/i.test(own))) {
       setMissing(headers, "x-frame-options", frameOptions);
     }
@@ -213,7 +211,7 @@ function policyText(policy: string | Readonly<Record<string, readonly string[]>>
   }).join("; ");
 }
 
-/** Whether a string is one source of a policy: a space, comma or semicolon begins another. */
+/** Whether a string is one source: a space, comma or semicolon begins another. */
 function isSource(source: unknown): boolean {
   return typeof source === "string" && /^[\x21-\x7e]+$/.test(source) && !/[,;]/.test(source);
 }

@@ -7,12 +7,12 @@ import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
 /**
- * Limits the time to the head of a reply. After it, the client gets a 503, and `request.signal` is
- * aborted. The handler is not stopped: pass the signal to its operations. Its late reply is
- * dropped, and its dependencies are cleaned up when it has ended.
+ * Limits the time to the head of a reply. Then the client gets a 503, and `request.signal` aborts.
+ * The handler is not stopped: pass the signal to its operations. Its late reply is dropped, and its
+ * dependencies are cleaned up when it has ended.
  *
- * The body of a streamed reply can take longer, and so can a WebSocket. The signal that an outer
- * middleware has read is not aborted.
+ * The body of a streamed reply can take longer, and so can a WebSocket. A signal that an outer
+ * middleware has read does not abort.
  *
  * @param duration The time, plus a sixteenth at most: all requests share one timer.
  * @throws {RangeError} If it is not a positive duration.

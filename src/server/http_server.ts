@@ -1,6 +1,6 @@
 /**
- * Wraps Deno's server, which stops accepting at the first connection that it cannot accept: this
- * one listens again after the process ran out of file descriptors. Open connections continue.
+ * Wraps Deno's server, which stops at the first connection that it cannot accept: this one listens
+ * again after the process ran out of file descriptors. Open connections continue.
  */
 import { log } from "../log/log.ts";
 
@@ -10,12 +10,12 @@ const PAUSE_MS = 500;
 
 const LOG_INTERVAL_MS = 1_000;
 
-/** How many of Deno's servers stay for their open connections. */
+/** How many of Deno's servers are kept for their open connections. */
 const MAX_SERVERS = 32;
 
 /**
- * The file descriptors that stay for the program while clients use all others. Without one, Deno
- * 2.9 cannot load a module on first use, and the process exits.
+ * Descriptors reserved for the program while clients use all others: without one, Deno 2.9 cannot
+ * load a module, and the process exits.
  */
 const SPARE = 8;
 const NULL_DEVICE = "/dev/null";
@@ -36,14 +36,13 @@ export class HttpServer {
   readonly #options: ListenOptions;
   readonly #handler: Deno.ServeHandler;
   readonly #finished: PromiseWithResolvers<void> = Promise.withResolvers();
-  /** The last one accepts connections; the others only have open ones. */
+  /** The last one accepts connections; the others only serve open ones. */
   #listeners: Listener[] = [];
   #isShutDown = false;
   #pause: ReturnType<typeof setTimeout> | undefined;
   #lastLog = -Infinity;
   readonly #spare = new SpareDescriptors();
 
-  /** @throws {Deno.errors.AddrInUse} If the address is taken. */
   constructor(options: ListenOptions, handler: Deno.ServeHandler) {
     this.#options = options;
     this.#handler = handler;
@@ -51,12 +50,11 @@ export class HttpServer {
     this.#spare.keep();
   }
 
-  /** Resolves when the server ends by itself, rejects when it cannot continue. */
+  /** Resolves when the server ends itself, rejects when it cannot continue. */
   get finished(): Promise<void> {
     return this.#finished.promise;
   }
 
-  /** Stops accepting connections, and waits for the replies to requests in flight. */
   async shutdown(): Promise<void> {
     this.#isShutDown = true;
     clearTimeout(this.#pause);
@@ -101,7 +99,7 @@ export class HttpServer {
       // Deno may have removed the socket file.
     }
     try {
-      // Keeps a port that the system has chosen.
+      // Keep a port that the system chose.
       const port = "port" in address ? { port: address.port } : {};
       this.#listen({ ...this.#options, ...port, onListen: () => {} });
     } catch (error) {
@@ -118,11 +116,11 @@ export class HttpServer {
   }
 }
 
-/** Spare file descriptors, if the program may open the null device. */
+/** Reserved only if the program may open the null device. */
 class SpareDescriptors {
   readonly #files: Deno.FsFile[] = [];
 
-  /** Opens them. False, and none stays open, if too few would remain for clients. */
+  /** Opens them. False, with none open, if too few would remain for clients. */
   keep(): boolean {
     if (!mayOpen()) return true;
     try {
@@ -135,7 +133,6 @@ class SpareDescriptors {
     }
   }
 
-  /** Closes them for the program. */
   release(): void {
     this.#close(this.#files.length);
   }

@@ -1,6 +1,4 @@
-/**
- * Where a server listens: by its options, else by environment variables, else on 127.0.0.1:8000.
- */
+/** The address of a server: its options, else environment variables, else 127.0.0.1:8000. */
 import { CannotStartError } from "../base/errors.ts";
 import { HttpServer, type ListenOptions } from "./http_server.ts";
 import { log } from "../log/log.ts";
@@ -24,11 +22,7 @@ interface ListenChoices {
   readonly onListen?: (address: ListenAddress) => void;
 }
 
-/**
- * Completes the options. The environment says nothing about a Unix socket.
- *
- * @throws {CannotStartError} If PORT is needed and is invalid.
- */
+/** The environment does not apply to a Unix socket. Throws if PORT is needed and invalid. */
 export function listenOptions(options: ListenChoices): ListenOptions {
   const { path, cert, key, reusePort = false } = options;
   const scheme = cert === undefined ? "http" : "https";
@@ -43,8 +37,7 @@ export function listenOptions(options: ListenChoices): ListenOptions {
     hostname: givenHost ?? "127.0.0.1",
     onListen: ({ hostname, port }) => {
       announce({ hostname, port });
-      // A platform that sets PORT connects from another machine, and would only report that no
-      // server answers.
+      // A platform that sets PORT connects from another machine, and would only report a timeout.
       if (givenPort !== undefined && givenHost === undefined) {
         log("info", "Only this machine can connect: set WEBFW_HOST=0.0.0.0 to be reached from others");
       }
@@ -54,7 +47,7 @@ export function listenOptions(options: ListenChoices): ListenOptions {
   };
 }
 
-/** Opens a server. If it cannot listen on the address, the error names the address in one line. */
+/** If it cannot listen on the address, the error names the address in one line. */
 export function openServer(options: ListenOptions, handler: Deno.ServeHandler): HttpServer {
   try {
     return new HttpServer(options, handler);
@@ -72,13 +65,13 @@ export function openServer(options: ListenOptions, handler: Deno.ServeHandler): 
   }
 }
 
-/** A variable that cannot be read counts as not set, so its permission may be missing. */
+/** Variables without read permission count as not set. */
 function unreadHint(): string {
   const unread = ["PORT", "WEBFW_HOST"].filter((name) => !mayRead(name));
   return unread.length === 0 ? "" : `, and by --allow-env=${unread.join()} where they name another address`;
 }
 
-/** The reason why the system refuses an address, and the cure; undefined for other errors. */
+/** The reason and the cure; undefined for other errors. */
 function obstacleOf(error: unknown, what: "port" | "path"): string | undefined {
   if (error instanceof Deno.errors.AddrInUse) {
     const choose = what === "port"
@@ -104,7 +97,6 @@ function parsePort(text: string): number {
   );
 }
 
-/** The address of a server of the platform, for the log. */
 export function addressText(address: Deno.Addr): string {
   if ("hostname" in address) return toUrl("http", address);
   return "path" in address ? address.path : address.transport;

@@ -1,4 +1,4 @@
-/** The endpoint by which load balancers find out whether to send requests to this process. */
+/** The endpoint that shows load balancers whether to send requests to this process. */
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
 import type { ConnectionInfo } from "../http/connection.ts";
@@ -9,7 +9,6 @@ import { describeError, log } from "../log/log.ts";
 type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
 
 interface Startable {
-  /** Undefined before the first request. */
   background(): BackgroundTasks | undefined;
   start(): Promise<void>;
 }
@@ -17,11 +16,10 @@ interface Startable {
 interface Progress {
   /** Undefined before the start has ended, and while the application stops. */
   readonly openState: unknown;
-  /** Aborted while the application stops. */
   readonly stopping: AbortSignal;
 }
 
-/** The endpoint of one application. It answers before hosts, limits and middleware. */
+/** It answers before hosts, limits and middleware. */
 export class Readiness implements ReservedPath {
   readonly path: string;
   readonly what = "its readiness";
@@ -35,12 +33,7 @@ export class Readiness implements ReservedPath {
     this.#progress = progress;
   }
 
-  /**
-   * Makes the endpoint, and reserves its path.
-   *
-   * @param path The path; null for no endpoint.
-   * @throws {RouteError} With code `conflict`, if the path is taken.
-   */
+  /** Reserves the path; null makes no endpoint. Throws a RouteError if the path is taken. */
   static at(path: string | null, registry: Registry, app: Startable, progress: Progress): Readiness | undefined {
     if (path === null) return undefined;
     const readiness = new Readiness(path, app, progress);
@@ -48,7 +41,7 @@ export class Readiness implements ReservedPath {
     return readiness;
   }
 
-  /** Answers a GET or HEAD of its path, and leaves other requests to the application. */
+  /** Answers a GET or HEAD of its path, and passes other requests on. */
   before(fetch: Fetch): Fetch {
     return (request, info) => {
       if (!this.#isFor(request)) return fetch(request, info);
@@ -67,7 +60,7 @@ export class Readiness implements ReservedPath {
     const { openState, stopping } = this.#progress;
     const isEnding = this.#app.background()?.isEnding === true || stopping.aborted;
     const isReady = !isEnding && openState !== undefined;
-    // Tries a start that no server has made, or that has failed.
+    // Retry a start that failed, or make the one that no server has made.
     if (!isReady && !isEnding) this.#app.start().catch(reportFailedStart);
     const headers = new Headers({ "content-type": "text/plain;charset=UTF-8", "cache-control": "no-store" });
     if (isEnding) headers.set("connection", "close");

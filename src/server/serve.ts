@@ -25,19 +25,19 @@ import type { WorkerPorts } from "../store/memory/worker_store.ts";
  */
 export interface RunOptions {
   /**
-   * The port; 0 takes a free one.
+   * The port; 0 for a free one.
    *
    * @default {8000} The environment variable `PORT`, if the program may read it; else 8000
    */
   port?: number;
   /**
-   * The address to listen on. `"0.0.0.0"` takes connections from other machines.
+   * The address to listen on. `"0.0.0.0"` accepts connections from other machines.
    *
    * @default {"127.0.0.1"} The environment variable `WEBFW_HOST`, if the program may read it; else
    * 127.0.0.1
    */
   hostname?: string;
-  /** A signal that stops the server when it is aborted. */
+  /** Stops the server when it aborts. */
   signal?: AbortSignal;
   /** The certificate chain in PEM, for HTTPS. */
   cert?: string;
@@ -47,37 +47,36 @@ export interface RunOptions {
   path?: string;
   /**
    * How long requests in flight, handlers and publishes may continue after a stop begins. A body
-   * that has not arrived after 2 seconds is refused with 503, and its connection is closed. In the
-   * second half of the period, replies are cut off once all requests have replies and no client
-   * reads a streamed reply. For other replies the server does not know how far they have been read.
+   * that has not arrived after 2 seconds is refused with 503. In the second half of the period,
+   * replies are cut off once all requests have replies and no client reads a streamed reply: of
+   * other replies, the server cannot see how far they were read.
    *
    * @default {10000} 10 s; 4 s on Deno Deploy, which kills after 5 seconds
    */
   gracePeriod?: Duration;
   /**
-   * How long the server still accepts connections and requests after a stop begins, until load
-   * balancers know: `readyUrl` is 503, and replies carry `Connection: close`. The grace period
-   * follows. A second signal ends the delay.
+   * How long the server still accepts requests after a stop begins, until load balancers notice:
+   * `readyUrl` is 503, and replies carry `Connection: close`. The grace period follows. A second
+   * signal ends the delay.
    *
    * @default {0}
    */
   drainDelay?: Duration;
   /**
-   * Whether the platform compresses replies for clients that accept it: text, JSON and other types
-   * that become smaller, from 64 bytes on. Entity tags become weak; handlers find in `If-Match` the
-   * tags that they sent. Event streams, ranges, compressed replies, and replies with
-   * `Cache-Control: no-transform` stay as they are.
+   * Whether the platform compresses replies of 64 bytes or more for clients that accept it. Entity
+   * tags become weak; in `If-Match`, handlers find the tags that they sent. Event streams, ranges,
+   * compressed replies and `Cache-Control: no-transform` are left unchanged.
    *
-   * Do not compress a secret together with input of a client: the length can reveal it.
+   * Do not compress a secret together with a client's input: the length can reveal it.
    *
    * @default {false}
    */
   compress?: boolean;
-  /** Called when the server listens. By default a line is logged. */
+  /** Called when the server listens. By default the address is logged. */
   onListen?: (address: ListenAddress) => void;
   /**
-   * Whether other servers, in workers or processes, may listen on the same port. The system then
-   * spreads connections over them. Only Linux does that; Deno needs `--unstable-net`.
+   * Whether other workers or processes may listen on the same port. The system then spreads
+   * connections over them. Only on Linux; Deno needs `--unstable-net`.
    *
    * @default {false}
    */
@@ -108,7 +107,6 @@ const RUN_OPTIONS: OptionNames<RunOptions> = {
   accessLog: true,
 };
 
-/** @throws {TypeError} If an option is unknown, or `compress` is not true or false. */
 export function checkRunOptions(options: RunOptions): void {
   checkOptions(options, RUN_OPTIONS, "run the App");
   const { compress = false } = options;
@@ -116,25 +114,24 @@ export function checkRunOptions(options: RunOptions): void {
   throw new TypeError(`Cannot run the App: "compress" must be true or false, got ${quote(compress)}`);
 }
 
-/** An application, as a server needs it. */
+/** An application, as a server sees it. */
 export interface Servable extends Service<void> {
   readonly fetch: (
     request: Request,
     info?: ConnectionInfo,
   ) => Promise<Response>;
-  /** The endpoint for load balancers; undefined if there is none. */
   readiness(): Readiness | undefined;
-  /** The owner of the requests' bodies: see `endWaits`. */
+  /** The owner of the requests' bodies, for `endWaits`. */
   readonly owner: object;
   /** Undefined before the first request. */
   background(): BackgroundTasks | undefined;
-  /** Whether the platform may keep WebSockets whose clients have left. */
+  /** Whether the platform may keep WebSockets whose clients have disconnected. */
   hasBrokenSockets(): boolean;
-  /** Whether the platform keeps connections whose WebSockets have never opened. */
+  /** Whether the platform keeps connections whose WebSockets never opened. */
   hasLostSockets(): boolean;
 }
 
-/** How long a body may still take after a stop begins; at most half of the grace period. */
+/** The time for a body after a stop begins; at most half of the grace period. */
 const BODY_TIMEOUT_MS = 2_000;
 
 /** Replies are cut off after clients have read nothing for this long. */
@@ -151,17 +148,13 @@ const LAST_POLL_MS = 10;
  * accepts no more connections, ends streams, waits for requests in flight, and closes the
  * application.
  *
- * At the end of the grace period, it aborts the handlers of consumers and crons, and the publishes
- * in progress, but never the handlers of requests. If the start or a request has not ended by then,
- * SIGINT or SIGTERM makes the process exit with code 1; after the program's signal, the request or
- * the start continues. Bodies that have not arrived and replies that no client reads are cut off
- * earlier, and the exit code is 0. Lifespans can make the stop longer than the grace period, and so
- * can a store that cannot be reached, by up to 3 seconds.
+ * At the end of the grace period, it aborts handlers of consumers and crons, and publishes, but
+ * never handlers of requests. If the start or a request has not ended by then, a signal of the
+ * system makes the process exit with code 1; after the program's signal, they continue. Bodies that
+ * have not arrived and replies that no client reads are cut off before, with exit code 0.
+ * Lifespans, and a store that is unreachable (up to 3 seconds), can extend the stop.
  *
  * @throws {Deno.errors.AddrInUse} If the port is taken.
- * @throws {Error} If the process is `deno serve`, or `webfw` loads the module that calls this.
- * @throws {RangeError} If a duration or the variable PORT is invalid.
- * @throws {TypeError} If only one of cert and key is given.
  */
 export async function serve(app: Servable, options: RunOptions): Promise<void> {
   const grace = toMilliseconds(options.gracePeriod ?? defaultGrace(), "the gracePeriod");
@@ -184,7 +177,7 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   }
   const { accessLog = false, compress = false } = options;
   const where = { ...listenOptions(options), automaticCompression: compress };
-  // The listeners stay to the end: without them, a second SIGTERM would kill the process.
+  // Listen until the end: without listeners, a second SIGTERM would kill the process.
   using request = new StopRequest(options.signal);
   let isListening = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -228,9 +221,7 @@ const served = new WeakMap<Servable, Promise<Stopper>>();
 
 /**
  * Starts an application when `deno serve` listens: Deno then calls the own property `onListen` of
- * the default export; with `--parallel`, in the first thread only.
- *
- * @param exported The default export.
+ * the default export; with `--parallel`, only in the first thread.
  */
 export function startWithDenoServe(exported: object, app: Servable): void {
   const onListen = (address: Deno.Addr): void => {
@@ -238,22 +229,22 @@ export function startWithDenoServe(exported: object, app: Servable): void {
     if (isDeploy()) return;
     const requested = stopAtSignals(app);
     const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
-    // The next request tries again.
+    // The next request retries.
     endOfStart(app.start(), requested, grace).catch(reportFailedStart);
   };
-  // A program may set its own.
+  // The program may replace it.
   const value = (address: Deno.Addr) => logFor(exported, () => onListen(address));
   Object.defineProperty(exported, "onListen", { value, configurable: true, writable: true });
 }
 
-/** Stops an application of `deno serve`, also where `onListen` is not called. */
+/** For `deno serve`, also where `onListen` is not called. */
 export function stopWithDenoServe(app: Servable): void {
   if (isDenoServe()) stopAtSignals(app);
 }
 
 /**
- * Closes an application on SIGINT or SIGTERM. Deno then shuts its server down and waits for the
- * replies, but an event stream never ends by itself.
+ * Closes an application on SIGINT or SIGTERM. Deno then shuts down its server, and waits for
+ * replies; but an event stream never ends by itself.
  */
 function stopAtSignals(app: Servable): Promise<Stopper> {
   const known = served.get(app);
@@ -278,8 +269,8 @@ function stopAtSignals(app: Servable): Promise<Stopper> {
 }
 
 /**
- * Waits for the start of an application. After a signal of the system it has the grace period, then
- * the process exits: a lifespan may never end.
+ * Waits for a start. After a signal of the system, the process exits at the end of the grace
+ * period: a lifespan may never end.
  */
 async function endOfStart(start: Promise<void>, requested: Promise<Stopper>, grace: number): Promise<void> {
   let isOver = false;
@@ -295,29 +286,25 @@ async function endOfStart(start: Promise<void>, requested: Promise<Stopper>, gra
     await start;
   } finally {
     isOver = true;
-    // The first use of any timer function makes Deno load node:timers, which takes 5 ms of a start.
+    // The first use of any timer function loads node:timers, which takes 5 ms of a start.
     if (timer !== undefined) clearTimeout(timer);
   }
 }
 
 interface Stop {
   readonly by: Stopper;
-  /** All requests have ended, unread replies were cut off, or some requests are still open. */
+  /** Whether all requests ended, unread replies were cut off, or requests are still open. */
   readonly end: "complete" | "cut" | "late";
-  /** When the stop began, as `performance.now()`. */
+  /** As `performance.now()`. */
   readonly begin: number;
 }
 
-/**
- * Removes uploads that crashed processes left. That takes 2 ms, so a server does it after its first
- * reply, or when it stops.
- */
+/** Removes uploads of crashed processes. It takes 2 ms, so it runs after the first reply. */
 async function sweep(): Promise<void> {
   const { sweepUploads } = await load(() => import("../http/forms/uploads.ts"));
   await sweepUploads();
 }
 
-/** Listens until a stop begins, then ends the requests. */
 async function listen(
   app: Servable,
   { where, accessLog }: { readonly where: ListenOptions; readonly accessLog: boolean },
@@ -347,9 +334,7 @@ async function listen(
 
 /**
  * Ends the requests in flight within the grace period, and waits for the tasks after their replies.
- *
- * @param grace In milliseconds.
- * @param shutdown Settles when the server has sent all replies.
+ * `shutdown` settles when the server has sent all replies.
  */
 async function endRequests(app: Servable, grace: number, shutdown: () => Promise<unknown>): Promise<Stop["end"]> {
   const halfTime = performance.now() + grace / 2;
@@ -359,8 +344,8 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
     resolve("late");
   }, grace);
   const drain = async (): Promise<Stop["end"]> => {
-    // A shutdown cuts off WebSockets and arriving bodies, so these end first. A body whose reader
-    // is still being loaded gets its full time after that.
+    // A shutdown cuts off WebSockets and arriving bodies, so end these first. A body whose reader
+    // is being loaded gets its full time afterwards.
     const [areCut] = await Promise.all([
       loaded().then(() => endWaits(app.owner, Math.min(BODY_TIMEOUT_MS, grace / 2))),
       app.drain(),
@@ -380,10 +365,8 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
 }
 
 /**
- * Waits for the replies to requests whose bodies were cut off. Then a shutdown closes their
- * connections; before, it would wait for the rest of the bodies.
- *
- * @param over Ends the wait when it settles.
+ * Waits, until `over` settles, for the replies to requests whose bodies were cut off. A shutdown
+ * then closes their connections; before, it would wait for the rest of the bodies.
  */
 function lastReplies(app: Servable, over: Promise<unknown>): Promise<void> {
   const background = app.background();
@@ -404,25 +387,26 @@ function lastReplies(app: Servable, over: Promise<unknown>): Promise<void> {
   });
 }
 
-/** The handler of a server. Requests of load balancers come first, and are not logged. */
+/** Load balancers' requests come first, and are not logged. */
 function handlerOf(app: Servable, accessLog: boolean, compress: boolean): Servable["fetch"] {
   const answer = compress ? withSentTags(app.fetch) : app.fetch;
   const logged = accessLog ? withAccessLog(answer, app.owner) : answer;
   return app.readiness()?.before(logged) ?? logged;
 }
 
-/** Sets whether replies close their connections, and whether the readiness is 503. */
 function setEnding(app: Servable, isEnding: boolean): void {
   const background = app.background();
   if (background) background.isEnding = isEnding;
 }
 
 /**
- * Waits until no client reads its reply any longer, and starts the tasks after these replies. Only
- * for streamed replies the server knows whether clients read.
+ * Waits until no client reads its reply, then starts the tasks after these replies. The server sees
+ * only for streamed replies whether clients read.
  *
- * @param earliest Replies have time until then in any case, as `performance.now()`.
+ * @param earliest Replies have time until then, as `performance.now()`.
+ *
  * @param timeout How long clients must have read nothing, in milliseconds.
+ *
  * @param over Ends the wait when it settles.
  */
 function stalledReplies(app: Servable, earliest: number, timeout: number, over: Promise<unknown>): Promise<"cut"> {
@@ -460,7 +444,6 @@ function withAccessLog(fetch: Servable["fetch"], owner: object): Servable["fetch
   };
 }
 
-/** @throws {RangeError} If it is neither 0 nor a duration. */
 function toDelay(drainDelay: Duration): number {
   return parseFloat(String(drainDelay)) === 0 ? 0 : toMilliseconds(drainDelay, "the drainDelay");
 }
@@ -475,8 +458,8 @@ function isDeploy(): boolean {
 
 /**
  * Removes `W/` from the tags of `If-Match`, so that handlers find the tags that they sent: the
- * platform weakens the tags of replies that it compresses. No other handler needs a weak tag, since
- * it never matches there (RFC 9110, section 13.1.1).
+ * platform weakens the tags of compressed replies. No handler needs a weak tag there, which never
+ * matches (RFC 9110, section 13.1.1).
  */
 function withSentTags(fetch: Servable["fetch"]): Servable["fetch"] {
   return (request, info) => {
@@ -484,8 +467,8 @@ function withSentTags(fetch: Servable["fetch"]): Servable["fetch"] {
     if (condition?.includes("W/")) {
       const headers = new Headers(request.headers);
       headers.set("if-match", condition.replace(/(?:W\/)?("[^"]*")/g, "$1"));
-      // The headers of the platform cannot be changed. A copy of the request would lose the
-      // connection, and its body would be read more slowly.
+      // The platform's headers are immutable. A copy of the request would lose the connection, and
+      // its body would be read more slowly.
       Object.defineProperty(request, "headers", { value: headers });
     }
     return fetch(request, info);

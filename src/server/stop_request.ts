@@ -1,14 +1,14 @@
-/** The request to stop a server: a signal of the system, or of the program. */
+/** The request to stop a server, by a signal of the system or of the program. */
 
 export type Stopper = "system" | "program";
 
 /**
- * Signals within this time count as one, in milliseconds. A supervisor may signal all processes of
- * a service, and one of them may forward the signal.
+ * Signals within this time count as one: a supervisor may signal all processes of a service, and
+ * one of them may forward the signal.
  */
 const SAME_MS = 300;
 
-/** Listens for signals until it is disposed. */
+/** Listens until it is disposed. */
 export class StopRequest implements Disposable {
   readonly #first = Promise.withResolvers<Stopper>();
   readonly #second = Promise.withResolvers<void>();
@@ -18,7 +18,6 @@ export class StopRequest implements Disposable {
   readonly #stop = (): void => this.#ask("program");
   #since: number | undefined;
 
-  /** @param signal The signal of the program; it may be aborted already. */
   constructor(signal?: AbortSignal) {
     this.#signal = signal;
     for (const name of this.#signals) Deno.addSignalListener(name, this.#kill);
@@ -26,12 +25,11 @@ export class StopRequest implements Disposable {
     if (signal?.aborted) this.#stop();
   }
 
-  /** Settles when a stop is requested. */
   get by(): Promise<Stopper> {
     return this.#first.promise;
   }
 
-  /** Waits some milliseconds, or until a stop is requested again, or this is disposed. */
+  /** Waits until the time is over, a stop is requested again, or this is disposed. */
   async delay(ms: number): Promise<void> {
     const over = Promise.withResolvers<void>();
     const timer = setTimeout(over.resolve, ms);

@@ -1,7 +1,6 @@
 /**
- * Replies with bytes that have a version: files, blobs and cached texts. They answer conditional
- * requests (RFC 9110, section 13) and range requests (section 14). Loaded with the first such
- * reply.
+ * Replies with versioned bytes: files, blobs and cached strings. They answer conditional requests
+ * (RFC 9110, section 13) and ranges (section 14). Loaded with the first such reply.
  */
 import { eTag, ifMatch, ifNoneMatch } from "@std/http/etag";
 import { HTTPError } from "../../base/errors.ts";
@@ -11,30 +10,26 @@ import type { RequestContext } from "../context.ts";
 import { byteStream } from "../stream_reply.ts";
 import { ServedFile } from "./served_file.ts";
 
-/** Larger contents in memory get no entity tag, because all their bytes would be hashed for it. */
+/** Larger contents in memory get no entity tag, which needs a hash of all bytes. */
 const MAX_TAGGED_SIZE = 1024 * 1024;
 
 /** File systems store times in steps of up to two seconds. */
 const TIME_STEP_MS = 2_000;
 
-/** The headers of a content that a 304 has not (RFC 9110, section 15.4.5). */
+/** Headers of a content that a 304 does not have (RFC 9110, section 15.4.5). */
 const OF_CONTENT = ["content-type", "content-length", "content-encoding", "content-language"];
 
 export interface Validators {
   readonly etag?: string | undefined;
   readonly lastModified?: Date | undefined;
-  /** Whether `lastModified` is old enough that a further change would have another time. */
+  /** Whether `lastModified` is so old that a further change would have another time. */
   readonly isSettled?: boolean;
 }
 
 /**
- * Makes the reply of a file or blob. A GET or HEAD obeys conditions and ranges. The entity tag of a
- * file on disk comes from its size and time; that of a blob in memory from its content, up to 1
- * MiB.
- *
- * @param status Any but 200 sends the whole content.
- * @param type The media type. The default is that of the content.
- * @throws {HTTPError} With 412 if a condition fails, with 416 if the range has no bytes.
+ * Makes the reply of a file or blob. A GET or HEAD obeys conditions and ranges, if `status` is 200.
+ * The entity tag of a file on disk comes from its size and time; that of a blob in memory from its
+ * content, up to 1 MiB.
  */
 export async function blobReply(
   blob: Blob,
@@ -45,7 +40,7 @@ export async function blobReply(
   const { raw, matched } = context;
   const { method } = raw;
   const headers = headersOf(blob, type);
-  // A file may change: caches that keep it ask each time, whether it has.
+  // A file may change: caches must revalidate it.
   if (blob instanceof ServedFile) {
     headers.set("cache-control", matched.isGuarded ? "private, no-cache" : "no-cache");
   }
@@ -54,9 +49,8 @@ export async function blobReply(
 }
 
 /**
- * Answers a GET or HEAD with a version of a content, and obeys conditions and ranges.
- *
- * @throws {HTTPError} With 412 if a condition fails, with 416 if the range has no bytes.
+ * Answers a GET or HEAD by one version of a content. Throws a 412 if a condition fails, a 416 if
+ * the range has no bytes.
  */
 export function versionReply(
   blob: Blob,
@@ -102,43 +96,42 @@ function headersOf(blob: Blob, type: string = blob.type === "" ? "application/oc
 }
 
 /**
- * The name under which browsers save the reply; undefined when they may show it. A browser that
- * shows an uploaded file, whose type the client chose, could run its scripts as the application's.
+ * The name for saving the reply; undefined if browsers may show it. In an uploaded file, whose type
+ * the client chose, they could run scripts as the application's.
  */
 function downloadName(blob: Blob): string | undefined {
   if (blob instanceof ServedFile) return blob.savedAs;
   return blob instanceof UploadedFile ? blob.name : undefined;
 }
 
-/** The value of `content-disposition` that makes browsers save a reply (RFC 6266). */
+/** RFC 6266. */
 function attachment(name: string): string {
   const clean = name.toWellFormed().replace(/[\p{Cc}\p{Bidi_Control}]/gu, "");
   const ascii = clean.replace(/[^\x20-\x7e]|["\\/%]/gu, "_");
   if (ascii === clean) return clean === "" ? "attachment" : `attachment; filename="${clean}"`;
-  // encodeURIComponent leaves these characters as they are; RFC 8187 does not allow them.
+  // encodeURIComponent keeps these characters, but RFC 8187 forbids them.
   const extended = encodeURIComponent(clean).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
   return `attachment; filename="${ascii}"; filename*=UTF-8''${extended}`;
 }
 
-/** A string that stays the same while the application runs. */
+/** A string that does not change while the application runs. */
 export interface CachedText {
-  /** The media type with the charset. */
+  /** With the charset. */
   readonly contentType: string;
   /** The version, in ASCII without quotes. */
   readonly tag: string;
   read(): Promise<string>;
 }
 
-/** The first half of the SHA-256 hash of a string, in hexadecimal digits. */
+/** Half of a SHA-256 hash, in hexadecimal digits. */
 export async function contentHash(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return new Uint8Array(digest, 0, 16).toHex();
 }
 
-/** The compressed forms of cached strings, by their `read`. */
+/** By their `read`. */
 const compressed = new WeakMap<CachedText["read"], Promise<Uint8Array<ArrayBuffer>>>();
 
-/** Compresses a string, once for as long as its `read` lives. */
 function compress({ read }: CachedText): Promise<Uint8Array<ArrayBuffer>> {
   let bytes = compressed.get(read);
   if (bytes === undefined) {
@@ -150,10 +143,7 @@ function compress({ read }: CachedText): Promise<Uint8Array<ArrayBuffer>> {
   return bytes;
 }
 
-/**
- * Makes the reply of a cached string: compressed for a client that accepts it, and a 304 for one
- * that has this version.
- */
+/** Replies with a cached string, compressed for clients that accept it, or with a 304. */
 export async function cachedReply(
   asked: Headers,
   content: CachedText,
@@ -169,11 +159,8 @@ export async function cachedReply(
 }
 
 /**
- * Adds an entity tag to a reply to a GET or HEAD, unless it has one or more than 1 MiB. The reply
- * obeys conditions.
- *
- * @param response A reply with status 200, whose whole body is in memory.
- * @throws {HTTPError} With 412 if a condition fails.
+ * Adds an entity tag to a reply to a GET or HEAD, unless it has one or more than 1 MiB, and obeys
+ * conditions. The reply has status 200, and its whole body is in memory.
  */
 export async function taggedReply(response: Response, asked: Headers): Promise<Response> {
   let reply = response;
@@ -194,7 +181,7 @@ export async function taggedReply(response: Response, asked: Headers): Promise<R
   return new Response(null, { status: 304, headers });
 }
 
-/** The tag of a settled file is strong, so that an interrupted download can continue. */
+/** A settled file has a strong tag, so that downloads can resume. */
 export async function validatorsOf(blob: Blob): Promise<Validators> {
   if (!(blob instanceof ServedFile)) {
     return blob.size > MAX_TAGGED_SIZE ? {} : { etag: await eTag(await blob.bytes()) };
@@ -208,7 +195,7 @@ export async function validatorsOf(blob: Blob): Promise<Validators> {
 function evaluate(headers: Headers, { etag, lastModified }: Validators): "send" | "unmodified" | "failed" {
   const wanted = tagsOf(headers, "if-match");
   if (wanted !== null) {
-    // Of a star, it only counts that there is a content.
+    // A star only requires that there is a content.
     if (wanted !== "*" && !ifMatch(wanted, etag)) return "failed";
   } else if (lastModified && !isUnmodified(headers, "if-unmodified-since", lastModified, true)) return "failed";
   const known = tagsOf(headers, "if-none-match");
@@ -216,21 +203,18 @@ function evaluate(headers: Headers, { etag, lastModified }: Validators): "send" 
   return lastModified && isUnmodified(headers, "if-modified-since", lastModified, false) ? "unmodified" : "send";
 }
 
-/** The tags in a header without spaces: a long run of spaces costs @std's pattern seconds. */
+/** Without spaces: @std's pattern takes seconds for a long run of them. */
 function tagsOf(headers: Headers, name: string): string | null {
   return headers.get(name)?.replace(/\s+/g, "") ?? null;
 }
 
-/**
- * Whether the date in a header is at or after the last change, in whole seconds. What is no date
- * counts as none.
- */
+/** Whether the date in a header is at or after the last change, in whole seconds. */
 function isUnmodified(headers: Headers, name: string, lastModified: Date, withoutDate: boolean): boolean {
   const time = readHttpDate(headers.get(name) ?? "");
   return time === undefined ? withoutDate : Math.floor(lastModified.getTime() / 1000) * 1000 <= time;
 }
 
-/** Evaluates `If-Range` (RFC 9110, section 13.1.5). It names one version, never a list. */
+/** RFC 9110, section 13.1.5: one version, never a list. */
 function allowsRange(headers: Headers, { etag, lastModified, isSettled = false }: Validators): boolean {
   const condition = headers.get("if-range");
   if (condition === null) return true;
@@ -239,10 +223,8 @@ function allowsRange(headers: Headers, { etag, lastModified, isSettled = false }
 }
 
 /**
- * Reads a `Range` header. Several ranges get the whole content, which RFC 9110 allows: many ranges
- * are an attack.
- *
- * @returns The first and the last index; undefined for the whole content; null for a 416.
+ * The first and last index; undefined for the whole content; null for a 416. Several ranges get the
+ * whole content, which RFC 9110 allows: many ranges are an attack.
  */
 function byteRangeOf(header: string | null, size: number): readonly [first: number, last: number] | undefined | null {
   const [, from, to] = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? "") ?? [];
@@ -253,22 +235,20 @@ function byteRangeOf(header: string | null, size: number): readonly [first: numb
   return first < size ? [first, Math.min(last, size - 1)] : null;
 }
 
-/** How a content can be compressed, the best first. */
+/** The best first. */
 export const ENCODINGS = ["br", "gzip"] as const;
 
 export type Encoding = typeof ENCODINGS[number];
 
 /**
- * Chooses among the compressed forms of a content (RFC 9110, section 12.5.3).
- *
- * @returns The form; undefined for the content as it is, which is sent where nothing else is
- * accepted.
+ * Chooses a compressed form (RFC 9110, section 12.5.3). Undefined for the uncompressed content,
+ * which is also sent if nothing else is accepted.
  */
 export function chooseEncoding(header: string | null, offered: readonly Encoding[]): Encoding | undefined {
   if (header === null || offered.length === 0) return undefined;
   const weights = weightsOf(header);
   const any = weights.get("*");
-  // A content as it is comes last, unless the client gives it a weight.
+  // The uncompressed content is the last choice, unless the client gives it a weight.
   let best = weights.get("identity") ?? 0;
   let chosen: Encoding | undefined;
   for (const encoding of ENCODINGS) {
@@ -286,7 +266,7 @@ function weightsOf(header: string): Map<string, number> {
     const [name = "", ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
     const weight = parameters.find((parameter) => parameter.startsWith("q="));
     const value = weight === undefined ? 1 : Number(weight.slice(2));
-    // A weight that cannot be read is none: the content as it is suits every client.
+    // An unreadable weight is zero: each client accepts the uncompressed content.
     if (name !== "") weights.set(name, value > 0 && value <= 1 ? value : 0);
   }
   return weights;

@@ -1,4 +1,4 @@
-/** Files on disk as blobs, whose bytes are read in chunks when they are needed; uploaded files. */
+/** Files on disk as blobs, which are read in chunks on demand, and uploaded files. */
 import { nodePath, nodeUrl } from "../../base/runtime.ts";
 
 const CHUNK_SIZE = 64 * 1024;
@@ -6,19 +6,15 @@ const CHUNK_SIZE = 64 * 1024;
 type FileVersion = Pick<Deno.FileInfo, "size" | "mtime" | "ino" | "dev">;
 
 /**
- * A range of a file. Applications must not get it directly: its own `text()` would find nothing.
- * Wrap it in a `File` or `Blob`, which reads it through `stream()` and `slice()`.
+ * A range of a file. Wrap it in a `File` or `Blob` for applications, which read it by `stream()`
+ * and `slice()`: its own `text()` would find nothing.
  */
 export class DiskBlob extends Blob {
   readonly path: string;
   readonly #version: FileVersion;
   readonly #start: number;
 
-  /**
-   * Opens nothing.
-   *
-   * @param version The version of the file when its size was announced.
-   */
+  /** Opens nothing. `version` is that of the announced size. */
   constructor(path: string, version: FileVersion, start = 0, end: number = version.size) {
     super();
     this.path = path;
@@ -28,12 +24,12 @@ export class DiskBlob extends Blob {
     Object.defineProperty(this, "size", { value: end - start });
   }
 
-  /** A part of the range. The platform has clamped both indexes already. */
+  /** The platform has already clamped both indexes. */
   override slice(start = 0, end: number = this.size): DiskBlob {
     return new DiskBlob(this.path, this.#version, this.#start + start, this.#start + end);
   }
 
-  /** Opens the file with the first read, and closes it at the end, or when the reader cancels. */
+  /** Opens the file on the first read. Closes it at the end, or when the reader cancels. */
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
     let file: Deno.FsFile | undefined;
     let left = this.size;
@@ -56,7 +52,7 @@ export class DiskBlob extends Blob {
           if (left > 0) return;
           close();
           controller.close();
-          // A reader that passed its own buffer waits until it gets the buffer back.
+          // A reader that passed its own buffer waits until it gets it back.
           controller.byobRequest?.respond(0);
         } catch (error) {
           close();
@@ -67,13 +63,13 @@ export class DiskBlob extends Blob {
     });
   }
 
-  /** Refuses a file that has changed: its length and entity tag were announced already. */
+  /** Refuses a changed file: its length and entity tag were already announced. */
   async #open(): Promise<Deno.FsFile> {
     const file = await Deno.open(this.path);
     try {
       const { size, mtime, ino, dev } = await file.stat();
       const expected = this.#version;
-      // Another file may have come to this path, or a link that leads out of the folder.
+      // The path may now have another file, or a link that leads out of the folder.
       const isSame = size === expected.size && ino === expected.ino && dev === expected.dev;
       if (!isSame || mtime?.getTime() !== expected.mtime?.getTime()) throw changed();
       if (this.#start > 0) await file.seek(this.#start, Deno.SeekMode.Start);
@@ -87,7 +83,7 @@ export class DiskBlob extends Blob {
 
 /**
  * A part of a blob, like `Blob.slice()`. Its stream is that of its content: Deno 2.9 does not
- * cancel the streams of a blob's parts, which would leave a {@linkcode DiskBlob}'s file open.
+ * cancel streams of a blob's parts, which would leave the file of a {@linkcode DiskBlob} open.
  */
 export class BlobSlice extends Blob {
   readonly #content: Blob;
@@ -108,7 +104,7 @@ export class BlobSlice extends Blob {
   }
 }
 
-/** The index within a size; a negative index counts from the end. */
+/** A negative index counts from the end. */
 function clamp(index: number, size: number): number {
   const whole = Math.round(index) || 0;
   return whole < 0 ? Math.max(0, size + whole) : Math.min(whole, size);
@@ -118,10 +114,10 @@ function changed(): Error {
   return new Error("Cannot read the file: it was changed after its size was sent");
 }
 
-/** The `UploadFile` of a handler: its content is in memory or on disk. */
+/** A handler's `UploadFile`, with its content in memory or on disk. */
 export class UploadedFile extends File {
   readonly #content: Blob;
-  /** Whether `save` has linked the file. A second link would be the same file under two names. */
+  /** Whether `save` has linked the file. A second link would be the same file. */
   #isLinked = false;
 
   constructor(content: Blob, name: string, type: string) {
@@ -160,7 +156,7 @@ export class UploadedFile extends File {
   }
 }
 
-/** Links a file. That fails on another disk, and on file systems without links. */
+/** Fails on another disk, and on file systems without links. */
 async function link(from: string, to: string): Promise<boolean> {
   try {
     await Deno.link(from, to);

@@ -1,4 +1,4 @@
-/** Answers requests with the files of a folder. Loaded with the first such request. */
+/** Serves the files of a folder. Loaded with the first such request. */
 import { CannotStartError, HTTPError, isHTTPError } from "../../base/errors.ts";
 import type { FallThrough, RequestContext } from "../context.ts";
 import { isMountWithoutSlash, redirectToSlash } from "../reply.ts";
@@ -7,15 +7,14 @@ import { findWithin, infoOf, realPath, servedFile, toPath, typeOf } from "./serv
 
 export interface ServedFolder {
   readonly root: string | URL;
-  /** The path of the page for unknown paths; undefined if there is none. */
+  /** The file of the page for unknown paths. */
   readonly spa: string | undefined;
-  /** Whether the file at a path of the folder never changes. */
   readonly isImmutable: (path: string) => boolean;
 }
 
 export interface FolderRequest extends FallThrough {
   readonly context: RequestContext;
-  /** The decoded path below that of the folder; undefined for the path of the folder itself. */
+  /** The decoded path below the folder; undefined for the folder itself. */
   readonly rest: string | undefined;
 }
 
@@ -31,10 +30,8 @@ const SUFFIXES: Readonly<Record<Encoding, string>> = { br: ".br", gzip: ".gz" };
 const HIDDEN_SEPARATOR = /%2f|%5c|\\/i;
 
 /**
- * Checks that there is something to serve.
- *
- * @throws {CannotStartError} If the folder, or the page for unknown paths, does not exist or may
- * not be read.
+ * Throws a CannotStartError if the folder, or the page for unknown paths, is missing or may not be
+ * read.
  */
 export async function checkFolder({ root, spa }: ServedFolder, name: string): Promise<void> {
   const folder = await realPath(toPath(root)).catch((error) => {
@@ -52,9 +49,8 @@ export async function checkFolder({ root, spa }: ServedFolder, name: string): Pr
 }
 
 /**
- * Answers a GET or HEAD with a file, the index page of a folder, or the page for unknown paths.
- *
- * @throws {unknown} The refusal, if there is nothing of it.
+ * Answers a GET or HEAD by a file, the index page of a folder, or the page for unknown paths; else
+ * throws the refusal.
  */
 export async function folderReply(folder: ServedFolder, asked: FolderRequest): Promise<Response> {
   const { context, rest = "" } = asked;
@@ -84,13 +80,13 @@ async function pageReply(folder: ServedFolder, asked: FolderRequest, root: strin
   const parts = folder.spa.split("/");
   const page = asksForHtml(context.raw.headers.get("accept")) ? await findFile(root, parts) : undefined;
   if (!page) throw new HTTPError(404, refusal.detail, { headers: { vary: "accept" } });
-  // A path can be that of a file tomorrow.
+  // The path may have a file later.
   const reply = await fileReply({ ...folder, isImmutable: () => false }, page, root, parts, context);
   reply.headers.append("vary", "accept");
   return reply;
 }
 
-/** Browsers name HTML when they open a page. Scripts, and programs like curl, take anything. */
+/** Browsers name HTML when they open a page. Scripts and programs like curl accept anything. */
 function asksForHtml(accept: string | null): boolean {
   for (const range of accept?.toLowerCase().split(",") ?? []) {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
@@ -126,12 +122,12 @@ async function fileReply(
   return versionReply(content, { ...validators, etag }, context.raw, headers);
 }
 
-/** Only the client may keep a file behind guards. */
+/** Shared caches must not keep a file behind guards. */
 function privateBehindGuards(context: RequestContext): "private, " | "" {
   return context.matched.isGuarded ? "private, " : "";
 }
 
-/** The form of a file that the client prefers: the file itself, or a compressed one beside it. */
+/** The file itself, or a compressed one beside it. */
 async function preferredForm(
   file: Found,
   root: string,
@@ -155,7 +151,7 @@ async function findFile(root: string, parts: readonly string[]): Promise<Found |
   return path !== undefined && info?.isFile ? { path, info } : undefined;
 }
 
-/** Redirects to the path with a slash, so that the relative links of the index page are right. */
+/** With a slash, the relative links of the index page are right. */
 function toFolder(context: RequestContext): Response {
   const reply = redirectToSlash(context);
   reply.headers.set("cache-control", `${privateBehindGuards(context)}no-cache`);

@@ -1,4 +1,4 @@
-/** Files on disk: found by their paths, and read while they are sent. */
+/** Files on disk, which are found by path and read while they are sent. */
 import { load } from "../../base/async_context.ts";
 import { HTTPError } from "../../base/errors.ts";
 import { log } from "../../log/log.ts";
@@ -8,24 +8,19 @@ import { BlobSlice, DiskBlob } from "./disk_blob.ts";
 /** How a file is sent. */
 export interface FileOptions {
   /**
-   * The folder that holds the file. The path is then relative to it, and may come from anywhere,
-   * also from a client.
+   * The folder that holds the file. The path is then relative to it, and may come from a client.
    */
   root?: string | URL;
   /** The media type. By default that of the extension, or `application/octet-stream`. */
   type?: string;
-  /** Makes browsers save the file under this name, and not show it. */
+  /** The name for saving the file: browsers then do not show it. */
   filename?: string;
 }
 
-/** System errors that mean that there is no file of this name. */
+/** System errors for a name without a file. */
 const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "EINVAL"]);
 
-/**
- * Opens a file.
- *
- * @throws {HTTPError} With 404, if there is no such file.
- */
+/** Throws a 404 if there is no such file. */
 export async function openFile(path: string | URL, { root, type, filename }: FileOptions): Promise<ServedFile> {
   const found = root === undefined ? toPath(path) : await pathWithin(toPath(root), String(path));
   const info = found && await (root === undefined ? Deno.stat(found).catch(unlessAbsent) : infoOf(found));
@@ -40,7 +35,7 @@ export function servedFile(path: string, info: Deno.FileInfo, type: string, save
 
 export class ServedFile extends File {
   readonly #content: DiskBlob;
-  /** The name under which browsers save the file; undefined if they may show it. */
+  /** The name for saving the file; undefined if browsers may show it. */
   readonly savedAs: string | undefined;
 
   constructor(content: DiskBlob, name: string, options: FilePropertyBag & { savedAs: string | undefined }) {
@@ -58,24 +53,19 @@ export class ServedFile extends File {
   }
 }
 
-/**
- * Finds a file in a folder, by a name that a client may have chosen; undefined if there is none. A
- * folder that does not exist is logged.
- */
+/** A client may have chosen the name. A folder that does not exist is logged. */
 async function pathWithin(root: string, name: string): Promise<string | undefined> {
   const folder = await realPath(root);
   if (folder !== undefined) return await findWithin(folder, name.split("/")) ?? undefined;
-  // An upload may make it later, or its path is wrong.
+  // An upload may create it later, or its path is wrong.
   log("warn", "The folder of file() does not exist", { root });
   return undefined;
 }
 
 /**
- * Finds an entry of a folder, whose own links are resolved.
- *
- * @param parts The parts of the path in the folder. A client may have chosen them.
- * @returns The path with links resolved; undefined if there is no such entry; null if a part begins
- * with a dot, or a link leads out of the folder or to such a part.
+ * Finds an entry of a folder whose own links are resolved, by parts that a client may have chosen.
+ * Undefined if there is none; null if a part begins with a dot, or a link leads out of the folder
+ * or to such a part.
  */
 export async function findWithin(folder: string, parts: readonly string[]): Promise<string | undefined | null> {
   const { join, sep: separator } = nodePath();
@@ -88,14 +78,12 @@ export async function findWithin(folder: string, parts: readonly string[]): Prom
   return path.slice(prefix.length).split(separator).some(isHidden) ? null : path;
 }
 
-/** The path with links resolved; undefined if nothing is there. */
+/** With links resolved; undefined if nothing is there. */
 export async function realPath(path: string): Promise<string | undefined> {
   return await Deno.realPath(path).catch(unlessAbsent);
 }
 
-/**
- * What is at a path with links resolved; undefined if nothing is there. A new link is not followed.
- */
+/** For a path with links resolved; undefined if nothing is there. A new link is not followed. */
 export async function infoOf(path: string): Promise<Deno.FileInfo | undefined> {
   return await Deno.lstat(path).catch(unlessAbsent);
 }
@@ -110,7 +98,6 @@ function isPlain(part: string, separator: string): boolean {
   return part !== "" && !part.includes("\0") && (separator === "/" || !/[\\:]/.test(part));
 }
 
-/** Undefined for an error that means that there is no file; throws any other. */
 function unlessAbsent(error: unknown): undefined {
   if (error instanceof Error && ABSENT.has((error as Error & { code?: unknown }).code)) return undefined;
   throw error;

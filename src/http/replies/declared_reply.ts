@@ -1,4 +1,4 @@
-/** Declares replies of text, bytes and lines of JSON, besides the model of a JSON reply. */
+/** Declared replies of text, bytes and JSON lines, besides the models of JSON replies. */
 import {
   type GivenSchema,
   isSchema,
@@ -9,16 +9,14 @@ import {
 } from "../../schema/schema.ts";
 import type { EventStream } from "../sse/sse.ts";
 
-/** How the replies of a route are made, beside those of JSON. */
+/** Replies that are no JSON of a model. */
 export type DeclaredReply =
   | { readonly type: "events"; readonly item: Schema | undefined }
   | { readonly type: "json_lines"; readonly item: Schema }
   | { readonly type: "bytes" | "text"; readonly mediaType: string }
   | { readonly type: "replies"; readonly entries: ReadonlyMap<number, Schema> };
 
-/**
- * The members that all declared replies share with schemas. They are none: valibot cannot run them.
- */
+/** The members that declared replies share with schemas. Valibot cannot run them. */
 export const DECLARED = { kind: "schema", async: false } as const;
 
 const TYPES: ReadonlySet<unknown> = new Set<DeclaredReply["type"]>([
@@ -29,18 +27,16 @@ const TYPES: ReadonlySet<unknown> = new Set<DeclaredReply["type"]>([
   "replies",
 ]);
 
-/** The media type of each kind of stream. */
 export const STREAM_TYPES = { events: "text/event-stream", json_lines: "application/jsonl" } as const;
 
-/** Whether a value was made by `Events`, `JsonLines`, `Bytes`, `Text`, `Html` or `Replies`. */
 export function isDeclaredReply(value: unknown): value is Schema & DeclaredReply {
   return typeof value === "object" && value !== null && !("~run" in value) &&
     (value as Partial<Schema>).kind === DECLARED.kind && TYPES.has((value as Partial<Schema>).type);
 }
 
 /**
- * @ignore What a call of a typed client gives. At run time the client parses JSON, lines of JSON
- * and events, without knowing the declaration; then the type is unknown.
+ * @ignore What a typed client gets. It parses JSON, JSON lines and events without knowing the
+ * declaration; the type is unknown then.
  */
 export type ReceivedAs<Type extends string, As> = Lowercase<Type> extends
   `application/${string}json${string}` | `text/event-stream${string}` ? unknown : As;
@@ -48,11 +44,6 @@ export type ReceivedAs<Type extends string, As> = Lowercase<Type> extends
 /** RFC 9110, section 8.3.1: no ranges such as `image/*`. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;\s*[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[^"\\\r\n]*"))*$/;
 
-/**
- * Checks a media type.
- *
- * @throws {TypeError} If it is none.
- */
 export function checkMediaType(type: unknown, name: string): string {
   if (typeof type === "string" && MEDIA_TYPE.test(type)) return type;
   const got = typeof type === "string" ? JSON.stringify(type) : typeof type;
@@ -61,14 +52,12 @@ export function checkMediaType(type: unknown, name: string): string {
   );
 }
 
-/** @ignore The values that a handler can return for a model. Their parts can be read-only. */
+/** @ignore What a handler can return for a model, with read-only parts. */
 export type Returned<Model> = unknown extends Model ? unknown
   : Model extends Atom ? Model
   : { readonly [Key in keyof Model]: Returned<Model[Key]> };
 
-/**
- * @ignore The values that a handler can yield for a model, or for a declared reply: its `~yields`.
- */
+/** @ignore What a handler can yield for a model, or for a declared reply: its `~yields`. */
 export type Yielded<Model, Reply> = [Reply["~yields" & keyof Reply]] extends [never] ? Returned<Model>
   : Reply["~yields" & keyof Reply];
 
@@ -88,10 +77,7 @@ export type Atom =
   | AsyncIterable<unknown>
   | ((...args: never[]) => unknown);
 
-/**
- * @ignore A reply of text, made by {@linkcode Text} or {@linkcode Html}. `As` is what a call of a
- * typed client gives.
- */
+/** @ignore Made by {@linkcode Text} or {@linkcode Html}. `As` is what a typed client gets. */
 export interface TextReply<As = string> extends Schema<string, string> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "text";
@@ -104,9 +90,9 @@ export interface TextReply<As = string> extends Schema<string, string> {
 }
 
 /**
- * Declares, as the `response` of a route, that it answers with text of a media type. The handler
- * returns a string, which is sent as it is, in UTF-8. A typed client gets the string, or its value
- * if the media type is one of JSON.
+ * Declares a text reply of a media type, as the `response` of a route. The handler returns a
+ * string, which is sent in UTF-8. A typed client gets the string, or its value if the media type is
+ * JSON.
  *
  * @param mediaType The media type. A `charset` is added if it has none.
  * @throws {TypeError} If it is not a media type.
@@ -134,8 +120,8 @@ export function Text<const Type extends string>(
 }
 
 /**
- * Declares, as the `response` of a route, that it answers with a page. The handler returns the
- * markup. Nothing is escaped: the template that makes the markup has to do it.
+ * Declares a page, as the `response` of a route. The handler returns the markup. Nothing is
+ * escaped: the template has to.
  *
  * @example A page
  * ```ts
@@ -155,9 +141,7 @@ export function Html(): TextReply {
   return Text("text/html");
 }
 
-/**
- * @ignore A reply of bytes, made by {@linkcode Bytes}. `As` is what a call of a typed client gives.
- */
+/** @ignore Made by {@linkcode Bytes}. `As` is what a typed client gets. */
 export interface BytesReply<As = Blob> extends Schema<Blob | ReadableStream<Uint8Array> | Uint8Array, Blob> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "bytes";
@@ -170,12 +154,11 @@ export interface BytesReply<As = Blob> extends Schema<Blob | ReadableStream<Uint
 }
 
 /**
- * Declares, as the `response` of a route, that it answers with bytes of a media type.
+ * Declares a reply of bytes of a media type, as the `response` of a route.
  *
  * The handler returns a `Blob`, a `ReadableStream` of bytes, a `Uint8Array`, or `file(…)`. The
- * declared type replaces that of a blob or file, which answers conditional requests and ranges all
- * the same. A typed client gets a `Blob`, or the value of the bytes if the media type is one of
- * JSON or has a `charset`.
+ * declared type replaces that of a blob or file, which still obeys conditions and ranges. A typed
+ * client gets a `Blob`, or the value of the bytes if the media type is JSON or has a `charset`.
  *
  * @param mediaType A media type without ranges such as `image/*`: declare `v.blob()` to send each
  * blob with its own type.
@@ -204,15 +187,14 @@ export function Bytes<const Type extends string>(
   return Object.freeze(reply) as unknown as BytesReply<ReceivedBytes<Type>>;
 }
 
-/** @ignore What a call of a typed client gives: text where its `charset` is named. */
+/** @ignore What a typed client gets: a string if there is a `charset`. */
 export type ReceivedBytes<Type extends string> = ReceivedAs<
   Type,
   Lowercase<Type> extends `${string}charset=${string}` ? string : Blob
 >;
 
 /**
- * @ignore A reply of lines of JSON, made by {@linkcode JsonLines}. `Input` is what the handler
- * gives, `Line` what a line holds.
+ * @ignore Made by {@linkcode JsonLines}. `Input` is what the handler yields, `Line` the sent line.
  */
 export interface JsonLinesReply<Input, Line> extends Schema<AsyncIterable<Returned<Input>>, Line> {
   /** Distinguishes it from the schemas of JSON replies. */
@@ -226,12 +208,11 @@ export interface JsonLinesReply<Input, Line> extends Schema<AsyncIterable<Return
 }
 
 /**
- * Declares, as the `response` of a route, that it answers with lines of JSON (`application/jsonl`),
- * each of which fits a schema.
+ * Declares a reply of JSON lines (`application/jsonl`) of a schema, as the `response` of a route.
  *
  * The handler returns an async iterable, or is an `async function*`. Each value is validated and
  * reduced to the schema. If the first value does not fit, the reply is a 500; a later one, or a
- * stop of the server, breaks the reply off, so that no client takes a part for the whole.
+ * stop of the server, breaks the reply off, so that no client takes it for complete.
  *
  * @throws {TypeError} If the argument is not a schema.
  *

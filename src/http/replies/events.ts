@@ -5,20 +5,19 @@ import type { EventStream, ServerSentEvent } from "../sse/sse.ts";
 import { DECLARED, type Returned } from "./declared_reply.ts";
 
 /**
- * @ignore A reply of server-sent events, made by {@linkcode Events}. `Input` is the data that the
- * handler gives, `Data` the data of the events.
+ * @ignore Made by {@linkcode Events}. `Input` is what the handler sends, `Data` what clients get.
  */
 export interface EventsReply<Input, Data> extends
   Schema<
-    // The messages of a topic are the output of its schema. Messages of the compiler would show a
-    // type that is the same twice.
+    // Messages of a topic are the output of its schema. For equal types, the compiler's messages
+    // would show the type twice.
     | EventStream<[Data] extends [Input] ? Returned<Input> : Returned<Input> | Returned<Data>>
     | AsyncIterable<Returned<Input> | ServerSentEvent<Returned<Input>>>,
     Data
   > {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "events";
-  /** What a typed client finds the route by in place of GET. */
+  /** The method by which a typed client finds the route, in place of GET. */
   readonly "~kind": "EVENTS";
   /** What an `async function*` yields; for types alone. */
   readonly "~yields": Returned<Input> | ServerSentEvent<Returned<Input>>;
@@ -27,15 +26,14 @@ export interface EventsReply<Input, Data> extends
 }
 
 /**
- * Declares, as the `response` of a route, that it answers with server-sent events, and what their
- * data is: a schema, or the topic whose messages are sent.
+ * Declares server-sent events, as the `response` of a route, by the schema of their data, or by the
+ * topic whose messages are sent.
  *
  * The handler returns `SSE(…)`, or is an `async function*` that yields data, or objects like
- * {@linkcode ServerSentEvent}. The data of each event is validated and reduced to the schema. Data
- * that does not fit is logged and never sent: the reader of a topic gets a gap of the reason
- * `schema` in its place, any other stream ends. To another method than GET the reply breaks off
- * instead, also when the server stops, because no client connects again. Messages of a topic whose
- * schema transforms are sent as they were stored.
+ * {@linkcode ServerSentEvent}. The data is validated and reduced to the schema. Data that does not
+ * fit is logged and never sent: the reader of a topic gets a gap with the reason `schema` instead,
+ * any other stream ends. Except for GET, the reply then breaks off, also when the server stops,
+ * because no client reconnects. Messages of a topic whose schema transforms are sent as stored.
  *
  * @throws {TypeError} If the data is neither a schema nor a topic.
  *

@@ -1,4 +1,4 @@
-/** Response models: validates results, values of streams and data of events, and reduces them. */
+/** Response models: they validate and reduce results, values of streams, and data of events. */
 import { toValidator } from "../../schema/check.ts";
 import { summarizeIssues } from "../../schema/issues.ts";
 import { toReplySchema } from "../../schema/map_schema.ts";
@@ -10,15 +10,12 @@ import { schemaOf, type Subscription } from "../../topics/subscription.ts";
 import { isEvent } from "../sse/sse.ts";
 
 /**
- * Returns a value without what is not in its model; a promise only if the model is async. `what` is
- * the name of the value in messages.
+ * Returns what the model has of a value; a promise only if the model is async. Messages call the
+ * value `what`.
  */
 export type Reduce = (value: unknown, what?: string) => unknown;
 
-/**
- * Compiles the validation and reduction of values to a model. A value that does not fit is a
- * `TypeError`, or a rejection if the model is async.
- */
+/** A value that does not fit is a `TypeError`, or a rejection if the model is async. */
 export function reducerTo(model: Schema, route: string, value = "the result"): Reduce {
   const { validate } = toValidator(toReplySchema(nodeOf(model)));
   const settle = (dataset: Dataset, what: string): unknown => {
@@ -31,7 +28,7 @@ export function reducerTo(model: Schema, route: string, value = "the result"): R
   };
 }
 
-/** A value that does not match its model: a mistake of the application. */
+/** A value that does not fit its model: a mistake of the application. */
 export class ModelError extends TypeError {}
 
 function misfit(route: string, what: string, issues: readonly SchemaIssue[]): Error {
@@ -40,18 +37,14 @@ function misfit(route: string, what: string, issues: readonly SchemaIssue[]): Er
 }
 
 /**
- * Maps the values of an iterable. Unlike a generator, it passes `return()` on at once, also while
- * it makes a value, so that a source that waits is closed with its client.
- *
- * @param map If it throws, the source is closed.
+ * Maps the values of an iterable. Unlike a generator, it passes `return()` on at once, also during
+ * a value, so that a waiting source closes with its client. If `map` throws, the source is closed.
  */
 export function mapValues(source: AsyncIterable<unknown>, map: (value: unknown) => unknown): AsyncIterable<unknown> {
   return { [Symbol.asyncIterator]: () => new MappedValues(iteratorOf(source), map) };
 }
 
-/**
- * The iterator of an iterable. A stream's own does not let it be cancelled while it makes a value.
- */
+/** A stream's own iterator cannot be cancelled during a value. */
 export function iteratorOf(source: AsyncIterable<unknown>): ValueIterator {
   if (!(source instanceof ReadableStream)) return source[Symbol.asyncIterator]();
   const reader = source.getReader();
@@ -84,11 +77,11 @@ class MappedValues implements AsyncIterator<unknown> {
   }
 }
 
-/** What messages call the data of an item that is an event. */
+/** The data of an item, in messages. */
 const DATA = "the `data` of the event";
 const LOGGED = "Messages of a topic do not fit the events that the route declares: readers get a gap";
 
-/** Stands for the data of a message that is left out. */
+/** Replaces the data of a message that is left out. */
 export const MISFIT: unique symbol = Symbol("misfit");
 
 export class DataReducer {
@@ -106,16 +99,16 @@ export class DataReducer {
   }
 
   /**
-   * Whether it reduces the messages of a topic. A message is the output of the topic's schema. It
-   * is sent as it is if that is the declared schema, and cannot take it again.
+   * A message is the output of the topic's schema. If that is the declared schema, and cannot
+   * validate its own output, messages are sent as they are.
    */
   reducesMessagesOf(subscription: Subscription): boolean {
     return this.#isRepeatable || schemaOf(subscription) !== this.#schema;
   }
 
   /**
-   * Reduces the data of a message. The result is {@linkcode MISFIT} if the data does not fit: a
-   * client would resume at the same message for ever.
+   * {@linkcode MISFIT} for data that does not fit: after an error, clients would resume at the same
+   * message forever.
    */
   reduceMessage(message: TopicMessage): unknown {
     try {
@@ -132,7 +125,7 @@ export class DataReducer {
     return MISFIT;
   }
 
-  /** Reduces the items of an application's iterable: data, or events with data. */
+  /** Reduces data, or events with data. */
   ofItems(source: AsyncIterable<unknown>): AsyncIterable<unknown> {
     return mapValues(source, (item) => {
       if (!isEvent(item)) return this.#toEvent(this.reduce(item));
@@ -140,7 +133,7 @@ export class DataReducer {
     });
   }
 
-  /** Always an event, since the reduced data may look like one. */
+  /** Always an event, because reduced data may look like one. */
   #toEvent(data: unknown, fields: object = {}): object | Promise<object> {
     return data instanceof Promise ? data.then((data) => ({ ...fields, data })) : { ...fields, data };
   }

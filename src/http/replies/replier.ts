@@ -11,10 +11,8 @@ import { ChosenReply } from "./replies.ts";
 
 const ITEM = "the item";
 
-/** Makes the reply of a result that is no `Response`. */
 export type Replier = (result: unknown, context: RequestContext, stopping: Stopping) => Response | Promise<Response>;
 
-/** Compiles the replies that a route declares. */
 export function replierOf(declared: DeclaredReply, given: number | undefined, route: string): Replier {
   const status = given ?? 200;
   switch (declared.type) {
@@ -31,7 +29,7 @@ export function replierOf(declared: DeclaredReply, given: number | undefined, ro
   }
 }
 
-/** Replies with the status that the handler has chosen, or that of plain results. */
+/** For the status that the handler chose, or the one of other results. */
 function statusReplier(entries: ReadonlyMap<number, Schema>, given: number | undefined, route: string): Replier {
   const plain = given ?? Math.min(...entries.keys());
   const repliers = new Map(Array.from(entries, ([status, model]) => [status, modelReplier(model, status, route)]));

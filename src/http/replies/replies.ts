@@ -1,4 +1,4 @@
-/** Declares that a route has several successes. */
+/** Declared replies of several successful statuses. */
 import { quote } from "../../base/options.ts";
 import { isSchema, type JsonForm, type Mistake, type OutputOf, type Schema, schemaFault } from "../../schema/schema.ts";
 import { WITHOUT_BODY } from "../reply.ts";
@@ -12,13 +12,13 @@ export interface StatusReply<Status extends number, Value> {
   readonly "~value": Value;
 }
 
-/** @ignore What a schema takes, and so what a handler returns for it. */
+/** @ignore What a handler returns for a schema. */
 export type TakenBy<Given> = Given extends { readonly "~types"?: { readonly input: infer Value } | undefined } ? Value
   : never;
 
 /**
- * @ignore What a handler returns: a result of a model, or one with its status. Messages of the
- * compiler show the cure; no value has it.
+ * @ignore What a handler returns: a result of a model, or one with its status. The compiler's
+ * messages show the cure; no value has it.
  */
 export type AnyResult<Models> =
   | { readonly "~cure": "Return what a model takes, or reply(status, value) with a status of Replies({ … })" }
@@ -26,12 +26,12 @@ export type AnyResult<Models> =
     [Status in keyof Models]: TakenBy<Models[Status]> | StatusReply<Status & number, TakenBy<Models[Status]>>;
   }[keyof Models];
 
-/** @ignore What a call of a typed client gives for a model. */
+/** @ignore What a typed client gets for a model. */
 export type ReceivedFor<Model> = Model extends { readonly "~as": infer Value } ? Value
   : OutputOf<Model> extends infer Value ? Value extends Blob ? Blob : Value extends void ? undefined : JsonForm<Value>
   : never;
 
-/** @ignore Replies of several statuses, made by {@linkcode Replies}. */
+/** @ignore Made by {@linkcode Replies}. */
 export interface RepliesReply<Models> extends Schema<AnyResult<Models>, OutputOf<Models[keyof Models]>> {
   /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "replies";
@@ -43,7 +43,7 @@ export interface RepliesReply<Models> extends Schema<AnyResult<Models>, OutputOf
   readonly entries: ReadonlyMap<number, Schema>;
 }
 
-/** @ignore The models, or a mistake in the place of each that is wrong. */
+/** @ignore The models, with a mistake in place of each wrong one. */
 export type CheckedModels<Models> = Models extends Schema ? Mistake<"Write Replies({ 200: Item, 201: Item })"> : {
   readonly [Status in keyof Models]: Models[Status] extends Schema
     ? `${Status & (number | string)}` extends `${2 | 3}${number}` ? Models[Status]
@@ -54,12 +54,11 @@ export type CheckedModels<Models> = Models extends Schema ? Mistake<"Write Repli
 const ACTION = "Cannot declare a reply by Replies()";
 
 /**
- * Declares, as the `response` of a route, that it has several successes, each with a model.
+ * Declares several successful statuses, each with a model, as the `response` of a route.
  *
- * A plain result has the `status` of the route, or else the lowest status of these; any other is
- * returned by {@linkcode reply}. Each result is validated and reduced to the model of its status. A
- * status that is not declared is a `TypeError`, and the client gets a 500. A typed client gets the
- * union of the results.
+ * A result has the `status` of the route, or else the lowest of these; {@linkcode reply} returns
+ * any other. It is validated and reduced to the model of its status. An undeclared status is a
+ * `TypeError`, and the client gets a 500. A typed client gets the union of the results.
  *
  * @param models Schemas, `Text(…)`, `Html()` or `Bytes(…)` by status; `v.void()` for a status
  * without a body.
@@ -113,12 +112,11 @@ function checkEntry(status: string, model: unknown): void {
   }
 }
 
-/** Whether a reply of a model has no content. */
 export function isEmpty({ type }: Schema): boolean {
   return type === "void" || type === "undefined";
 }
 
-/** At run time, what {@linkcode reply} makes. */
+/** What {@linkcode reply} returns at run time. */
 export class ChosenReply implements StatusReply<number, unknown> {
   readonly "~status": number;
   readonly "~value": unknown;
@@ -128,7 +126,7 @@ export class ChosenReply implements StatusReply<number, unknown> {
     this["~value"] = value;
   }
 
-  /** Is called where a route without {@linkcode Replies} would send it as JSON. */
+  /** Called where a route without {@linkcode Replies} would send it as JSON. */
   toJSON(): never {
     const status = this["~status"];
     throw new TypeError(

@@ -1,15 +1,15 @@
-/** Writes server-sent events as text: HTML Living Standard, section 9.2. */
+/** Formats server-sent events (HTML Living Standard, section 9.2). */
 import { stringify } from "../json.ts";
 import type { Chunk } from "../pull_stream.ts";
 import { type DataEncoding, isEvent, toRetry } from "./sse.ts";
 
-/** The fields of one event. `retry` is in milliseconds. A field that is undefined is not sent. */
+/** `retry` is in milliseconds. An undefined field is not sent. */
 interface EventFields {
   readonly event?: string | undefined;
-  /** What the client resumes after. */
+  /** The client resumes after it. */
   readonly id?: string | undefined;
   readonly retry?: number | undefined;
-  /** The data, in any number of lines. Without it the client only notes the other fields. */
+  /** Without data, the client only stores the other fields. */
   readonly data?: string | undefined;
 }
 
@@ -20,8 +20,8 @@ export const COMMENT = ":\n\n";
 const LINE_END = /\r\n|\r|\n/;
 
 /**
- * Characters that an id cannot have. It comes back in a header, which has no control characters and
- * is trimmed. Clients ignore an id with a NUL.
+ * Invalid in an id: it comes back in a header, which has no control characters and is trimmed, and
+ * clients ignore an id with a NUL.
  */
 // deno-lint-ignore no-control-regex
 const UNFIT_ID = /[\x00-\x1f\x7f]|^ | $/;
@@ -32,7 +32,7 @@ export function toChunk(text: string): Chunk {
   return encoder.encode(text);
 }
 
-/** Writes one event. An id that would not come back as it was sent is a `TypeError`. */
+/** Throws a TypeError for an id that would not come back as it was sent. */
 export function formatEvent({ event, id, retry, data }: EventFields): string {
   let text = "";
   if (retry !== undefined) text += `retry: ${retry}\n`;
@@ -42,7 +42,7 @@ export function formatEvent({ event, id, retry, data }: EventFields): string {
   return text + "\n";
 }
 
-/** Writes an item of an application's iterable: an event, or data alone. Mistakes are thrown. */
+/** Formats an event, or data alone, of an application's iterable. */
 export function formatItem(item: unknown, encoding: DataEncoding): string {
   if (!isEvent(item)) return formatEvent({ data: encodeData(item, encoding) });
   const { data, event, id, retry } = item;
@@ -56,12 +56,11 @@ export function formatItem(item: unknown, encoding: DataEncoding): string {
   });
 }
 
-/** Writes data. Data without a JSON form is a `TypeError`. */
 export function encodeData(data: unknown, encoding: DataEncoding): string {
   return typeof data === "string" && encoding === "text" ? data : stringify(data);
 }
 
-/** A client removes one space after the colon, so that there must always be one. */
+/** Clients remove one space after the colon, so there must always be one. */
 function formatData(data: string): string {
   if (!LINE_END.test(data)) return `data: ${data}\n`;
   return data.split(LINE_END).map((line) => `data: ${line}\n`).join("");

@@ -10,8 +10,8 @@ import { type EventStream, type EventStreamParts, type SSESource, takeParts } fr
 import { ReaderSource, resumeAfter, TopicSource } from "./topic_events.ts";
 
 /**
- * Proxies must pass each event on at once. nginx has its own header for it. Others compress by
- * blocks, unless they may not transform the reply.
+ * Proxies must pass on each event at once. nginx has its own header for it; others compress in
+ * blocks unless they may not transform the reply.
  */
 const HEADERS = {
   "content-type": "text/event-stream",
@@ -19,7 +19,7 @@ const HEADERS = {
   "x-accel-buffering": "no",
 };
 
-/** Clients of a GET connect again after the end, so that a failure is no more than an end. */
+/** Clients of a GET reconnect after the end, so a failure may look like an end. */
 const EVENTS: StreamKind = {
   name: "stream of events",
   readsAhead: true,
@@ -27,18 +27,18 @@ const EVENTS: StreamKind = {
   heartbeat: toChunk(COMMENT),
 };
 
-/** Events that no client asks for again. */
+/** For other methods, for which clients do not reconnect. */
 const LONE_EVENTS: StreamKind = { ...EVENTS, breaksOff: true };
 
-/** After how many milliseconds browsers reconnect to a stream without `retry`. */
+/** The time before browsers reconnect without `retry`, in milliseconds. */
 const USUAL_RETRY = 3_000;
 
-/** The least interval over which clients reconnect, in milliseconds. */
+/** Reconnects are spread over at least this time, in milliseconds. */
 const MIN_SPREAD = 2_000;
 
 /**
- * Events of a GET. When the server stops, each client gets another time to reconnect after: all of
- * them at once would be more than the next server can take.
+ * For a GET. When the server stops, each client gets a random time to reconnect: all at once would
+ * overload the next server.
  */
 function resumable(retry = USUAL_RETRY): StreamKind {
   const later = (): number => Math.round(retry / 2 + Math.random() * Math.max(retry, MIN_SPREAD));
@@ -46,13 +46,9 @@ function resumable(retry = USUAL_RETRY): StreamKind {
 }
 
 /**
- * Makes the reply that sends events. Their source is closed with the request, also where a
- * middleware sends another reply.
- *
- * @param stopping Gives the signal that is aborted when the server stops.
- * @throws {HTTPError} With 400, if the client resumes after something that is not an id; with 503,
- * if too many streams are open.
- * @throws {TypeError} If the stream was sent before.
+ * Makes a reply of events. Their source closes with the request, also where middleware sends
+ * another reply. Throws a 400 for an invalid last event id, a 503 if too many streams are open, and
+ * a TypeError if the stream was sent before.
  */
 export function eventReply(
   stream: EventStream,
@@ -64,7 +60,7 @@ export function eventReply(
   const parts = takeParts(stream);
   const kind = context.raw.method === "GET" ? resumable(parts.retry) : LONE_EVENTS;
   const body = new PullStream(toPullSource(parts, reducer), kind, stopping(), stream.heartbeat);
-  // Before an id is refused, so that the source is closed then, too.
+  // Before an id is refused: the source must close then, too.
   body.setLogger(context);
   context.addCleanup(() => body.close());
   body.onClose(acquireSlot(context.matched.limits.streams));

@@ -1,64 +1,61 @@
-/** `SSE()`, which a handler calls to send events. The code that sends them loads on first use. */
+/** `SSE()`, by which handlers send events. The code that sends them loads on first use. */
 import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../../base/options.ts";
 import type { Mistake } from "../../schema/schema.ts";
 import type { TopicMessage } from "../../topics/message.ts";
 import { Subscription } from "../../topics/subscription.ts";
 
 /**
- * An event with more than data. `SSE()` takes an object for an event if it has `data` and no other
- * keys than these. Wrap data that looks like an event: `{ data: { id: 1, data: "…" } }`.
+ * An event with more than data: an object with `data` and no other keys than these. Wrap data that
+ * looks like an event: `{ data: { id: 1, data: "…" } }`.
  */
 export interface ServerSentEvent<Data = unknown> {
   /** The data, as JSON. Without data the page gets no event. */
   readonly data: Data;
-  /** The name of the event, which the page listens to. The default is `message`. */
+  /** The name of the event, which pages listen to. The default is `message`. */
   readonly event?: string | undefined;
-  /** The client sends it as `Last-Event-ID` when it comes back. The default is the previous id. */
+  /** Sent back as `Last-Event-ID` when the client reconnects. The default is the previous id. */
   readonly id?: string | undefined;
-  /** How long the client waits before it connects again. */
+  /** How long the client waits before it reconnects. */
   readonly retry?: Duration | undefined;
 }
 
 const EVENT_KEYS: ReadonlySet<string> = new Set<keyof ServerSentEvent>(["data", "event", "id", "retry"]);
 
-/** Whether an item is an event, and not data. */
 export function isEvent(item: unknown): item is ServerSentEvent {
   return typeof item === "object" && item !== null && Object.hasOwn(item, "data") &&
     Object.keys(item).every((key) => EVENT_KEYS.has(key));
 }
 
-/**
- * @ignore How data becomes text: as JSON, strings too; or strings unchanged, and JSON for the rest.
- */
+/** @ignore How data is encoded: everything as JSON, or strings unchanged and the rest as JSON. */
 export type DataEncoding = "json" | "text";
 
-/** @ignore Finds items that look like events, but have a field of a type that no event can have. */
+/** @ignore Items that look like events, but have a field of an invalid type. */
 export type Misread<Item> = Item extends { readonly data: unknown }
   ? keyof Item extends keyof ServerSentEvent
     ? Item extends ServerSentEvent ? never : Mistake<"An event's id and name are strings. Send data as { data: … }">
   : never
   : never;
 
-/** @ignore The data of the events that a source gives. */
+/** @ignore The data of the events of a source. */
 export type SentData<Source> = Source extends Subscription<infer Data> ? Data
   : Source extends readonly Subscription<infer Data>[] ? Data
   : Source extends AsyncIterable<infer Item> ? ItemData<Item>
   : unknown;
 
-/** @ignore The data of what an async iterable gives: of events, and data itself. */
+/** @ignore The data of the items of an async iterable, which may be events. */
 export type ItemData<Item> = Item extends { readonly data: infer Data }
   ? FilledKeys<Item> extends keyof ServerSentEvent ? Exclude<Data, undefined> : Item
   : Item;
 
 /**
- * @ignore The keys that have a value. Of several literals, the compiler gives each the keys of the
+ * @ignore The keys with a value. The compiler gives each of several literals the keys of the
  * others.
  */
 export type FilledKeys<Item> = {
   [Key in keyof Item]-?: [Exclude<Item[Key], undefined>] extends [never] ? never : Key;
 }[keyof Item];
 
-/** @ignore The messages that a source gives to `filter` and `map`: only subscriptions have some. */
+/** @ignore The messages for `filter` and `map`, which only subscriptions have. */
 export type SourceMessage<Source> = Source extends Subscription<infer Data> ? TopicMessage<Data>
   : Source extends readonly Subscription<infer Data>[] ? TopicMessage<Data>
   : never;
@@ -68,40 +65,38 @@ export type CheckedSource<Source> = Source extends Subscription ? unknown
   : Source extends AsyncIterable<infer Item> ? [Misread<Item>] extends [never] ? unknown : AsyncIterable<Misread<Item>>
   : unknown;
 
-/** How events are sent. `Message` is what a subscription gives, `Sent` the data of the events. */
+/** How events are sent. `Message` is that of a subscription, `Sent` the data of the events. */
 export interface SSEOptions<Message = TopicMessage, Sent = unknown> {
-  /** How long the client waits before it connects again. Browsers choose a few seconds. */
+  /** How long the client waits before it reconnects. Browsers choose a few seconds. */
   retry?: Duration;
   /**
-   * The silence before a heartbeat, which keeps proxies from closing a quiet connection, and lets
-   * the server notice that a client has gone. It may come a sixteenth of this time too early.
+   * The silence before a heartbeat, by which proxies keep a quiet connection, and the server
+   * notices that a client has disconnected. It may come a sixteenth of this time too early.
    *
    * @default {"15s"}
    */
   heartbeat?: Duration;
   /**
-   * How data becomes text: `json` writes everything as JSON, strings too; `text` sends strings
+   * How data is encoded: `json` sends everything as JSON, strings too; `text` sends strings
    * unchanged, with line feeds for all line ends, and the rest as JSON.
    *
    * @default {"json"}
    */
   encode?: DataEncoding;
   /**
-   * Whether this reader of a subscription gets a message of a topic. The position of the reader
-   * moves on over the others. If it throws, the error is logged and the stream ends before the
-   * message.
+   * Whether this reader of a subscription gets a message. Its position also advances over the
+   * others. If it throws, the error is logged, and the stream ends before the message.
    */
   filter?(message: Message, topic: string): boolean | Promise<boolean>;
   /**
-   * Makes the data that this reader of a subscription gets of a message. The id and the name of the
-   * event stay. If it throws, the error is logged and the stream ends before the message.
+   * Makes the data of a message for this reader of a subscription. Id and name of the event are
+   * kept. If it throws, the error is logged, and the stream ends before the message.
    */
   map?(message: Message, topic: string): Sent | Promise<Sent>;
 }
 
 const OPTIONS: OptionNames<SSEOptions> = { retry: true, heartbeat: true, encode: true, filter: true, map: true };
 
-/** Where events come from. */
 export type SSESource = Subscription | readonly Subscription[] | AsyncIterable<unknown>;
 
 export interface EventStreamParts {
@@ -160,16 +155,17 @@ export class EventStream<Data = unknown> {
 }
 
 /**
- * Sends events to a browser's `EventSource`, or any other client of server-sent events (HTML Living
- * Standard, section 9.2).
+ * Sends server-sent events (HTML Living Standard, section 9.2), such as to a browser's
+ * `EventSource`.
  *
- * The source is a subscription to a topic, an array of subscriptions to different topics, or any
- * async iterable of data and of objects like {@linkcode ServerSentEvent}. A subscription resumes by
- * itself: a client that comes back sends the id of the last event and gets what it missed, after an
- * event `webfw.gap` if some of that is no longer kept; an unknown id is a 400. The type of a
- * message is the name of its event. The source is read as fast as the client takes the events, and
- * closed when the client goes, has not read for 30 seconds, or the server stops. If it fails, the
- * error is logged and the stream ends.
+ * The source is a subscription, an array of subscriptions to different topics, or any async
+ * iterable of data and objects like {@linkcode ServerSentEvent}. Subscriptions resume: a client
+ * that reconnects gets what it missed after its last event id, behind an event `webfw.gap` if some
+ * of it is no longer stored; an unknown id is a 400. The type of a message is the name of its
+ * event.
+ *
+ * The source is read at the client's pace, and closed when the client disconnects, has not read for
+ * 30 seconds, or the server stops. If it fails, the error is logged and the stream ends.
  *
  * @throws {TypeError} If the source is none of these, or an option is unknown.
  * @throws {RangeError} If a time cannot be used.
@@ -206,16 +202,12 @@ export function SSE<
   return new EventStream(source, options as SSEOptions);
 }
 
-/** Takes what a stream was made of. A second call is a `TypeError`. */
+/** Throws a TypeError at the second call. */
 export function takeParts(stream: EventStream): EventStreamParts {
   return take(stream);
 }
 
-/**
- * The value of a `retry` field: whole milliseconds.
- *
- * @throws {RangeError} If it is not a length of time.
- */
+/** In whole milliseconds. */
 export function toRetry(retry: Duration): number {
   const ms = toMilliseconds(retry, "retry");
   if (Number.isSafeInteger(ms)) return ms;

@@ -85,7 +85,7 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
     this.#subscription.close();
   }
 
-  /** Sends an id before the first event, so that a client which is cut off before it can resume. */
+  /** Sends an id before the first event, so that a client without events can resume, too. */
   async #begin(sink: PullSink): Promise<void> {
     try {
       const id = await this.#subscription.cursor();
@@ -106,7 +106,7 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
   }
 
   #toChunk(batch: readonly TopicEntry[]): Chunk | Promise<Chunk> {
-    // A gap comes alone. It has no id: the client resumes where reading goes on.
+    // A gap is alone in its batch. It has no id: the client resumes at the reader's position.
     const last = batch[batch.length - 1]!;
     if ("gap" in last) return gapChunk(last, this.#reader.currentPosition ?? last.gap.from);
     return batchChunk(batch as readonly TopicMessage[], this.#broadcaster.format);
@@ -116,7 +116,7 @@ export class TopicSource implements PullSource, BatchReceiver<unknown> {
 /** A stream that waits at the end of a topic. */
 type Subscriber = ReadableStreamDefaultController<Chunk>;
 
-/** Puts a batch into the streams of all clients that wait at the end of a topic, as one chunk. */
+/** Sends a batch as one chunk to all clients that wait at the end of a topic. */
 class EventBroadcaster implements Broadcaster<Subscriber> {
   readonly format: BatchFormat;
 
@@ -125,22 +125,21 @@ class EventBroadcaster implements Broadcaster<Subscriber> {
   }
 
   broadcast(batch: readonly TopicMessage[], subscribers: Iterable<Subscriber>): void {
-    // It is used for formats alone whose data is not reduced by promises.
+    // Only used if no reducer is async.
     const chunk = batchChunk(batch, this.format) as Chunk;
     for (const controller of subscribers) controller.enqueue(chunk);
   }
 }
 
-/** One of several topics in a stream. */
 class MergedTopic {
   readonly subscription: Subscription;
-  /** The prefix of the cursor in the id of an event: the name of the topic as in a URL, and `=`. */
+  /** The prefix of the cursor in an event id: the URL-encoded name of the topic, and `=`. */
   readonly label: string;
   readonly reducer: DataReducer | undefined;
   readonly name: string | undefined;
-  /** The id of the last message that the client got. Undefined where the topic ended before. */
+  /** The id of the last sent message. Undefined if the topic ended before. */
   cursor: string | undefined;
-  /** A batch that was read while the client got one of another topic. */
+  /** A batch that was read while another topic was sent. */
   batch: readonly TopicEntry[] | undefined;
   isReading = false;
   hasEnded = false;
@@ -154,20 +153,20 @@ class MergedTopic {
 }
 
 /**
- * The messages of several topics, or those that one reader gets of them. At most one batch of each
- * topic is read ahead. The id of an event holds the client's position in all of them:
- * `orders=3f9a0c21-000…,prices=77b1e0d4-000…`; of one topic it is the id of the message.
+ * The messages of several topics, or those that one reader gets. At most one batch of each topic is
+ * read ahead. The id of an event is that of the message, or the client's position in all topics:
+ * `orders=3f9a0c21-000…,prices=77b1e0d4-000…`.
  */
 export class ReaderSource implements PullSource {
   readonly #topics: readonly MergedTopic[];
   readonly #options: TopicEventOptions;
-  /** `filter` and `map` run in the context of their request. */
+  /** `filter` and `map` run in the async context of their request. */
   readonly #runInContext: RunInContext | undefined;
   #sink: PullSink | undefined;
   #hasBegun = false;
   #isPulled = false;
   #isClosed = false;
-  /** Why the stream ends after what was written last. */
+  /** Why the stream ends after its last chunk. */
   #failure: { readonly error: unknown } | undefined;
 
   constructor(subscriptions: readonly Subscription[], options: TopicEventOptions) {
@@ -206,7 +205,7 @@ export class ReaderSource implements PullSource {
     }
   }
 
-  /** Writes the batches that were read. Where there are none, it reads all topics. */
+  /** Writes batches that were read, else reads all topics. */
   #answer(sink: PullSink): void {
     try {
       while (this.#isPulled) {
@@ -238,10 +237,7 @@ export class ReaderSource implements PullSource {
     this.#answer(sink);
   }
 
-  /**
-   * Writes a chunk when it is ready. The sink does not pull again before that, and batches that are
-   * read before that wait in their topics.
-   */
+  /** Until then, the sink does not pull, and batches wait in their topics. */
   async #writeLater(promise: Promise<Chunk | undefined>, sink: PullSink): Promise<void> {
     this.#isPulled = false;
     try {
@@ -275,7 +271,7 @@ export class ReaderSource implements PullSource {
     return chunk;
   }
 
-  /** Encodes what this reader gets of a batch. Undefined if nothing. */
+  /** Undefined if the reader gets nothing of the batch. */
   async #toReaderChunk(
     topic: MergedTopic,
     batch: readonly TopicMessage[],
@@ -283,7 +279,7 @@ export class ReaderSource implements PullSource {
   ): Promise<Chunk | undefined> {
     let events = "";
     let { cursor } = topic;
-    /** The position before messages that are left out; undefined where none are. */
+    /** The position before messages that are left out. */
     let missing: string | undefined;
     try {
       for (const [index, message] of batch.entries()) {
@@ -297,10 +293,10 @@ export class ReaderSource implements PullSource {
           events += event;
         }
         cursor = message.id;
-        // Heartbeats move the client's place while nothing passes, however long the filter takes.
+        // Heartbeats advance the client while nothing passes, however long the filter takes.
         if (events === "" && missing === undefined) topic.cursor = cursor;
         else if (isPromise(pending) && message !== batch.at(-1)) {
-          // What has passed does not wait until the others were asked for.
+          // Send what has passed before filtering the rest.
           topic.batch = batch.slice(index + 1);
           break;
         }
@@ -311,12 +307,12 @@ export class ReaderSource implements PullSource {
     if (missing !== undefined) events += gapText(missing, null, cursor!, format);
     topic.cursor = cursor;
     if (events !== "") return toChunk(events);
-    // Other work comes in between, though a store in memory gives all messages of a topic at once.
+    // Yield to other work: a store in memory has all messages of a topic at once.
     await new Promise<void>((resolve) => nodeTimers().setImmediate(resolve));
     return undefined;
   }
 
-  /** One message as an event; empty if it does not pass. */
+  /** Empty if the filter refuses the message. */
   #toReaderEvent(message: TopicMessage, { subscription, reducer }: MergedTopic, format: BatchFormat): ReaderEvent {
     const { filter, map } = this.#options;
     const { name } = subscription.topic;
@@ -330,10 +326,9 @@ export class ReaderSource implements PullSource {
   }
 }
 
-/** The text of an event for one reader, or that the message is left out. */
 type ReaderEvent = string | typeof MISFIT | Promise<string | typeof MISFIT>;
 
-/** Goes on at once with a value, and later with a promise: one for each message costs much. */
+/** Continues synchronously with a value: a promise per message is expensive. */
 function then<Value, Result>(
   value: Value | Promise<Value>,
   next: (value: Value) => Result | Promise<Result>,
@@ -341,17 +336,15 @@ function then<Value, Result>(
   return isPromise(value) ? Promise.resolve(value).then(next) : next(value);
 }
 
-/** Also one of a library's own: as a value, that of a filter would let each message pass. */
+/** Also thenables of libraries: as a value, that of a filter would let each message pass. */
 function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
   if (value instanceof Promise) return true;
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
 /**
- * Makes subscriptions go on after an event that a client has received. A topic that is not in the
- * id begins where it would begin without it.
- *
- * @throws {HTTPError} With 400, if no event can have this id.
+ * Resumes subscriptions after the last event of a client. A topic that the id lacks begins as
+ * without an id. Throws a 400 for an invalid id.
  */
 export function resumeAfter(id: string, subscriptions: readonly Subscription[]): void {
   try {
@@ -361,7 +354,7 @@ export function resumeAfter(id: string, subscriptions: readonly Subscription[]):
       if (cursor !== undefined) subscription.resumeAfter(cursor);
     }
   } catch (cause) {
-    // A SyntaxError of the id or a URIError of a name. Other errors are the application's.
+    // A SyntaxError of the id, or a URIError of a name. Other errors are the application's.
     if (!(cause instanceof SyntaxError || cause instanceof URIError)) throw cause;
     throw new HTTPError(400, "The stream cannot go on after the last event id: no event of it has such an id", {
       cause,
@@ -391,14 +384,14 @@ function toIdParts(topics: readonly MergedTopic[]): string[] {
   return topics.flatMap(({ label, cursor }) => cursor === undefined ? [] : [label + cursor]);
 }
 
-/** How the messages of a batch become events. Streams with the same format share the bytes. */
+/** Streams with the same format share the bytes. */
 interface BatchFormat {
   readonly encode: DataEncoding;
-  /** The prefix of the id of a message in the id of its event. */
+  /** The prefix of a message id in the id of its event. */
   readonly prefix: string;
   readonly suffix: string;
   readonly reducer: DataReducer | undefined;
-  /** The name of the topic in gaps; undefined if there are no others. */
+  /** The name of the topic in gaps; undefined for a single topic. */
   readonly topic?: string | undefined;
 }
 
@@ -422,21 +415,21 @@ function broadcasterOf(encode: DataEncoding, reducer: DataReducer | undefined): 
   return broadcasters[encode];
 }
 
-/** The reducer, if the messages of a topic may be more than it lets through. */
+/** The reducer, if it may change messages of the topic. */
 function necessary(reducer: DataReducer | undefined, subscription: Subscription): DataReducer | undefined {
   return reducer?.reducesMessagesOf(subscription) ? reducer : undefined;
 }
 
 interface EncodedBatch {
   readonly format: BatchFormat;
-  /** Weak, because a topic keeps its batches longer than clients read at their positions. */
+  /** Weak, because a topic keeps batches longer than clients read at their positions. */
   readonly chunk: WeakRef<Chunk | Promise<Chunk>>;
 }
 
 /** The latest encoding of each batch. */
 const encodedBatches = new WeakMap<readonly TopicMessage[], EncodedBatch>();
 
-/** Encodes a batch once for all streams at the same position, which get the same list. */
+/** Encodes a batch once for all streams at one position, which get the same array. */
 function batchChunk(batch: readonly TopicMessage[], format: BatchFormat): Chunk | Promise<Chunk> {
   const encoded = encodedBatches.get(batch);
   const shared = encoded && isSameFormat(encoded.format, format) ? encoded.chunk.deref() : undefined;
@@ -450,7 +443,6 @@ function batchChunk(batch: readonly TopicMessage[], format: BatchFormat): Chunk 
   return chunk;
 }
 
-/** Encodes a batch, with other data if it was reduced. */
 function encodeBatch(
   batch: readonly TopicMessage[],
   reduced: readonly unknown[] | undefined,
@@ -471,12 +463,11 @@ function encodeBatch(
   return toChunk(events);
 }
 
-/** Writes a gap in place of messages that do not fit what the route declares. */
+/** A gap in place of messages that do not fit the declared schema. */
 function gapText(from: string, oldest: string | null, last: string, { prefix, suffix, topic }: BatchFormat): string {
   return formatGap({ reason: "schema", from, oldest }, prefix + last + suffix, topic);
 }
 
-/** Writes a message as an event, with other data perhaps. */
 function toEventText({ id, type }: TopicMessage, data: unknown, { encode, prefix, suffix }: BatchFormat): string {
   return formatEvent({ event: type, id: prefix + id + suffix, data: encodeData(data, encode) });
 }
@@ -486,7 +477,7 @@ function isSameFormat(one: BatchFormat, other: BatchFormat): boolean {
     one.reducer === other.reducer;
 }
 
-/** The event that reports missing messages, with the name of the topic in a stream of several. */
+/** Of several topics, the gap has the name of its topic. */
 function formatGap(gap: TopicGap["gap"], id: string, topic: string | undefined): string {
   const data = JSON.stringify(topic === undefined ? gap : { ...gap, topic });
   return formatEvent({ event: GAP_EVENT, id, data });
@@ -496,7 +487,7 @@ function gapChunk({ gap }: TopicGap, id: string, topic?: string): Chunk {
   return toChunk(formatGap(gap, id, topic));
 }
 
-/** A heartbeat with the id again, for a client that has received nothing else. */
+/** Repeats the id, for clients that have received nothing else. */
 function heartbeatChunk(id: string): Chunk {
   return toChunk(":\n" + formatEvent({ id }));
 }

@@ -9,17 +9,17 @@ export interface MessageCodec {
   readonly encode: EncodeMessage;
 }
 
-/** Codes that an endpoint may send by RFC 6455, section 7.4, and those for applications. */
+/** RFC 6455, section 7.4: codes that an endpoint may send, and those for applications. */
 const isSendable = (code: number): boolean =>
   code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code) || code >= 3000 && code <= 4999;
 
 /**
- * An open WebSocket, which the handler of `app.websocket()` gets. `for await` reads its messages
- * until either side closes it.
+ * An open WebSocket, for the handler of `app.websocket()`. `for await` reads its messages until
+ * either side closes it. `Receive` and `Send` are the types of messages, `State` that of the
+ * request's state.
  *
- * `Receive` is the type of received messages, `Send` that of sent ones, `State` that of the
- * request's state. A client that sends faster than the handler reads is closed with 1008: unread
- * messages may have as many bytes as `limits.message`, and at least 64 KiB.
+ * A client that sends faster than the handler reads is closed with 1008: at most `limits.message`
+ * bytes are buffered, and at least 64 KiB.
  *
  * @example An echo
  * ```ts
@@ -51,7 +51,7 @@ export class WebSocketConnection<
 > implements AsyncIterable<Receive> {
   /** The request that was upgraded. */
   readonly request: HttpRequest<State>;
-  /** The chosen subprotocol; empty where there is none. */
+  /** The chosen subprotocol, or `""`. */
   readonly protocol: string;
   readonly #transport: WebSocketTransport;
   readonly #codec: MessageCodec;
@@ -68,14 +68,14 @@ export class WebSocketConnection<
     this.#codec = codec;
   }
 
-  /** How the socket was closed; null while it is open. */
+  /** The close; null while the socket is open. */
   get closed(): WebSocketClosedError | null {
     return this.#transport.closed;
   }
 
   /**
-   * Is aborted when the socket is closed, with a {@linkcode WebSocketClosedError} as its reason.
-   * Pass it to what a handler awaits besides messages, such as a subscription.
+   * Aborts when the socket closes, with a {@linkcode WebSocketClosedError} as reason. Pass it to
+   * other operations of a handler, such as a subscription.
    */
   get signal(): AbortSignal {
     return this.#transport.signal;
@@ -83,11 +83,11 @@ export class WebSocketConnection<
 
   /**
    * Sends a message: validated, reduced to the `send` schema and written as JSON. Without a schema,
-   * a string goes as text and bytes go unchanged.
+   * strings are sent as text, and bytes unchanged.
    *
-   * Await it, so that a slow client slows the handler down. Without `await`, 8 MiB may wait for a
-   * client. Beyond that, or when the client takes nothing for the `idleTimeout` of the route, the
-   * socket is closed with 1008.
+   * Await it, so that a slow client slows the handler down. Without `await`, up to 8 MiB are
+   * buffered. Beyond that, or if the client reads nothing for the `idleTimeout` of the route, the
+   * socket closes with 1008.
    *
    * @throws {TypeError} If the message does not fit the schema, or cannot be sent without one.
    * @throws {WebSocketClosedError} If the socket is closed.
@@ -99,7 +99,8 @@ export class WebSocketConnection<
       if (!(data instanceof Promise)) return transport.send(data);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       data.then((encoded) => transport.send(encoded)).then(resolve, (error) => {
-        // A handler may ignore that the client has gone, but not that a message does not fit.
+        // A handler may ignore that the client has disconnected, but not a message that does not
+        // fit.
         if (error === transport.closed) promise.catch(() => {});
         reject(error);
       });
@@ -110,8 +111,8 @@ export class WebSocketConnection<
   }
 
   /**
-   * Closes the socket, unless it is closed. Sent messages still go; unread messages are dropped.
-   * When a handler returns, the socket is closed with 1000.
+   * Closes the socket, unless it is closed. Sent messages are delivered; unread messages are
+   * dropped. When a handler returns, the socket closes with 1000.
    *
    * @param code 1000 to 1014 as RFC 6455 defines them, or 3000 to 4999.
    * @param reason The reason in words, at most 123 bytes.
@@ -132,8 +133,8 @@ export class WebSocketConnection<
   }
 
   /**
-   * The messages, until the socket is closed. Messages that came before the client closed it are
-   * still read. Leaving the loop does not close the socket, and another loop continues.
+   * The messages until the socket closes, including those before the client's close. Leaving the
+   * loop does not close the socket, and another loop continues.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Receive, void, void> {
     for (;;) {

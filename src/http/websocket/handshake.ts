@@ -1,23 +1,19 @@
-/** The opening handshake of a WebSocket (RFC 6455, section 4.2.1), and WebSockets of tests. */
+/** The opening handshake of a WebSocket (RFC 6455, section 4.2.1), and sockets of tests. */
 import { HTTPError } from "../../base/errors.ts";
 
-/** Stands for the method of WebSocket routes, in messages and among the routes. */
+/** Represents WebSocket routes where others have a method. */
 export const WEBSOCKET = "WEBSOCKET";
 
 /** Sixteen bytes in base64. */
 const KEY = /^[A-Za-z\d+/]{22}==$/;
 
-/** Whether a request asks for a WebSocket, with a correct handshake or not. */
+/** Whether a request is a handshake, valid or not. */
 export function asksForWebSocket({ headers }: Request): boolean {
   const upgrade = headers.get("upgrade");
   return upgrade !== null && hasToken(upgrade, "websocket");
 }
 
-/**
- * Checks the headers of the handshake.
- *
- * @throws {HTTPError} With 400, if one is missing or wrong; with 426, if the version is not 13.
- */
+/** Throws a 400 if a header is missing or wrong, a 426 if the version is not 13. */
 export function checkHandshake({ headers }: Request): void {
   if (!hasToken(headers.get("connection") ?? "", "upgrade")) {
     throw new HTTPError(400, "The upgrade to a WebSocket must be named in the header connection");
@@ -33,9 +29,8 @@ export function checkHandshake({ headers }: Request): void {
 }
 
 /**
- * Chooses the first subprotocol of the route that the client offers; empty where it offers none.
- *
- * @throws {HTTPError} With 400, if the client offers only others.
+ * The first subprotocol of the route that the client offers, or `""`. Throws a 400 if the client
+ * offers only others.
  */
 export function chooseProtocol({ headers }: Request, supported: readonly string[]): string {
   const offered = headers.get("sec-websocket-protocol");
@@ -52,14 +47,12 @@ function hasToken(header: string, token: string): boolean {
 
 const ends = new WeakMap<Request, WebSocket>();
 
-/**
- * Gives a request of a test the end of a socket, which its upgrade takes in place of a connection.
- */
+/** Gives a test's request its end of a socket, for its upgrade without a connection. */
 export function giveLocalSocket(request: Request, socket: WebSocket): void {
   ends.set(request, socket);
 }
 
-/** Takes that end; undefined if there is none. A request can be upgraded once. */
+/** Removes it: a request can be upgraded once. */
 export function takeLocalSocket(request: Request): WebSocket | undefined {
   const socket = ends.get(request);
   ends.delete(request);

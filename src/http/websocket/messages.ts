@@ -1,7 +1,4 @@
-/**
- * The messages of a WebSocket: their encoding, the queue of received ones, and the error of a
- * closed socket.
- */
+/** Messages of a WebSocket: their encoding, the receive queue, and the error of a close. */
 import type { Issue } from "../../base/errors.ts";
 import { type Dataset, isStackOverflow, type Schema } from "../../schema/schema.ts";
 import { summarizeIssues, toIssue } from "../../schema/issues.ts";
@@ -9,15 +6,15 @@ import { coerceJson, findOverflows } from "../../schema/coerce_json.ts";
 import { toValidator, type Validator } from "../../schema/check.ts";
 import { stringify } from "../json.ts";
 
-/** A message as it goes over the wire. */
+/** A message on the wire. */
 export type MessageData = string | Uint8Array<ArrayBuffer>;
 
 export type DecodeMessage = (data: MessageData) => unknown;
 
-/** Returns a promise only where the schema is async. */
+/** A promise only if the schema is async. */
 export type EncodeMessage = (message: unknown) => MessageData | Promise<MessageData>;
 
-/** A message that cannot be decoded. Its text is the reason that the client gets. */
+/** A message that cannot be decoded. The error's message is the reason of the close. */
 export class UnreadableMessage extends Error {
   readonly code: number;
 
@@ -28,10 +25,8 @@ export class UnreadableMessage extends Error {
 }
 
 /**
- * Compiles the reading of messages: JSON that fits the schema; without a schema, text and bytes
- * unchanged.
- *
- * @throws {TypeError} If no JSON value can satisfy the schema.
+ * Compiles the decoding of JSON by a schema; without one, text and bytes unchanged. Throws a
+ * TypeError if no JSON value can satisfy the schema.
  */
 export function compileDecoding(schema: Schema | undefined, route: string): DecodeMessage {
   if (!schema) return (data) => data;
@@ -44,9 +39,8 @@ export function compileDecoding(schema: Schema | undefined, route: string): Deco
 }
 
 /**
- * Compiles the writing of messages: validated, reduced to the schema and written as JSON; without a
- * schema, text and bytes unchanged. The result throws a `TypeError` for a message that cannot be
- * sent.
+ * Compiles the validation, reduction and encoding to JSON by a schema; without one, text and bytes
+ * unchanged. The result throws a TypeError for a message that cannot be sent.
  */
 export function compileEncoding(schema: Schema | undefined, route: string): EncodeMessage {
   if (!schema) return (message) => checkData(message, route);
@@ -114,24 +108,24 @@ function checkData(message: unknown, route: string): MessageData {
 const OVERHEAD_BYTES = 256;
 
 /**
- * Received messages that are not read yet. Deno cannot stop receiving, so the only bound for a
- * client that sends too fast is a maximum, beyond which the connection is closed.
+ * Received messages that are not read yet. Deno cannot pause receiving, so a client that sends too
+ * fast can only be closed beyond a maximum.
  */
 export class ReceiveQueue {
   readonly #capacity: number;
   #newest: MessageData[] = [];
-  /** Those before them, the next one at the end: `shift()` of a long array takes long. */
+  /** Older messages, the next one last: `shift()` of a long array is slow. */
   #next: MessageData[] = [];
   readonly #readers: ((message: MessageData | undefined) => void)[] = [];
   #size = 0;
   #hasEnded = false;
 
-  /** The capacity is in bytes. A single message may be larger. */
+  /** In bytes. A single message may be larger. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
 
-  /** Returns false where there is no room for the message. */
+  /** False if there is no space for the message. */
   add(message: MessageData): boolean {
     if (this.#hasEnded) return true;
     const reader = this.#readers.shift();
@@ -146,7 +140,7 @@ export class ReceiveQueue {
     return true;
   }
 
-  /** The next message; undefined when there will be none. */
+  /** Resolves to undefined when there will be no more. */
   take(): Promise<MessageData | undefined> {
     if (this.#next.length === 0) [this.#next, this.#newest] = [this.#newest.reverse(), this.#next];
     const message = this.#next.pop();
@@ -157,30 +151,28 @@ export class ReceiveQueue {
     return this.#hasEnded ? Promise.resolve(undefined) : new Promise((resolve) => this.#readers.push(resolve));
   }
 
-  /** Ends the queue. Messages in it can still be read. */
+  /** Messages in the queue can still be read. */
   end(): void {
     this.#hasEnded = true;
     for (const reader of this.#readers.splice(0)) reader(undefined);
   }
 
-  /** Ends the queue, and drops its messages. */
   clear(): void {
     this.#newest.length = this.#next.length = 0;
     this.end();
   }
 }
 
-/** A string may take two bytes for each of its units. */
+/** A string may take two bytes per code unit. */
 function sizeOf(message: MessageData): number {
   return OVERHEAD_BYTES + (typeof message === "string" ? 2 * message.length : message.length);
 }
 
 /**
- * The error of a closed WebSocket: `send()` rejects with it, and it is the reason of the socket's
- * `signal`.
+ * The error of a closed WebSocket: `send()` rejects with it, and the socket's `signal` has it as
+ * reason.
  *
- * A handler need not catch it. A handler that fails with it ends like one that returns: the client
- * has gone, and nothing went wrong.
+ * A handler need not catch it: one that fails with it ends as if it returned.
  *
  * @example The code and the reason
  * ```ts
@@ -198,11 +190,11 @@ export class WebSocketClosedError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "WebSocketClosedError";
   /**
-   * The close code, RFC 6455, section 7.4. 1005: the client gave none. 1006: the connection broke
+   * The close code (RFC 6455, section 7.4). 1005: the client sent none. 1006: the connection broke
    * off.
    */
   readonly code: number;
-  /** The reason in words. Do not trust those of a client. */
+  /** The reason in words. Do not trust that of a client. */
   readonly reason: string;
 
   /** Makes the error. */

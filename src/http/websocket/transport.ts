@@ -1,7 +1,4 @@
-/**
- * One WebSocket of the platform: the check before its upgrade, the bounded queues of both
- * directions, and its end.
- */
+/** A WebSocket of the platform: the check before its upgrade, bounded queues, and its close. */
 import { Buffer } from "node:buffer";
 import { clearImmediate, setImmediate } from "node:timers";
 import { type MessageData, ReceiveQueue, WebSocketClosedError } from "./messages.ts";
@@ -9,35 +6,34 @@ import { muteNextWarning } from "../../log/log.ts";
 import { nodeTimers } from "../../base/runtime.ts";
 
 /**
- * How long a client may take to open the connection, or to answer a close. The platform reports
- * nothing of a client that has gone.
+ * How long a client may take to open, or to answer a close. The platform reports nothing of a
+ * client that has disconnected.
  */
 const HANDSHAKE_MS = 5000;
 
 /** How long a close waits for messages in transit, in both directions. */
 const DRAIN_MS = 1000;
 
-/** How often a close checks for messages in transit. */
 const DRAIN_POLL_MS = 5;
 
 /** After this many polls without an incoming message (50 ms), none is in transit. */
 const QUIET_POLLS = 10;
 
-/** The receive queue has room for one message of the largest size, and at least for this. */
+/** The receive queue has space for one message of the maximum size, and at least for this. */
 const MIN_RECEIVE_BYTES = 64 * 1024;
 
-/** The largest message that Deno receives. */
+/** The maximum of Deno. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
-/** The longest reason that fits into a close frame, in bytes. */
+/** What fits into a close frame, in bytes. */
 export const MAX_REASON_BYTES = 123;
 
 export class WebSocketTransport {
   /** Resolves to whether the connection opens. */
   readonly opened: Promise<boolean>;
-  /** Settles when the close frame is with the platform, or the connection has ended before. */
+  /** Settles when the platform has the close frame, or the connection has ended. */
   readonly closeSent: Promise<void>;
-  /** Settles when the client has ended the connection, too, or has not answered in time. */
+  /** Settles when the client has ended the connection, or has not answered in time. */
   readonly gone: Promise<void>;
   readonly #socket: WebSocket;
   readonly #maxMessage: number;
@@ -57,11 +53,6 @@ export class WebSocketTransport {
   /** Whether the platform has neither opened nor closed it in time. */
   isLost = false;
 
-  /**
-   * @param maxMessage The size of the largest message, in bytes.
-   * @param stallTimeoutMs How long the client may take nothing.
-   * @param pollsToClose How many polls without an incoming message come before a close.
-   */
   constructor(socket: WebSocket, maxMessage: number, stallTimeoutMs: number, pollsToClose = QUIET_POLLS) {
     this.#socket = socket;
     this.#pollsToClose = pollsToClose;
@@ -75,7 +66,7 @@ export class WebSocketTransport {
     socket.binaryType = "arraybuffer";
     socket.onopen = () => this.#open();
     socket.onmessage = ({ data }) => this.#receive(typeof data === "string" ? data : new Uint8Array(data));
-    // Some ends come twice. The code of a broken connection is 0, or one that was never sent.
+    // Some ends are reported twice. A broken connection has the code 0, or one that was never sent.
     socket.onclose = ({ wasClean, code, reason }) => {
       this.isBroken = !wasClean;
       if (wasClean) this.#end(code, reason);
@@ -100,13 +91,13 @@ export class WebSocketTransport {
     return this.#received.take();
   }
 
-  /** The promise settles when there is room for another message, and rejects when closed. */
+  /** Resolves when there is space for another message, rejects when closed. */
   send(message: MessageData): Promise<void> {
     if (!this.#closed && this.#toSend.isFull) this.close(1008, "Messages are not taken");
     return this.#closed ? rejected(this.#closed) : this.#toSend.send(message);
   }
 
-  /** Unread messages are dropped. Messages that were sent still go. */
+  /** Drops unread messages, but still delivers sent ones. */
   close(code: number, reason: string): void {
     if (this.#closed) return;
     const isOpen = this.#socket.readyState === WebSocket.OPEN;
@@ -118,9 +109,8 @@ export class WebSocketTransport {
   }
 
   /**
-   * Calls `close` when no message is in transit. After a close, Deno drops the connection at the
-   * next incoming message. Outgoing messages and the close frame would be lost, and the client
-   * would not learn the reason.
+   * Calls `close` when no message is in transit: after a close, Deno drops the connection at the
+   * next incoming message, and outgoing messages and the close frame would be lost.
    */
   #drain(close: () => void, deadline: number): void {
     const isDrained = this.#quietPolls++ >= this.#pollsToClose && this.#socket.bufferedAmount === 0;
@@ -145,7 +135,7 @@ export class WebSocketTransport {
     else if (!this.#received.add(message)) this.close(1008, "Messages come faster than they are read");
   }
 
-  /** The platform's side has ended. Messages that came before can still be read. */
+  /** The platform's side has ended. Earlier messages can still be read. */
   #end(code: number, reason: string): void {
     this.#markClosed(code, reason);
     this.#received.end();
@@ -171,36 +161,34 @@ export class WebSocketTransport {
   }
 }
 
-/** The memory of the platform for each message, without its content, in bytes; measured. */
+/** The platform's memory per message without its content, in bytes; measured. */
 const OVERHEAD_BYTES = 1024;
 
-/** Senders wait while the platform keeps more than this. */
+/** Senders wait while the platform buffers more than this. */
 const HIGH_WATER_BYTES = 128 * 1024;
 
-/** The most that the platform keeps for a program whose sends do not wait. */
+/** The maximum for a program that does not await its sends. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
-/** This many polls follow each other at once. The pause then doubles up to the maximum. */
+/** This many polls are immediate. The pause then doubles up to the maximum. */
 const POLLS_AT_ONCE = 8;
 const MAX_POLL_PAUSE_MS = 50;
 
-/**
- * Each started part of this size has the whole timeout: progress within a message is not visible.
- */
+/** Each started part of this size has the whole timeout: progress in a message is invisible. */
 const STALL_PART_BYTES = 1024 * 1024;
 
 const READY = Promise.resolve();
 
 /**
- * Messages on their way to a client, which make the sender wait while the client is slow. The
- * platform keeps all messages in memory and counts their bytes, but has no event for a change of
- * the count. So this polls: at once while the client reads, and less often while it does not.
+ * Makes senders wait while the client is slow. The platform buffers all messages and counts their
+ * bytes, but has no event for a change of the count, so this polls: immediately while the client
+ * reads, and less often while it does not.
  */
 export class SendQueue {
   readonly #socket: WebSocket;
   readonly #stallTimeoutMs: number;
   readonly #onStall: () => void;
-  /** The number of messages since the platform last kept none. */
+  /** Messages since the platform last buffered none. */
   #count = 0;
   #drained: PromiseWithResolvers<void> | undefined;
   #polls = 0;
@@ -209,7 +197,7 @@ export class SendQueue {
   #immediate: ReturnType<typeof setImmediate> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `onStall` is called when the client has taken nothing for the timeout. */
+  /** `onStall` is called when the client has read nothing for the timeout. */
   constructor(socket: WebSocket, stallTimeoutMs: number, onStall: () => void) {
     this.#socket = socket;
     this.#stallTimeoutMs = stallTimeoutMs;
@@ -222,13 +210,13 @@ export class SendQueue {
     return buffered + this.#count * OVERHEAD_BYTES > MAX_BUFFERED_BYTES;
   }
 
-  /** Hands a message to the platform. The promise settles when there is room for another one. */
+  /** Resolves when there is space for another message. */
   send(message: MessageData): Promise<void> {
     this.#socket.send(message);
     this.#count++;
     const buffered = this.#socket.bufferedAmount;
-    // While it is closing, the platform drops messages. Its event `close` comes in a later turn of
-    // the event loop, which a handler that sends without end would never let come.
+    // While it is closing, the platform drops messages. A handler that sends in a loop would never
+    // let the event `close` come, which needs a turn of the event loop.
     const isOpen = this.#socket.readyState === WebSocket.OPEN;
     if (isOpen && buffered + this.#count * OVERHEAD_BYTES <= HIGH_WATER_BYTES) return READY;
     if (!this.#drained) {
@@ -281,14 +269,14 @@ function closing({ code, reason }: WebSocketClosedError): (this: WebSocket) => v
   };
 }
 
-/** A rejection that may stay unhandled: a program that does not wait must not end by it. */
+/** May stay unhandled: a program that does not await a send must not end by it. */
 function rejected(reason: Error): Promise<never> {
   const promise = Promise.reject(reason);
   promise.catch(() => {});
   return promise;
 }
 
-/** Counts the bytes of a string only where its length leaves the answer open. */
+/** Counts the bytes of a string only if its length is not conclusive. */
 function isLarger(message: MessageData, size: number): boolean {
   if (typeof message !== "string" || message.length > size) return message.length > size;
   return message.length * 3 > size && Buffer.byteLength(message) > size;
@@ -299,25 +287,23 @@ function shorten(reason: string): string {
   return reason.slice(0, read);
 }
 
-/** While no more sockets than these are unopened, an upgrade does not pause. */
+/** Up to this many unopened sockets, an upgrade does not pause. */
 const FREE_SOCKETS = 16;
 
 const MAX_PAUSE_MS = 16;
 
 /**
- * How many turns of the event loop come before each upgrade. Deno reads the connections between
- * them. A `signal` that the application has read before is aborted a turn after that.
+ * Turns of the event loop before each upgrade: Deno reads the connections between them, and aborts
+ * a `signal` that the application has read a turn later.
  */
 const TURNS = 2;
 
 let isMuted = false;
 
 /**
- * The pause before an upgrade in milliseconds. A client that resets its connection while the 101 is
- * written costs a descriptor. Most of these clients go at once, so a pause lets them go before. It
- * is random: clients could aim at the end of a constant one.
- *
- * @param unopened How many upgraded sockets have not opened, so that each holds a descriptor.
+ * The pause before an upgrade, in milliseconds. A client that resets its connection while the 101
+ * is written costs a descriptor. Most do so at once, so a pause lets them reset before. It is
+ * random, because clients could aim at the end of a constant one.
  */
 export function pauseBeforeUpgrade(unopened: number, random: number): number {
   const excess = unopened - FREE_SOCKETS;
@@ -325,12 +311,9 @@ export function pauseBeforeUpgrade(unopened: number, random: number): number {
 }
 
 /**
- * Whether the client has gone since its handshake. Deno 2.9 upgrades such a connection all the
- * same: the socket never opens, and its file descriptor stays open until the process ends. Upgrade
+ * Whether the client has disconnected since its handshake. Deno 2.9 would upgrade the connection
+ * anyway: the socket would never open, and keep its descriptor until the process ends. Upgrade
  * before the next turn of the event loop.
- *
- * @param unopened How many upgraded sockets have not opened.
- * @param pause Waits; tests pass their own.
  */
 export async function hasGone(raw: Request, unopened: number, pause = sleep): Promise<boolean> {
   const ms = pauseBeforeUpgrade(unopened, Math.random());
@@ -338,9 +321,9 @@ export async function hasGone(raw: Request, unopened: number, pause = sleep): Pr
   for (let turn = 0; turn < TURNS; turn++) {
     await new Promise((resolve) => nodeTimers().setImmediate(resolve));
   }
-  // Deno warns once that the signal is also aborted after replies. The application did not use it.
+  // Deno warns once that the signal also aborts after replies. The application did not use it.
   isMuted ||= muteNextWarning("Deno.serve: request.signal");
-  // The first read asks the platform, and is answered in the next microtask.
+  // The first read asks the platform, which answers in the next microtask.
   const { signal } = raw;
   await undefined;
   return signal.aborted;
