@@ -1,6 +1,4 @@
-/**
- * The checks of declared routes and scopes: the document and agents must be able to describe them.
- */
+/** Checks declared routes and scopes: documents and agents must be able to describe them. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { isStream } from "../binding/stream_body.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
@@ -13,23 +11,16 @@ import { WebSocketRoute } from "../routing/websocket_route.ts";
 import { checkJson, faultOf } from "./json_schema/models.ts";
 import { checkTool, isTool, toolError } from "./mcp/tool_check.ts";
 
-/** The checks of an application and its routers. */
 export const REGISTRY_CHECKS: RegistryChecks = { scope: checkScope, route: checkRoute, included: checkIncluded };
 
-/** @throws {TypeError} If JSON cannot represent a model. */
 function checkScope({ options: { responses } }: Scope, action: string): void {
   checkResponses(responses, action);
 }
 
-/** @throws {RouteError} With code `tool`, if the route cannot be a tool in its scopes. */
 function checkIncluded(route: AnyRoute): void {
   if (route instanceof Route) checkTool(route);
 }
 
-/**
- * @throws {TypeError} If JSON cannot represent a model, or a tool option is invalid.
- * @throws {RouteError} With code `tool`, if the route cannot be a tool.
- */
 function checkRoute(route: AnyRoute): void {
   const action = `register ${route.name}`;
   if (route instanceof WebSocketRoute) {
@@ -64,20 +55,20 @@ function checkResponses(responses: RouteDeclaration["responses"], action: string
   }
 }
 
-/** The models of several successes by status. */
+/** By status. */
 function entriesOf(response: Schema | undefined): ReadonlyMap<number, Schema> {
   return isDeclaredReply(response) && response.type === "replies" ? response.entries : new Map();
 }
 
-/** The schema of the JSON in a reply, or of each value of a stream. */
+/** Of the JSON in a reply, or of each value of a stream. */
 function modelOf(reply: Schema | undefined): Schema | undefined {
   if (!isDeclaredReply(reply)) return reply;
   return "item" in reply ? reply.item : undefined;
 }
 
 /**
- * Agents get all tools in one list, so one invalid model would break all of them. For tools, a lazy
- * schema that is not defined yet is an error, too.
+ * Agents get one list of all tools, which one invalid model would break. So lazy schemas must be
+ * defined at the registration of a tool.
  */
 function toolModelCheck(route: Route): typeof checkJson {
   return (form, model, role) => {

@@ -29,9 +29,8 @@ export interface AsyncAPIParts extends DocumentOptions {
 }
 
 /**
- * The same parts give the same document, including the order of its keys.
+ * Deterministic, including the order of keys.
  *
- * @throws {TypeError} If JSON Schema cannot express a schema.
  * @throws {RouteError} With code `conflict`, if two security schemes have the same name.
  */
 export function asyncapiDocument(parts: AsyncAPIParts): AsyncAPIDocument {
@@ -80,7 +79,6 @@ function channelsOf(
   return [...ofRoutes, ...ofTopics];
 }
 
-/** Writes channels and operations under unique names. */
 class Writer {
   readonly channels: Record<string, AsyncAPIChannel> = {};
   readonly operations: Record<string, AsyncAPIOperation> = {};
@@ -133,18 +131,14 @@ function licenseOf({ identifier, ...license }: OpenAPILicense): NonNullable<Asyn
   return { ...license, ...(identifier !== undefined && { "x-identifier": identifier }) };
 }
 
-/** How a channel is reached: by a WebSocket, a request, or only inside of the application. */
 export type Transport = "websocket" | "http" | "topic";
 
-/** A URL of a server. The scheme has no variables. */
+/** The scheme must not be a variable. */
 const URL_PARTS = /^(?<scheme>https?):\/\/(?<host>[^/]+)(?<pathname>\/.*)?$/;
 
-/** The protocol of WebSockets by that of requests. */
 const SOCKETS: Readonly<Record<string, string>> = { http: "ws", https: "wss" };
 
-/**
- * The servers of a document. A server without a host, or whose scheme is a variable, is omitted.
- */
+/** Omits servers without a host, and those whose scheme is a variable. */
 export class AsyncAPIServers {
   readonly #servers = new Map<string, AsyncAPIServer>();
   readonly #byTransport: Readonly<Record<Transport, string[]>> = { websocket: [], http: [], topic: [] };
@@ -164,7 +158,7 @@ export class AsyncAPIServers {
         if (transports.has(transport)) this.#add(transport, { host: host!, protocol, ...place });
       }
     }
-    // A channel without servers would be on all of them.
+    // In AsyncAPI, a channel without `servers` is on all of them.
     if (this.#servers.size > 0 && transports.has("topic")) {
       this.#add("topic", {
         host: "application",
@@ -174,7 +168,6 @@ export class AsyncAPIServers {
     }
   }
 
-  /** The servers of a transport; undefined if the document has none. */
   of(transport: Transport): AsyncAPIReference[] | undefined {
     if (this.#servers.size === 0) return undefined;
     return this.#byTransport[transport].map((name) => ({ $ref: `#/servers/${name}` }));
@@ -192,7 +185,7 @@ export class AsyncAPIServers {
   }
 }
 
-/** Converts a scheme to AsyncAPI. `base` is the base URL of endpoints. */
+/** `base` is the base URL of endpoints. */
 export function toAsyncAPIScheme(scheme: SecurityScheme, base: string | undefined): AsyncAPISecurityScheme {
   const described = scheme.description === undefined ? {} : { description: scheme.description };
   switch (scheme.type) {
@@ -214,8 +207,7 @@ export function toAsyncAPIScheme(scheme: SecurityScheme, base: string | undefine
 }
 
 /**
- * The requirements of an operation. AsyncAPI has only alternatives of one scheme each: others are
- * also written in the form of OpenAPI.
+ * AsyncAPI has only alternatives of one scheme each. Others are repeated in the form of OpenAPI.
  */
 export function securityOf(
   requirements: NonNullable<OpenAPIOperation["security"]>,

@@ -19,17 +19,14 @@ export interface ChannelParts {
   readonly id: string;
   readonly channel: AsyncAPIChannel;
   readonly operations: readonly OperationParts[];
-  /** The requirements of all operations, in the form of OpenAPI. */
+  /** In the form of OpenAPI. */
   readonly security?: OpenAPIOperation["security"];
 }
 
-/** An action on one message of a channel. */
 export interface OperationParts extends Pick<AsyncAPIOperation, "action" | "bindings" | "x-headers"> {
-  /** The key of the message. */
   readonly message: string;
 }
 
-/** The inputs of a route besides its path. */
 interface Inputs {
   readonly query?: JsonSchema;
   readonly headers?: JsonSchema;
@@ -49,7 +46,6 @@ export class RouteChannels {
     this.#security = security;
   }
 
-  /** @throws {TypeError} If JSON Schema cannot express a schema. */
   ofWebSocket(route: WebSocketRoute): ChannelParts {
     const { operationId: id, options: { receive, send }, plan: { handler } } = route;
     const { models } = this.#schemas;
@@ -68,12 +64,6 @@ export class RouteChannels {
     return { ...parts, id, channel: { ...parts.channel, messages, bindings: { ws } }, operations };
   }
 
-  /**
-   * The channel of a route that sends events.
-   *
-   * @param item The schema of the data, if there is one.
-   * @throws {TypeError} If JSON Schema cannot express it.
-   */
   ofEvents(route: Route, item: Schema | undefined): ChannelParts {
     const { operationId: id, method } = route;
     // The name in the OpenAPI document.
@@ -95,7 +85,6 @@ export class RouteChannels {
     return { ...parts, id, channel: { ...parts.channel, messages: { event } }, operations: [send] };
   }
 
-  /** The common parts of channels of routes, and the inputs besides the path. */
   #partsOf(route: RouteRecord, documentation: Documentation): Pick<ChannelParts, "channel" | "security"> & Inputs {
     const { options: { tags = [] }, template } = route;
     const inputs = inputsOf(route.options, template.names, route.levels);
@@ -142,7 +131,6 @@ export class RouteChannels {
     };
   }
 
-  /** The schema of an object with these inputs and others; undefined if there are none. */
   #objectOf(inputs: readonly ParameterInput[], others: Record<string, JsonSchema> = {}): JsonSchema | undefined {
     if (inputs.length === 0 && Object.keys(others).length === 0) return undefined;
     const parameters = inputs.map((input) => this.#parameters.of(input, input.name));
@@ -162,7 +150,6 @@ export class RouteChannels {
 const UNITS = [[86_400_000, "days"], [3_600_000, "hours"], [60_000, "minutes"], [1_000, "seconds"]] as const;
 const MIB = 2 ** 20;
 
-/** @throws {TypeError} If JSON Schema cannot express its messages. */
 export function topicChannel({ name, options }: DeclaredTopic, schemas: AsyncAPISchemas): ChannelParts {
   const { schema, isDurable, policy } = options;
   const id = `topic${pascalCase(name)}`;
@@ -173,7 +160,7 @@ export function topicChannel({ name, options }: DeclaredTopic, schemas: AsyncAPI
   return {
     id,
     channel: {
-      // Braces would be parameters.
+      // AsyncAPI reads braces as parameters.
       address: name.replaceAll("{", "%7B").replaceAll("}", "%7D"),
       description: `${place} It keeps ${keptOf(policy)}.`,
       messages: {
@@ -196,7 +183,6 @@ export function topicChannel({ name, options }: DeclaredTopic, schemas: AsyncAPI
   };
 }
 
-/** The retention of a topic, in words. */
 function keptOf({ age, count, bytes }: DeclaredTopic["options"]["policy"]): string {
   const bounds = [
     ...(count === Infinity ? [] : [`the last ${count} messages`]),
@@ -229,7 +215,7 @@ export class AsyncAPISchemas {
     return to;
   }
 
-  /** All models. Call it once, at the end. */
+  /** Call it once, at the end. */
   definitions(): Record<string, JsonSchema> {
     const definitions = this.models.definitions();
     for (const { from, to } of this.#pending) Object.assign(to, toDraft07(from));

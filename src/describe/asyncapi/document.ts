@@ -9,12 +9,10 @@ import type {
   OpenAPITag,
 } from "../openapi/document.ts";
 
-/** An AsyncAPI document. */
 export interface AsyncAPIDocument {
   asyncapi: "3.0.0";
   info: AsyncAPIInfo;
   defaultContentType: "application/json";
-  /** Absent if the application has none. */
   servers?: Record<string, AsyncAPIServer>;
   channels: Record<string, AsyncAPIChannel>;
   operations: Record<string, AsyncAPIOperation>;
@@ -39,7 +37,6 @@ export interface AsyncAPIServer {
   variables?: Record<string, OpenAPIServerVariable>;
 }
 
-/** A channel of messages: a path, or the name of a topic. */
 export interface AsyncAPIChannel {
   address: string;
   summary?: string;
@@ -53,7 +50,7 @@ export interface AsyncAPIChannel {
   };
 }
 
-/** A parameter of an address, which is a string. */
+/** Its value is a string. */
 export interface AsyncAPIParameter {
   description?: string;
   enum?: string[];
@@ -71,19 +68,16 @@ export interface AsyncAPIMessage {
   payload?: JsonSchema;
 }
 
-/** An action of the application on a channel. */
 export interface AsyncAPIOperation {
   action: "send" | "receive";
   channel: AsyncAPIReference;
   summary?: string;
   description?: string;
   messages: AsyncAPIReference[];
-  /** Alternatives. */
   security?: (AsyncAPIReference | AsyncAPISecurityScheme)[];
-  /** The requirements in the form of OpenAPI, if AsyncAPI cannot express them. */
   "x-security"?: Record<string, string[]>[];
   tags?: OpenAPITag[];
-  /** The headers of the request: the binding of HTTP has no member for them. */
+  /** The HTTP binding has no member for them. */
   "x-headers"?: JsonSchema;
   bindings?: { http: { method: string; query?: JsonSchema; bindingVersion: "0.3.0" } };
 }

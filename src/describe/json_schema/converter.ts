@@ -1,8 +1,8 @@
 /**
- * Converts valibot schemas to JSON Schema: of the JSON that the server accepts, or that it sends.
+ * Converts valibot schemas to JSON Schema: of the JSON that the server accepts or sends.
  *
- * `@valibot/to-json-schema` converts schemas and checks. This file corrects its errors. A check
- * that JSON Schema cannot express is omitted, so that the schema accepts all valid values.
+ * `@valibot/to-json-schema` converts schemas and checks; this file corrects its errors. Checks that
+ * JSON Schema cannot express are omitted, so the schema accepts all valid values.
  */
 import { type ConversionConfig, type JsonSchema as LibrarySchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
@@ -29,23 +29,20 @@ import { BIGINT, describeNonJson, keepsValue } from "./values.ts";
 import { givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./optionality.ts";
 import { describePipe, type Pipe } from "./pipe.ts";
 
-/** The limit of nested lazy schemas: one can return a new schema each time. */
 const MAX_LAZY = 64;
 
-/** Decides whether a schema is written inline or as a named model. */
 export interface ModelScope {
   /**
-   * Whether code generators read the schema. Then numbers have formats, and the options of variants
-   * are models, which a discriminator can name.
+   * Whether code generators read the schema. They need formats of numbers, and named options of
+   * variants, which a discriminator maps.
    */
   readonly isForGenerators: boolean;
   /** Returns what `describe` returns, or a reference to a model of it. */
   part(form: Form, node: SchemaNode, place: Place, describe: (place: Place) => JsonSchema): JsonSchema;
-  /** Makes a schema a model with a name made of words, unless it has a name. */
+  /** Makes a schema a model, unless it has a name. */
   name(node: SchemaNode, words: readonly string[]): void;
 }
 
-/** A converted part of a schema, as the library's input. */
 interface ConvertedPart {
   readonly kind: "schema";
   readonly type: "converted";
@@ -61,7 +58,6 @@ const CONFIG: ConversionConfig = {
   },
 };
 
-/** Cache of the library's schemas of kinds without parts. */
 const withoutParts = new Map<string, JsonSchema>();
 
 export class Converter {
@@ -74,7 +70,6 @@ export class Converter {
     this.#scope = scope;
   }
 
-  /** @throws {TypeError} If JSON cannot represent its values. */
   convert(node: SchemaNode, place: Place): JsonSchema {
     return this.#scope.part(this.#form, node, place, (place) => {
       const body = this.#body(node, place);
@@ -144,7 +139,7 @@ export class Converter {
     }
   }
 
-  /** Converts a kind by the library. Entries of an object are passed by index. */
+  /** Passes the entries of an object by index. */
   #byLibrary(node: SchemaNode, place: Place): JsonSchema {
     const hasParts = node.entries ?? node.items ?? node.options ?? node.item ?? node.value;
     const known = hasParts ? undefined : withoutParts.get(node.type);
@@ -213,7 +208,6 @@ export class Converter {
     };
   }
 
-  /** An item of an array: `undefined` is null in JSON. */
   #item(node: SchemaNode, item: JsonSchema["items"]): JsonSchema {
     return this.#form === "output" && givesUndefined(node) ? orNull(item as JsonSchema) : item as JsonSchema;
   }
@@ -226,8 +220,8 @@ export class Converter {
   }
 
   /**
-   * If the options share no value of the key, a value matches exactly one of them. If the values
-   * are strings and the options have names, a discriminator maps them.
+   * Options without common values of the key exclude each other. If these values are strings, a
+   * discriminator maps them to the options.
    */
   #variant(node: SchemaNode, place: Place): JsonSchema {
     const values = (node.options as readonly SchemaNode[]).map((option) => keyValuesOf(option, node.key as string));
@@ -248,13 +242,13 @@ export class Converter {
     return this.#form === "output" && node.default !== undefined && node.default !== null ? wrapped : orNull(wrapped);
   }
 
-  /** The outermost optional schema decides: inner defaults are not used. */
+  /** The outermost default wins. */
   #withDefault(node: SchemaNode, schema: JsonSchema): JsonSchema {
     const value = this.#form === "input" ? toJson(node.default) : undefined;
     return value === undefined ? withoutDefault(schema) : annotate(schema, { default: value });
   }
 
-  /** A schema with a fallback accepts anything: its own values are one option. */
+  /** A schema with a fallback accepts any value. */
   #fallback({ fallback, ...inner }: SchemaNode, place: Place): JsonSchema {
     const value = toJson(fallback);
     const wanted = this.convert(inner as SchemaNode, place);
@@ -277,7 +271,7 @@ export class Converter {
   }
 }
 
-/** The keys that a schema of keys lists; undefined if it accepts others. */
+/** Undefined if other keys are allowed. */
 function listedKeys(key: SchemaNode): string[] | undefined {
   if (fallsBack(key) || key.pipe) return undefined;
   if (key.type === "union") {
@@ -287,7 +281,7 @@ function listedKeys(key: SchemaNode): string[] | undefined {
   return constantsOf(key)?.filter((value) => typeof value === "string");
 }
 
-/** The values of the key that select an option of a variant; undefined if they are unknown. */
+/** The values of the key that select an option; undefined if unknown. */
 function keyValuesOf(option: SchemaNode, key: string): readonly unknown[] | undefined {
   if (fallsBack(option)) return undefined;
   if (option.type === "variant") {

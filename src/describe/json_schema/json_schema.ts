@@ -4,9 +4,8 @@
 export type JsonType = "array" | "boolean" | "integer" | "null" | "number" | "object" | "string";
 
 /**
- * A schema of the dialect 2020-12, with the keywords that webfw writes.
- *
- * See https://json-schema.org/draft/2020-12
+ * A schema of the dialect 2020-12 (https://json-schema.org/draft/2020-12), with the keywords that
+ * webfw writes.
  */
 export interface JsonSchema {
   /** A URI reference to the schema that applies. */
@@ -93,32 +92,30 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-/** The form of a value that is described: what the server accepts, or what it sends. */
+/** What the server accepts, or what it sends. */
 export type Form = "input" | "output";
 
-/** The path to a part of a schema: the name of its model, and the keys from there. */
+/** The name of the model, and the keys from there. */
 export type Place = readonly string[];
 
-/** The name of a part of a schema in messages. */
 export function subjectAt(place: Place): string {
   return place.length === 0 ? "a schema" : `"${place.join(".")}"`;
 }
 
 const ALL_TYPES: readonly JsonType[] = ["array", "boolean", "null", "number", "object", "string"];
 
-/** The higher one of two lower bounds wins, and the lower one of two upper bounds. */
+/** The stricter of two bounds wins. */
 const LOWER_BOUND = /^(?:min(?:Length|Items|Properties)|(?:exclusiveM|m)inimum)$/;
 const UPPER_BOUND = /^(?:max(?:Length|Items|Properties)|(?:exclusiveM|m)aximum)$/;
 
-/** Keywords of which the last step of a pipe wins. */
+/** For these keywords, the last step of a pipe wins. */
 const REPLACED = new Set(["type", "contentMediaType"]);
 
-/** The schema that no value matches. */
 export function nothing(): JsonSchema {
   return { not: {} };
 }
 
-/** The types of a schema; all types if it has none. */
+/** All types if the schema has none. */
 export function typesOf({ type }: JsonSchema): readonly JsonType[] {
   return type === undefined ? ALL_TYPES : [type].flat();
 }
@@ -130,7 +127,7 @@ export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
 }
 
 /**
- * All schemas apply. Each gets a type if one is known: code generators merge only members with one.
+ * Each schema gets a type if one is known: code generators merge only schemas with one.
  *
  * @param type The type of all schemas, if the caller knows it.
  */
@@ -167,7 +164,7 @@ export function withoutNull(schema: JsonSchema): JsonSchema {
   return restrict(schema, { not: { type: "null" } });
 }
 
-/** Adds keywords. The stricter one of two bounds wins. Other conflicts go to `allOf`. */
+/** Adds keywords. The stricter of two bounds wins; other conflicts go to `allOf`. */
 export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
   if (Object.keys(keywords).length === 0) return schema;
   if (schema.$ref !== undefined) return { allOf: [schema], ...keywords };
@@ -184,16 +181,15 @@ export function restrict(schema: JsonSchema, keywords: JsonSchema): JsonSchema {
   return restricted;
 }
 
-/** Adds annotations, which replace existing ones. */
 export function annotate(schema: JsonSchema, annotations: JsonSchema): JsonSchema {
   if (Object.keys(annotations).length === 0) return schema;
-  // Many readers ignore keywords next to a reference.
+  // Many readers ignore keywords next to `$ref`.
   return { ...annotations, ...(schema.$ref === undefined ? schema : { allOf: [schema] }), ...annotations };
 }
 
 /**
- * Adds the format of numbers: `double`, or for integers `int32` if their bounds fit, else `int64`.
- * Without one, generators assume integers of 32 bits and single precision.
+ * `double`, or for integers `int32` if their bounds fit, else `int64`. Without a format, generators
+ * assume 32 bits and single precision.
  */
 export function withNumberFormat(schema: JsonSchema): JsonSchema {
   if (schema.format !== undefined) return schema;
@@ -222,7 +218,7 @@ export function withoutNumberFormat(schema: JsonSchema): JsonSchema {
   return format === "double" || format === "int32" || format === "int64" ? others : schema;
 }
 
-/** The value in JSON; undefined if JSON has no equivalent. */
+/** Undefined if JSON has no equivalent. */
 export function toJson(value: unknown): unknown {
   switch (typeof value) {
     case "string":
@@ -239,7 +235,7 @@ export function toJson(value: unknown): unknown {
   }
 }
 
-/** The schema of some values, without those that JSON cannot represent. */
+/** Omits values that JSON cannot represent. */
 export function oneOfValues(values: readonly unknown[]): JsonSchema {
   const json = [...new Set(values.map(toJson))].filter((value) => value !== undefined);
   if (json.length === 0) return nothing();
@@ -290,7 +286,7 @@ function withType(schema: JsonSchema, type: JsonSchema["type"]): JsonSchema {
   return { type, ...schema };
 }
 
-/** Whether the schema itself accepts null; references are not followed. */
+/** Does not follow references. */
 function acceptsNull({ anyOf: options, ...others }: JsonSchema): boolean {
   if (isEnumerated(others)) return false;
   return options ? options.some(acceptsNull) : others.type !== undefined && typesOf(others).includes("null");

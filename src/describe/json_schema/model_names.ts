@@ -1,28 +1,26 @@
 /** The names of models. Equal models share one; others with the same name get numbers. */
 import type { Form, JsonSchema } from "./json_schema.ts";
 
-/** A schema in one of its forms, as a model. */
 export interface Model {
   readonly form: Form;
-  /** Whether its name is a title, and not derived from its use. */
+  /** Whether the name is a title. */
   readonly isTitled: boolean;
-  /** The wanted name. */
   readonly base: string;
-  /** The same schema in the other form, if that is also a model. */
+  /** The other form of the same schema, if it is also a model. */
   readonly other: () => Model | undefined;
   /** The placeholder in references until all models have names. */
   readonly id: string;
   body: JsonSchema;
-  /** The models that the body refers to; complete after all conversions. */
+  /** The models in the body; complete after all conversions. */
   readonly references: Model[];
 }
 
-/** A name made of words, the first of which is a name. */
+/** Joins words, the first of which is a name. */
 export function nameOf([first = "Model", ...others]: readonly string[]): string {
   return componentName(first) + others.map(pascalCase).join("");
 }
 
-/** Converts a string to the name of a component: ASCII letters, digits, `.`, `-` and `_`. */
+/** Converts a string to ASCII letters, digits, `.`, `-` and `_`. */
 export function componentName(text: string): string {
   const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^a-zA-Z0-9._-]+/g, "_");
   return plain.replace(/^_+(?=.)|_+$/g, "") || "Model";
@@ -36,9 +34,8 @@ export function pascalCase(text: string): string {
 /**
  * Names models, those with titles first.
  *
- * Models with one name are merged if their schemas are equal, with all references; the others get
- * numbers. If the input and the output of a schema differ and the document has both, the input is
- * named `…Input`.
+ * Models with one name are merged if they are equal, with all references; otherwise they get
+ * numbers. If the document has both forms of a schema and they differ, the input is named `…Input`.
  */
 export function nameModels(models: readonly Model[], withoutIds: (text: string) => string): ReadonlyMap<Model, string> {
   const classes = classesOf(models, withoutIds);
@@ -51,7 +48,7 @@ export function nameModels(models: readonly Model[], withoutIds: (text: string) 
     const output = model.form === "input" ? model.other() : undefined;
     return output !== undefined && classes.has(output) && classOf(output) !== classOf(model);
   };
-  // All members of a class decide: the order of routes must not matter.
+  // All members of a class decide, so the order of routes does not matter.
   const suffixOf = (model: Model): string => {
     const equal = members.get(classOf(model))!;
     return equal.some(differsInOutput) && equal.every(({ form }) => form === "input") ? "Input" : "";
@@ -82,16 +79,14 @@ export function nameModels(models: readonly Model[], withoutIds: (text: string) 
   return new Map(models.map((model) => [model, names.get(classOf(model))!]));
 }
 
-/** The identity of a name for code generators: without case and separators. */
+/** Code generators ignore case and separators. */
 function identifierOf(name: string): string {
   return name.replace(/[^a-zA-Z0-9]/g, "").toLowerCase();
 }
 
 /**
- * The classes of equal models, as numbers.
- *
- * At first, models with one name and one body are a class. A class is split while some of its
- * models refer to models of different classes. So models that contain themselves can be equal.
+ * Partitions models into classes of equal ones: first by name and body, then by splitting classes
+ * until all members refer to the same classes. So recursive models can be equal.
  */
 function classesOf(models: readonly Model[], withoutIds: (text: string) => string): ReadonlyMap<Model, number> {
   let classes = numberBy(models, ({ base, body }) => `${base} ${withoutIds(JSON.stringify(body))}`);

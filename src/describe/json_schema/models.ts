@@ -6,21 +6,19 @@ import { componentName, type Model, nameModels, nameOf } from "./model_names.ts"
 import { FILE, isRefused } from "./values.ts";
 import { ownTitle } from "./pipe.ts";
 
-/** Kinds that never are models: their title is only a caption. */
+/** Their title is only a caption: they never are models. */
 const PLAIN: ReadonlySet<string> = new Set(
   ("any bigint blob boolean custom date file instance literal nan never null number string undefined unknown void")
     .split(" "),
 );
 
-/** Kinds that without a title are named by their use. */
+/** Without a title, these are named by their use. */
 const NAMED_BY_USE: ReadonlySet<string> = new Set(
   "intersect loose_object object object_with_rest strict_object variant".split(" "),
 );
 
-/** The path of models in an OpenAPI document. */
 const COMPONENTS = "#/components/schemas/";
 
-/** A reference to a model: the value of `key` in `holder`. */
 interface Reference {
   readonly model: Model;
   readonly holder: Record<string, unknown>;
@@ -28,22 +26,22 @@ interface Reference {
 }
 
 /**
- * Converts schemas, and collects the models: those with a title, those that contain themselves, and
- * those that are named by their use.
+ * Converts schemas, and collects the models: schemas with a title, recursive ones, and those named
+ * by their use.
  *
- * Do not change a returned schema. Its references are complete after
- * {@linkcode Models.definitions}.
+ * Do not change a returned schema: its references are complete after {@linkcode
+ * Models.definitions}.
  */
 export class Models {
   readonly #base: string;
   readonly #scope: ModelScope;
   readonly #models: Readonly<Record<Form, Map<unknown, Model>>> = { input: new Map(), output: new Map() };
   readonly #byId = new Map<string, Model>();
-  /** The start of each id, which no schema of an application contains. */
+  /** No schema of an application contains it. */
   readonly #idPrefix = crypto.randomUUID();
   readonly #references: Reference[] = [];
   readonly #names = new Map<unknown, string>();
-  /** The schemas in conversion. A schema that contains itself becomes a model. */
+  /** The schemas in conversion, to detect recursion. */
   readonly #open = new Map<unknown, Place>();
   readonly #roots: JsonSchema[] = [];
 
@@ -58,26 +56,26 @@ export class Models {
   }
 
   /**
-   * The schema of a JSON value or of a parameter that the server accepts.
+   * The schema of JSON, or of a parameter, that the server accepts.
    *
    * @param name Names an object without a title. Without it, the object is written inline.
-   * @throws {TypeError} If no JSON value can match a part of it.
+   * @throws {TypeError} If no JSON value can match.
    */
   jsonInput(schema: Schema, name?: string): JsonSchema {
     return this.#convert("input", nodeOf(schema), name);
   }
 
   /**
-   * The schema of a JSON value that the server sends. A whole file or blob is bytes.
+   * The schema of JSON that the server sends. A whole file or blob is bytes.
    *
-   * @param name Names an object without a title. Without it, the object is written inline.
-   * @throws {TypeError} If JSON would lose a part of it.
+   * @param name As in {@linkcode jsonInput}.
+   * @throws {TypeError} If JSON would lose a part.
    */
   jsonOutput(schema: Schema, name?: string): JsonSchema {
     return isBinary(schema) ? FILE : this.#convert("output", nodeOf(schema), name);
   }
 
-  /** All models, sorted by name. Call it once, at the end: it completes the references. */
+  /** Sorted by name. Call it once, at the end: it completes the references. */
   definitions(): Record<string, JsonSchema> {
     const models = this.#reachable();
     const names = nameModels(models, (text) => text.replaceAll(new RegExp(`${this.#idPrefix} \\d+`, "g"), ""));
@@ -139,7 +137,6 @@ export class Models {
     return model;
   }
 
-  /** The models that the converted schemas refer to, directly or not, in order. */
   #reachable(): Model[] {
     const reached = new Set<Model>();
     const reach = (model: Model): void => {
@@ -152,7 +149,7 @@ export class Models {
     return [...reached];
   }
 
-  /** The models that a schema refers to directly. Collects the references. */
+  /** Collects the direct references of a schema. */
   #referencesIn(schema: object, found: Model[] = []): Model[] {
     for (const [key, value] of Object.entries(schema)) {
       if (typeof value === "object" && value !== null) this.#referencesIn(value, found);
@@ -170,7 +167,7 @@ function keyOf(node: SchemaNode): unknown {
   return fallsBack(node) ? node : node.pipe ?? node;
 }
 
-/** The name by the title. A schema with a fallback accepts more than its title says. */
+/** A schema with a fallback accepts more than its title describes. */
 function titleOf(node: SchemaNode): string | undefined {
   const title = ownTitle(node);
   if (title === undefined || fallsBack(node) || isPlain(node)) return undefined;
@@ -178,7 +175,7 @@ function titleOf(node: SchemaNode): string | undefined {
   return title === lastTitle(node.pipe?.[0] as SchemaNode) ? undefined : componentName(title);
 }
 
-/** The title of a schema, or of the first schema of its pipe. */
+/** The title of a schema, else of the first schema of its pipe. */
 function lastTitle(node: SchemaNode): string | undefined {
   return ownTitle(node) ?? (node.pipe && lastTitle(node.pipe[0] as SchemaNode));
 }
@@ -187,18 +184,16 @@ function isPlain({ type, wrapped }: SchemaNode): boolean {
   return wrapped ? isPlain(wrapped) : PLAIN.has(type);
 }
 
-/** The limit of nested lazy schemas: one can return a new schema each time. */
+/** A lazy schema can return a new schema each time. */
 const MAX_LAZY = 64;
 
-/** Cache of the schemas that passed. */
 const carried: Readonly<Record<Form, WeakSet<SchemaNode>>> = { input: new WeakSet(), output: new WeakSet() };
 
 /**
- * Checks that JSON can represent a model.
+ * Why JSON cannot represent a model: the error of a lazy getter, or a `TypeError` that begins with
+ * "Cannot describe".
  *
  * @param role The name in messages if the model has no title.
- * @returns The error, if there is one: that of the getter of a lazy schema, or a `TypeError` whose
- * message begins with "Cannot describe".
  */
 export function faultOf(form: Form, model: Schema, role: string): Error | undefined {
   if (isCarried(form, model)) return undefined;
@@ -214,11 +209,11 @@ export function faultOf(form: Form, model: Schema, role: string): Error | undefi
 }
 
 /**
- * Checks that JSON can represent a model. A lazy schema whose getter throws may be declared later.
+ * Refuses a model that JSON cannot represent. A lazy schema whose getter throws may be declared
+ * later.
  *
  * @param role The name in messages if the model has no title.
  * @param action For messages: "register GET /".
- * @throws {TypeError} If JSON cannot represent a part of it.
  */
 export function checkJson(form: Form, model: Schema, role: string, action: string): void {
   const fault = faultOf(form, model, role);
@@ -226,7 +221,7 @@ export function checkJson(form: Form, model: Schema, role: string, action: strin
   throw new TypeError(`Cannot ${action}: ${fault.message.replace("Cannot", "cannot")}`);
 }
 
-/** Whether no part of a model is refused. A hundred times faster than a conversion. */
+/** A hundred times faster than a conversion. */
 function isCarried(form: Form, model: Schema): boolean {
   const seen = new Set<SchemaNode>();
   const isNodeCarried = (node: SchemaNode, lazies: number): boolean => {
@@ -242,7 +237,7 @@ function isCarried(form: Form, model: Schema): boolean {
   return true;
 }
 
-/** The target of a lazy schema, if it is declared already. */
+/** Undefined if it is not declared yet. */
 function targetOf(node: SchemaNode): SchemaNode | undefined {
   try {
     return lazyTarget(node);

@@ -2,46 +2,37 @@
 import { fallsBack, lazyTarget, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { isSchemaStep, keepsValue, type Step } from "./values.ts";
 
-/** What a schema does with `undefined`. */
 interface Optionality {
-  /** Whether the input `undefined` is refused, returned, or replaced by a value. */
   readonly onUndefined: "refused" | "kept" | "replaced";
-  /** Whether it may return `undefined`. */
   readonly givesUndefined: boolean;
 }
 
 const REFUSED: Optionality = { onUndefined: "refused", givesUndefined: false };
 const KEPT: Optionality = { onUndefined: "kept", givesUndefined: true };
 
-/**
- * Whether a parameter or a body is required. A schema of kind `custom` counts as required: its
- * check does not run.
- */
+/** Schemas of kind `custom` count as required: their check does not run. */
 export function isRequired(schema: Schema): boolean {
   return optionalityOf(nodeOf(schema)).onUndefined === "refused";
 }
 
-/** Whether a response always has a value. Without one, there is no body. */
+/** Without a value there is no body. */
 export function isAlwaysSent(schema: Schema): boolean {
   return !givesUndefined(nodeOf(schema));
 }
 
-/** Whether an entry of an object may be missing in the input. */
 export function mayBeMissing(entry: SchemaNode): boolean {
   return isOptionalEntry(entry) || entry.fallback !== undefined;
 }
 
-/** Whether an entry of an object may be missing in the output. */
 export function mayBeUnsent(entry: SchemaNode): boolean {
   return (isOptionalEntry(entry) && !hasDefault(entry)) || givesUndefined(entry);
 }
 
-/** Whether an entry of an object gets a value if the input has none. */
 export function hasDefault(entry: SchemaNode): boolean {
   return entry.default !== undefined || entry.fallback !== undefined;
 }
 
-/** Whether a schema may return `undefined`: JSON drops such a key, and writes null for an item. */
+/** For `undefined`, JSON drops a key, and writes null for an item. */
 export function givesUndefined(node: SchemaNode): boolean {
   return optionalityOf(node).givesUndefined;
 }
@@ -106,8 +97,7 @@ function ofPipe(steps: readonly (Step | SchemaNode)[], seen?: Set<SchemaNode>): 
       if (isUndefined) onUndefined = schema.onUndefined;
       givesUndefined = schema.givesUndefined;
     } else {
-      // Functions of the application are assumed to return a value. A later schema may say
-      // otherwise.
+      // Functions of the application are assumed to return a value, unless a later schema differs.
       givesUndefined = (givesUndefined && keepsValue(step)) || step.type === "find_item";
     }
     isUndefined &&= onUndefined === "kept" && keepsValue(step);

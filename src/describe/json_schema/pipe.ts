@@ -24,7 +24,6 @@ import {
   type Step,
 } from "./values.ts";
 
-/** The steps of a pipe, the first of which is a schema. */
 export type Pipe = readonly [SchemaNode, ...(Step | SchemaNode)[]];
 
 export function describePipe(pipe: Pipe, form: Form, describe: (part: SchemaNode) => JsonSchema): JsonSchema {
@@ -66,7 +65,6 @@ function outputOf(pipe: Pipe, describe: (part: SchemaNode) => JsonSchema): JsonS
   return annotated(schema, steps.slice(changed), pipe.slice(1));
 }
 
-/** The sum of two changes. */
 function worse(one: Change, other: Change): Change {
   return one === "none" || other === "replaced" ? other : one;
 }
@@ -75,7 +73,7 @@ function changeBy(step: Step | SchemaNode, seen?: Set<SchemaNode>): Change {
   return isSchemaStep(step) ? changeOf(step, seen) : changeByStep(step);
 }
 
-/** How a schema changes a value, apart from its parts. */
+/** Without its parts. */
 function changeOf(node: SchemaNode, seen?: Set<SchemaNode>): Change {
   if (fallsBack(node)) return "replaced";
   const ofAll = (steps: readonly unknown[]): Change =>
@@ -91,7 +89,7 @@ function changeOf(node: SchemaNode, seen?: Set<SchemaNode>): Change {
   return ["intersect", "union", "variant"].includes(node.type) ? ofAll(node.options!) : "none";
 }
 
-/** Whether a schema replaces all values, and not only null. */
+/** Whether it replaces all values, and not only null. */
 function makesOther(node: SchemaNode): boolean {
   if (node.pipe) {
     return (node.pipe as Pipe).some((step) =>
@@ -102,16 +100,16 @@ function makesOther(node: SchemaNode): boolean {
   return changeOf(node) === "replaced";
 }
 
-/** Formats that the library does not know. */
+/** Unknown to the library. */
 const FORMATS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ["domain", { format: "hostname" }],
   ["ip", { anyOf: ["ipv4", "ipv6"].map((format) => ({ type: "string", format })) }],
 ]);
 
-/** Checks without the library's format, which requires an offset that they refuse. */
+/** The format of the library requires an offset, which these checks refuse. */
 const WITHOUT_FORMAT = new Set(["iso_date_time", "iso_time"]);
 
-/** Bounds of lengths that the library does not know. A code point has at most 4 bytes. */
+/** Unknown to the library. A code point has at most 4 bytes. */
 const LENGTHS: ReadonlyMap<string, (length: number) => JsonSchema> = new Map<string, (length: number) => JsonSchema>([
   ["code_points", (length) => ({ minLength: length, maxLength: length })],
   ["min_code_points", (length) => ({ minLength: length })],
@@ -121,10 +119,9 @@ const LENGTHS: ReadonlyMap<string, (length: number) => JsonSchema> = new Map<str
   ["max_bytes", (length) => ({ maxLength: length })],
 ]);
 
-/** Cache of the keywords of checks by types: input and output have the same checks. */
+/** By types, because input and output have the same checks. */
 const cachedKeywords = new WeakMap<Step, Map<string, JsonSchema>>();
 
-/** Restricts a schema to the values that pass a check. */
 function checked(
   schema: JsonSchema,
   check: Step,
@@ -173,7 +170,7 @@ function containing(check: Step, type: "array" | "string"): JsonSchema {
   return check.type === "includes" ? keywords : { not: { type, ...keywords } };
 }
 
-/** The library's keywords for a check of one type; `{}` if they are not JSON. */
+/** `{}` if the keywords are not JSON. */
 function byLibrary(check: Step, type: JsonType): JsonSchema {
   const first = { kind: "schema", type: "any" };
   const config: ConversionConfig = {
@@ -187,11 +184,11 @@ function byLibrary(check: Step, type: JsonType): JsonSchema {
   return narrowed === type ? keywords : { type: narrowed!, ...keywords };
 }
 
-/** The pattern without flags, in Unicode mode; undefined if it would have another meaning. */
+/** Undefined if the pattern would have another meaning in Unicode mode without flags. */
 function patternOf({ source, flags }: RegExp): string | undefined {
   if (/[imsvy]/.test(flags)) return undefined;
   if (flags.includes("u")) return source;
-  // Without Unicode mode, these are letters, and a character beyond U+FFFF is two.
+  // Without Unicode mode these are letters, and a character beyond U+FFFF is two.
   if (/\\[pPu]\{|[\ud800-\udfff]/.test(source)) return undefined;
   try {
     return new RegExp(source, "u").source;
@@ -201,17 +198,13 @@ function patternOf({ source, flags }: RegExp): string | undefined {
 }
 
 /**
- * Whether a keyword for a rewritten string also applies to its input. A pattern may match only the
- * result, such as one of capital letters.
+ * For input that is rewritten later. A pattern may match only the result, such as capital letters.
  */
 function isHint(keyword: string): boolean {
   return ["contentEncoding", "format", "maxLength", "minLength"].includes(keyword);
 }
 
-/**
- * Whether a keyword for a value also applies to its JSON: objects drop keys, defaults add keys and
- * items, and items may be converted.
- */
+/** Objects drop keys, defaults add keys and items, and items may be converted. */
 function holdsInJson(
   keyword: string,
   { type, entries = {}, item, items, rest, value }: SchemaNode,
@@ -226,7 +219,7 @@ function holdsInJson(
       return type !== "object" && !isFilledIn;
     case "minProperties":
       if (form === "input") return !isFilledIn;
-      // JSON drops a key whose value is undefined.
+      // JSON drops undefined values.
       return type !== "loose_object" &&
         ![...Object.values(entries), rest, value].some((part) => part && givesUndefined(part));
     default:
@@ -234,13 +227,12 @@ function holdsInJson(
   }
 }
 
-/** The schema of the value itself, without pipes and wrappers around it. */
+/** Without pipes and wrappers around it. */
 function innermost(node: SchemaNode): SchemaNode {
   if (node.wrapped) return innermost(node.wrapped);
   return node.pipe ? innermost(node.pipe[0] as SchemaNode) : node;
 }
 
-/** A step of a pipe that describes it. */
 interface Metadata extends PipeAction {
   readonly title?: unknown;
   readonly description?: unknown;
@@ -248,18 +240,15 @@ interface Metadata extends PipeAction {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** Keywords that apply to all values of a pipe. */
+/** These apply to all values of a pipe. */
 const LASTING = /^(?:title|description|deprecated|readOnly|writeOnly|externalDocs|\$comment|x-.+)$/;
 
-/** The title of a schema itself, not of a schema within its pipe. */
+/** Not the title of a schema within its pipe. */
 export function ownTitle({ pipe }: SchemaNode): string | undefined {
   return pipe?.some(isMetadata) ? annotationsOf(pipe).title : undefined;
 }
 
-/**
- * Adds the annotations of a pipe. Examples and restrictions come only from the steps that get the
- * described values.
- */
+/** Examples and restrictions apply only from the steps on that get the described values. */
 function annotated(
   schema: JsonSchema,
   seeing: readonly (Step | SchemaNode)[],
@@ -276,7 +265,7 @@ function annotated(
   );
 }
 
-/** The annotations of steps. The last one of a kind wins; examples are collected. */
+/** The last one of a kind wins; examples are collected. */
 function annotationsOf(steps: readonly (PipeAction | SchemaNode)[]): JsonSchema {
   const annotations: JsonSchema = {};
   const examples: unknown[] = [];
@@ -317,9 +306,8 @@ const isPattern: Check = (value) => {
 };
 
 /**
- * The keywords of JSON Schema (2020-12) and of OpenAPI, with the check of their values. `examples`
- * is read separately. References and identifiers are omitted: they would have another meaning in a
- * document.
+ * The keywords of JSON Schema (2020-12) and OpenAPI, except `examples`, which is read separately,
+ * and references and identifiers, which would have another meaning in a document.
  */
 const KEYWORDS: Readonly<Record<string, Check>> = {
   title: isText,
@@ -375,9 +363,7 @@ const KEYWORDS: Readonly<Record<string, Check>> = {
   xml: isObject,
 };
 
-/**
- * Keywords of metadata that apply only if the schema lacks them: metadata must not contradict it.
- */
+/** Ignored if the schema has them: metadata must not contradict it. */
 export const STRUCTURE: ReadonlySet<string> = new Set([
   "type",
   "const",

@@ -11,24 +11,23 @@ import {
 } from "../../schema/schema.ts";
 import { type Form, type JsonSchema, type Place, subjectAt } from "./json_schema.ts";
 
-/** A step of a pipe that is no schema. */
 export interface Step extends PipeAction {
   readonly type: string;
   readonly requirement?: unknown;
 }
 
-/** A bigint in JSON: a string of digits. */
+/** A string of digits. */
 export const BIGINT: JsonSchema = { type: "string", pattern: "^-?(?:0|[1-9]\\d*)$" };
 
-/** A date in JSON, as `Date.prototype.toJSON` writes it. */
+/** As `Date.prototype.toJSON` writes it. */
 export const DATE: JsonSchema = { type: "string", format: "date-time" };
 
 export const JSON_TEXT: JsonSchema = { contentMediaType: "application/json" };
 
-/** Whether a step keeps a value, rewrites a string, or returns any other value. */
+/** Rewriting makes a string from a string; replacing, any other value. */
 export type Change = "none" | "rewritten" | "replaced";
 
-/** Transformations that return their input, or a function around it. */
+/** They return their input, or a function around it. */
 const KEEPING = new Set(["args", "brand", "flavor", "guard", "readonly", "returns"]);
 
 const TRIMMING = new Set(["trim", "trim_end", "trim_start"]);
@@ -43,7 +42,7 @@ const REWRITING = new Set([
   "to_upper_case",
 ]);
 
-/** Schemas of results that do not depend on the input. */
+/** They do not depend on the input. */
 const RESULTS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ["to_string", { type: "string" }],
   ["to_number", { type: "number" }],
@@ -57,7 +56,7 @@ const RESULTS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
 
 type Result = (before: JsonSchema, requirement: unknown) => JsonSchema;
 
-/** Schemas of results that depend on the input: some items, or a value within bounds. */
+/** They depend on the input: some items, or a value within bounds. */
 const DERIVED: ReadonlyMap<string, Result> = new Map<string, Result>([
   ["filter_items", someItems],
   ["sort_items", someItems],
@@ -70,26 +69,21 @@ export function isSchemaStep(step: Step | SchemaNode): step is SchemaNode {
   return step.kind === "schema";
 }
 
-/** Whether a step of a pipe returns its input. */
+/** Whether it returns its input. */
 export function keepsValue({ kind, type }: SchemaNode | Step): boolean {
   return kind !== "transformation" || KEEPING.has(type);
 }
 
-/** Whether the schema of a step's result does not depend on its input. */
 export function replacesValue(step: Step): boolean {
   return !keepsValue(step) && !DERIVED.has(step.type);
 }
 
-/**
- * How a step changes a value. Trimming counts as no change: most clients send no surrounding white
- * space.
- */
+/** Trimming counts as no change: most clients send no surrounding white space. */
 export function changeByStep(step: Step): Change {
   if (keepsValue(step) || TRIMMING.has(step.type)) return "none";
   return REWRITING.has(step.type) ? "rewritten" : "replaced";
 }
 
-/** The schema of a transformation's result, by that of its input. */
 export function resultOf(step: Step, before: JsonSchema): JsonSchema {
   if (keepsValue(step)) return before;
   if (TRIMMING.has(step.type) || REWRITING.has(step.type)) return { type: "string" };
@@ -100,7 +94,7 @@ function someItems({ items, prefixItems }: JsonSchema): JsonSchema {
   return items === undefined || prefixItems ? { type: "array" } : { type: "array", items };
 }
 
-/** The bound of an integer may be a fraction. */
+/** The bound of integers may be a fraction. */
 function clamped({ type, format }: JsonSchema, requirement: unknown): JsonSchema {
   if (typeof requirement === "bigint") return BIGINT;
   if (requirement instanceof Date) return DATE;
@@ -108,13 +102,12 @@ function clamped({ type, format }: JsonSchema, requirement: unknown): JsonSchema
   return { ...(type !== undefined && { type }), ...(format !== undefined && { format }) };
 }
 
-/** Bytes. Generators recognize the format of OpenAPI 3.0. */
+/** Generators recognize this format of OpenAPI 3.0. */
 export const BYTES: JsonSchema = { type: "string", format: "binary" };
 
-/** A file: a field of a form, or a whole reply. */
 export const FILE: JsonSchema = { ...BYTES, contentMediaType: "application/octet-stream" };
 
-/** The output of `JSON.stringify`: a class decides that of its instances. */
+/** As `JSON.stringify` writes it. A class decides about its instances. */
 const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ["date", DATE],
   ["instance", {}],
@@ -122,7 +115,7 @@ const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
 ]);
 
 /**
- * The schema of a kind that is not JSON; undefined for all others.
+ * Undefined for kinds that are JSON.
  *
  * @throws {TypeError} If JSON cannot represent it.
  */
@@ -136,12 +129,10 @@ export function describeNonJson(node: SchemaNode, form: Form, place: Place): Jso
   return form === "output" ? SENT.get(node.type) : undefined;
 }
 
-/** Whether JSON cannot represent all values of a kind. */
 export function isRefused({ type }: SchemaNode, form: Form): boolean {
   return NON_JSON.get(type)?.[form] !== undefined;
 }
 
-/** Whether a schema contains bytes at any depth. */
 export function holdsBinary(schema: Schema): boolean {
   const seen = new Set<SchemaNode>();
   const isIn = (node: SchemaNode): boolean => {
@@ -154,7 +145,7 @@ export function holdsBinary(schema: Schema): boolean {
   return isIn(nodeOf(schema));
 }
 
-/** The media types that a schema requires; empty if it accepts any. */
+/** Empty if all are accepted. */
 export function mediaTypesOf({ pipe = [] }: SchemaNode): readonly string[] {
   const steps = pipe as readonly (SchemaNode & { readonly requirement?: unknown })[];
   const step = steps.find(({ type }) => type === "mime_type");

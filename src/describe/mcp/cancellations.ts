@@ -5,22 +5,20 @@ import type { HttpRequest } from "../../http/request.ts";
 import type { Route } from "../../routing/route.ts";
 import { securityOf } from "../route/inputs.ts";
 
-/** A call that its client can cancel. */
 export interface CancellableCall {
   readonly signal: AbortSignal;
-  /** Must be called when the call has ended. */
+  /** Must be called at the end of the call. */
   readonly end: () => void;
 }
 
 /**
- * The calls in progress. The endpoint has no sessions, and clients number their requests, so many
- * clients use the same id. A cancellation applies to a call with the same id, credentials and
- * address. Without credentials nothing is cancelled, nor if two calls match.
+ * The endpoint has no sessions, and many clients use the same ids. So a cancellation needs the id,
+ * credentials and address of the call; without credentials, or if two calls match, it is ignored.
  */
 export class Cancellations {
-  /** The guards of each tool that declare `security`. */
+  /** The guards that declare `security`. */
   readonly #guardsOf: ReadonlyMap<Route, readonly PreparedDependency[]>;
-  /** Those of all tools: a cancellation does not name a tool. */
+  /** Of all tools, because a cancellation names no tool. */
   readonly #guards: readonly PreparedDependency[];
   readonly #calls = new Map<string, Set<AbortController>>();
 
@@ -29,7 +27,7 @@ export class Cancellations {
     this.#guards = [...new Set([...this.#guardsOf.values()].flat())];
   }
 
-  /** Registers a call of a tool. Undefined if it cannot be cancelled. */
+  /** Undefined if the call cannot be cancelled. */
   begin(caller: HttpRequest, tool: Route, id: unknown): CancellableCall | undefined {
     // Credentials that no guard of the tool checks prove nothing.
     const guards = this.#guardsOf.get(tool) ?? [];
@@ -45,7 +43,7 @@ export class Cancellations {
     return { signal: controller.signal, end };
   }
 
-  /** Cancels the call that a message names, if exactly one call matches. */
+  /** Aborts the call that a cancellation names, if exactly one matches. */
   take(message: unknown, caller: HttpRequest): void {
     const { method, params } = (message ?? {}) as { readonly method?: unknown; readonly params?: unknown };
     if (method !== "notifications/cancelled" || this.#calls.size === 0) return;

@@ -9,8 +9,8 @@ import { contextOf, type HttpRequest } from "../../http/request.ts";
 import type { PagePolicy } from "../../routing/dispatch.ts";
 
 /**
- * Which hosts and web pages the agent endpoint accepts, and which tools it lists. Clients that are
- * no browsers send no origin.
+ * The hosts and web pages that the agent endpoint accepts, and the tools that it lists. Only
+ * browsers send an origin.
  *
  * @example An application with a host name, and a page elsewhere that may call its tools
  * ```ts
@@ -29,59 +29,29 @@ import type { PagePolicy } from "../../routing/dispatch.ts";
  * assertEquals((await ask("https://assistant.example")).status, 200);
  * assertEquals((await ask("https://attacker.example")).status, 403);
  * ```
- *
- * @example A list of the tools that the caller may use
- * ```ts
- * import { App } from "@webfw/core";
- * import { bearer } from "@webfw/core/auth";
- * import { assertEquals } from "@std/assert";
- *
- * const user = bearer(async (token) => token === "f2a9" ? "Ada" : null);
- * const app = new App({ mcp: { list: "permitted" } });
- * app.get("/books", { tool: true }, async function books() {
- *   return ["Emma"];
- * });
- * app.delete("/books", { deps: { user }, tool: true }, async function removeBooks() {});
- *
- * const list = async (headers: HeadersInit) => {
- *   const response = await app.fetch(
- *     new Request("http://localhost/mcp", {
- *       method: "POST",
- *       headers: { "content-type": "application/json", ...headers },
- *       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
- *     }),
- *   );
- *   const { result } = await response.json();
- *   return result.tools.map(({ name }: { name: string }) => name);
- * };
- * assertEquals(await list({}), ["books"]);
- * assertEquals(await list({ authorization: "Bearer f2a9" }), ["books", "removeBooks"]);
- * ```
  */
 export interface McpOptions {
   /**
-   * The host names of the application, without port. Requests with another name are refused, except
-   * for IP addresses and `localhost`. Without names, only requests from the same machine are
-   * restricted to IP addresses and `localhost`. By default those of the application.
+   * The host names of the application, without port, by default those of the option `hosts`. Others
+   * are refused, except IP addresses and `localhost`. Without any, only requests from the same
+   * machine are checked.
    */
   hosts?: readonly string[];
   /**
    * Further origins of pages that may use the endpoint, such as `"https://assistant.example"`,
-   * besides `origins` of the application; `"*"` for all, which is not inherited. Their browsers get
-   * the CORS headers for `fetch` without cookies. Pages of the application itself need no entry,
-   * unless DNS rebinding can reach its host name.
+   * besides `origins` of the application; `"*"`, which is not inherited, for all. Browsers get the
+   * CORS headers for `fetch` without cookies. Own pages need no entry, unless DNS rebinding can
+   * reach the host name.
    *
    * @default {[]}
    */
   origins?: Origins;
   /**
-   * The listed tools: `"all"`, or those that the guards permit. A call evaluates its guards in any
-   * case.
+   * The listed tools: `"all"`, or those that the guards permit. Calls evaluate guards in any case.
    *
-   * For a list, each guard runs once, on the request for the list: with the headers, cookies and
-   * address of the caller and `locals` of the application's middleware, but without middleware of
-   * routers. Guards that read `params` or `query` run only for a call. If a guard fails, the list
-   * fails.
+   * For a list, each guard runs once on the request for the list, after the middleware of the
+   * application but not of routers. Guards that read `params` or `query` run only for calls. If a
+   * guard fails, the list fails.
    *
    * @default {"all"}
    */
@@ -94,16 +64,12 @@ export type ToolListing = NonNullable<McpOptions["list"]>;
 const OPTIONS: OptionNames<McpOptions> = { hosts: true, origins: true, list: true };
 const LISTINGS: readonly unknown[] = ["all", "permitted"] satisfies ToolListing[];
 
-/** The checked options. */
 export interface McpParts {
   readonly originPolicy: OriginPolicy;
   readonly toolListing: ToolListing;
 }
 
-/**
- * @param defaults The hosts and origins of the application.
- * @throws {TypeError} If an option is unknown or invalid.
- */
+/** @param defaults The hosts and origins of the application. */
 export function readMcp(options: McpOptions, defaults: OriginPolicyDefaults): McpParts {
   checkOptions(options, OPTIONS, "set mcp");
   const { list = "all" } = options;
@@ -132,7 +98,6 @@ export class OriginPolicy implements PagePolicy {
   readonly #hosts: HostList | undefined;
   readonly #origins: OriginList;
 
-  /** @throws {TypeError} If a host or origin can match no request. */
   constructor(options: OriginPolicyOptions, { hosts, origins, cors }: OriginPolicyDefaults) {
     this.#hosts = options.hosts ? new HostList(options.hosts, "mcp.hosts") : hosts;
     this.#origins = origins.named.with(OriginList.read(options.origins ?? [], "set mcp.origins"));
@@ -156,7 +121,7 @@ export class OriginPolicy implements PagePolicy {
     return isOwnHost;
   }
 
-  /** @throws {HTTPError} With 403, if the request may come from a page without permission. */
+  /** @throws {HTTPError} With 403, if a page without permission may have sent the request. */
   readonly precheck = (request: HttpRequest): void => {
     const isOwnHost = this.checkHost(request);
     const origin = request.headers.get("origin");

@@ -1,6 +1,5 @@
 /**
- * The tools that the guards permit to a caller, as far as they can decide before a call: for lists
- * of tools, and for the challenge to a client that connects.
+ * The tools that guards permit before a call: for lists, and to challenge a client that connects.
  */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { InnerGuard, type Made } from "../../binding/guard.ts";
@@ -10,11 +9,10 @@ import type { HttpRequest } from "../../http/request.ts";
 import type { RateLimiter } from "../../rate_limit/limiter.ts";
 import type { Route } from "../../routing/route.ts";
 
-/** The decisions of guards on one request of an agent. Each guard runs once. */
+/** Runs each guard and limit once for a request. */
 export class Permissions {
   readonly #caller: HttpRequest;
   readonly #made: Made = new Map();
-  /** The decisions of limits that have counted the request. */
   readonly #counted = new Map<RateLimiter, Promise<void>>();
 
   constructor(caller: HttpRequest) {
@@ -22,11 +20,10 @@ export class Permissions {
   }
 
   /**
-   * The refusal by the limits and guards of a tool; undefined if none refuses. Scopes run from the
-   * outermost, the guards of one scope in parallel. Guards that read arguments do not run.
+   * Undefined if no limit or guard of the tool refuses. Guards that read arguments do not run.
    *
-   * Before a guard runs, each limit that precedes it counts the request, once for all tools.
-   * Otherwise a client could guess credentials by lists.
+   * Outer scopes come first, and guards of one scope run in parallel. The limits before a guard
+   * count the request, so lists cannot be used to guess credentials.
    *
    * @throws If a guard fails.
    */
@@ -67,7 +64,7 @@ export class Permissions {
 }
 
 const askable = new WeakMap<Route, readonly (readonly InnerGuard[])[]>();
-/** Tools share compiled guards. */
+/** Shared by tools. */
 const prepared = new WeakMap<PreparedDependency, InnerGuard>();
 
 function askableGuards(tool: Route): readonly (readonly InnerGuard[])[] {
@@ -85,7 +82,7 @@ function preparedGuard(guard: PreparedDependency): InnerGuard {
   return inner;
 }
 
-/** Whether a dependency reads the path or the query of its route, directly or not. */
+/** Whether a dependency, or one of its own, reads the path or the query. */
 function readsRoute({ options: { params = {}, query = {} }, deps }: PreparedDependency): boolean {
   return Object.keys(params).length > 0 || Object.keys(query).length > 0 || deps.values().some(readsRoute);
 }

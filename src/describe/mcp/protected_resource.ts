@@ -1,7 +1,4 @@
-/**
- * The metadata of an application whose guards accept tokens of an authorization server: clients
- * find the server and its scopes by it (RFC 9728).
- */
+/** The metadata by which clients find the authorization server and its scopes (RFC 9728). */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { isScope } from "../../binding/security.ts";
 import type { ResourceMetadataHint } from "../../http/challenge.ts";
@@ -16,14 +13,14 @@ import { isTool } from "./tool_check.ts";
 
 interface ResourceParts {
   readonly title: string;
-  /** Null if the page is not served. */
+  /** Null if not served. */
   readonly docsUrl: string | null;
-  /** Null if the endpoint for agents is not served. */
+  /** Null if not served. */
   readonly mcpUrl: string | null;
   readonly originPolicy: OriginPolicy;
 }
 
-/** The metadata of RFC 9728, section 2. */
+/** RFC 9728, section 2. */
 interface ResourceMetadata {
   resource: string;
   authorization_servers?: string[];
@@ -34,10 +31,9 @@ interface ResourceMetadata {
 }
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
-/** The suffix of OpenID Connect Discovery after the issuer. */
+/** OpenID Connect Discovery appends it to the issuer. */
 const OPENID_CONFIGURATION = "/.well-known/openid-configuration";
 
-/** The metadata of an application and of its endpoint for agents. */
 export class ProtectedResource {
   readonly #parts: ResourceParts;
   readonly #guards = new WeakMap<RouteRecord, readonly PreparedDependency[]>();
@@ -46,20 +42,18 @@ export class ProtectedResource {
     this.#parts = parts;
   }
 
-  /** The hint in the challenges of a route for a client that needs a token. */
+  /** For the challenges of a route. */
   hintFor(route: RouteRecord, request: HttpRequest): ResourceMetadataHint | undefined {
     return this.#hintAt(WELL_KNOWN, route, request);
   }
 
-  /** The hint in the challenges of the endpoint for agents. */
+  /** For the challenges of the endpoint for agents. */
   hintForTool(tool: RouteRecord, request: HttpRequest): ResourceMetadataHint | undefined {
     return this.#hintAt(metadataPath(this.#parts.mcpUrl ?? ""), tool, request);
   }
 
   /**
-   * The endpoints of the metadata: of the application, and of its endpoint for agents. None if no
-   * guard accepts tokens, and none at the path of a route: the application may serve its own
-   * metadata.
+   * Empty if no guard accepts tokens. A route of the application at such a path takes precedence.
    */
   endpoints(routes: readonly RouteRecord[]): BuiltInRoute[] {
     const taking = routes.filter((route) => this.#takesTokens(route));
@@ -74,7 +68,6 @@ export class ProtectedResource {
     return endpoints.filter(({ path }) => !taken.has(parsePath(path, "serve metadata").shape));
   }
 
-  /** The endpoints for the metadata of a resource at a path. */
   #endpointsOf(path: string, routes: readonly RouteRecord[]): BuiltInRoute[] {
     const { originPolicy } = this.#parts;
     const answer = async (request: HttpRequest): Promise<Response> => {
@@ -121,7 +114,6 @@ export class ProtectedResource {
     return this.#tokenGuards(route).length > 0;
   }
 
-  /** The guards of a route that accept tokens of an authorization server. */
   #tokenGuards(route: RouteRecord): readonly PreparedDependency[] {
     let guards = this.#guards.get(route);
     if (!guards) this.#guards.set(route, guards = securityOf(route).filter(takesTokens));
@@ -129,19 +121,17 @@ export class ProtectedResource {
   }
 }
 
-/**
- * Whether a client can call a route only with a token: a guard leaves it no other way.
- */
+/** Whether a guard accepts nothing but tokens. */
 export function needsToken(route: RouteRecord): boolean {
   return securityOf(route).some(({ security }) =>
     security.every((way) => [...way.values()].some(({ scheme }) => isTokenScheme(scheme)))
   );
 }
 
-/** The metadata is public. It contains the host of the request, so no cache may store it. */
+/** Public, but not for caches: it contains the host of the request. */
 const PUBLIC = { "access-control-allow-origin": "*", "cache-control": "no-store" };
 
-/** Allows pages to read the metadata with the header that clients of MCP add. */
+/** MCP clients in pages add a header. */
 async function answerPreflight(): Promise<Response> {
   return new Response(null, {
     status: 204,
@@ -154,12 +144,12 @@ async function answerPreflight(): Promise<Response> {
   });
 }
 
-/** The path of a resource is appended to the well-known one (RFC 9728, section 3.1). */
+/** RFC 9728, section 3.1: the path is appended to the well-known one. */
 function metadataPath(path: string): string {
   return path === "/" ? WELL_KNOWN : WELL_KNOWN + path;
 }
 
-/** The absolute URL of a path; undefined if the Host header is invalid in a URL. */
+/** Undefined if the Host header is invalid. */
 function urlOf(path: string, request: HttpRequest): string | undefined {
   try {
     return new URL(request.basePath + path, request.url).href;
@@ -172,10 +162,7 @@ function takesTokens({ security }: PreparedDependency): boolean {
   return security.some((way) => [...way.values()].some(({ scheme }) => isTokenScheme(scheme)));
 }
 
-/**
- * Adds the issuer of a declared scheme. OpenID Connect has the URL of its document; the endpoints
- * of `oauth2` do not contain the issuer.
- */
+/** `oauth2` does not declare the issuer, only endpoints. */
 function addIssuer(servers: Set<string>, scheme: TokenScheme, origin: string, basePath: string): void {
   if (scheme.type !== "openIdConnect") return;
   const href = URL.parse(belowBasePath(basePath, scheme.openIdConnectUrl), origin)?.href;
@@ -183,7 +170,7 @@ function addIssuer(servers: Set<string>, scheme: TokenScheme, origin: string, ba
   if (href.endsWith(OPENID_CONFIGURATION)) servers.add(href.slice(0, -OPENID_CONFIGURATION.length));
 }
 
-/** The scopes that guards require, as far as a challenge can contain them. */
+/** Omits what a challenge cannot contain. */
 function requiredScopes(guards: readonly PreparedDependency[]): string[] {
   const required = guards.flatMap(({ security }) => security.flatMap((way) => [...way.values()]));
   const scopes = required.filter(({ scheme }) => isTokenScheme(scheme)).flatMap(({ scopes }) => scopes);

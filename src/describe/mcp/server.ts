@@ -1,6 +1,4 @@
-/**
- * The server of the Model Context Protocol: answers one message at a time, and keeps no session.
- */
+/** The server of the Model Context Protocol. It keeps no session. */
 import type {
   JSONRPCMessage,
   JSONRPCRequest,
@@ -44,9 +42,7 @@ export interface McpApplication extends CallTarget {
   readonly description: string | undefined;
   readonly routes: readonly Route[];
   readonly limits: ResolvedLimits;
-  /** Which tools are listed. */
   readonly toolListing: ToolListing;
-  /** The hint in the challenges of a tool for a client that needs a token. */
   readonly metadataHint: ResourceMetadataHintOf;
 }
 
@@ -58,19 +54,19 @@ interface ListedTool {
 
 type Sdk = typeof import("@modelcontextprotocol/server");
 
-/** The package is downloaded on first use. `deno cache` downloads it, too, because of its types. */
+/** Downloaded on first use. `deno cache` downloads it, too, because of its types. */
 export const PACKAGE: string = "npm:@modelcontextprotocol/server@^2.4.0";
 
-/** The revision without a handshake: each request names its version. */
+/** Without a handshake: each request names its version. */
 const MODERN_VERSION = "2026-07-28";
-/** The revisions with a handshake, newest first. A request without a version is of the oldest. */
+/** With a handshake, newest first. A request without a version uses the oldest. */
 const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26"];
-/** The only revision with batches. */
+/** The only one with batches. */
 const BATCH_VERSION = "2025-03-26";
 const MAX_BATCH = 100;
 const BATCH_CONCURRENCY = 4;
 
-/** How long a client may cache the list of tools, in milliseconds. Only a deployment changes it. */
+/** In milliseconds. The list changes only with a deployment. */
 const LIST_TTL = 60_000;
 
 export class McpServer {
@@ -78,9 +74,7 @@ export class McpServer {
   readonly #app: McpApplication;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #cancellations: Cancellations;
-  /** The tools in the list, with their approximate sizes in bytes. */
   readonly #listed: readonly ListedTool[];
-  /** Whether every tool requires a token of an authorization server. */
   readonly #needsToken: boolean;
   readonly #options: ServerOptions;
 
@@ -89,7 +83,7 @@ export class McpServer {
     this.#app = app;
     this.#tools = toolsOf(app);
     this.#cancellations = new Cancellations(this.#tools.values().map(({ route }) => route));
-    // The SDK requires JSON values; JsonSchema has `unknown` for other keywords.
+    // The SDK requires JSON values, and JsonSchema has `unknown` for other keywords.
     this.#listed = Array.from(this.#tools.values(), ({ definition, route }) => {
       return { definition: definition as ListedTool["definition"], route, size: JSON.stringify(definition).length };
     });
@@ -107,17 +101,13 @@ export class McpServer {
     return new McpServer(await importLate<Sdk>(PACKAGE), app);
   }
 
-  /**
-   * Answers a message or a batch.
-   *
-   * @throws {HTTPError} If a guard challenges the client.
-   */
+  /** @throws {HTTPError} If a guard challenges the client. */
   async answer(text: string, caller: HttpRequest): Promise<Response> {
     const { PARSE_ERROR, INVALID_REQUEST, isLegacyRequest } = this.#sdk;
     let message: unknown;
     try {
       message = JSON.parse(text);
-      // The route would get null for Infinity.
+      // JSON would have null in place of Infinity.
       if (findOverflows(text, message).length > 0) return errorReply(INVALID_REQUEST, "A number is too large");
     } catch (error) {
       if (isStackOverflow(error)) return errorReply(INVALID_REQUEST, "The body is nested too deeply");
@@ -132,7 +122,6 @@ export class McpServer {
     return isLegacy ? await this.#answerLegacy(message, caller) : await this.#answerModern(message, caller);
   }
 
-  /** Answers a message of the revision without a handshake, or of an unknown one. */
   async #answerModern(message: unknown, caller: HttpRequest): Promise<Response> {
     let failure: unknown;
     const exchange = this.#exchangeOf(caller, false);
@@ -141,7 +130,7 @@ export class McpServer {
       legacy: "reject",
       onerror: (error) => failure = error,
     });
-    // The handler reads the signal: for the request of a server Deno would print a warning.
+    // Not the request itself: the handler reads its signal, and Deno would print a warning.
     const response = await fetch(new Request(caller.raw.url, { method: "POST", headers: caller.headers }), {
       parsedBody: message,
     });
@@ -152,7 +141,6 @@ export class McpServer {
     return response;
   }
 
-  /** Answers a message or a batch of the revisions with a handshake. */
   async #answerLegacy(message: unknown, caller: HttpRequest): Promise<Response> {
     const { INVALID_REQUEST, isInitializeRequest, isJSONRPCRequest } = this.#sdk;
     const version = caller.headers.get("mcp-protocol-version") ?? BATCH_VERSION;
@@ -176,10 +164,9 @@ export class McpServer {
   }
 
   /**
-   * Answers the requests of a batch, some in parallel. The replies have the order of the requests.
-   * The guards of several calls run before the first call, and again for each call: otherwise all
-   * calls would have to keep open what their middleware and guards opened, and values of guards
-   * belong to the request that they were made for.
+   * Runs some requests in parallel, and keeps their order. The guards of several calls run before
+   * the first call, and again for each: values of guards belong to one request, and all calls would
+   * have to stay open for them.
    */
   async #answerBatch(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<JSONRPCMessage[]> {
     const isSeveral = hasSeveralCalls(requests);
@@ -193,7 +180,7 @@ export class McpServer {
   }
 
   /**
-   * Counts all calls of a batch, and evaluates their guards.
+   * Counts all calls, and evaluates their guards.
    *
    * @throws {HTTPError} The first challenge.
    */
@@ -202,7 +189,7 @@ export class McpServer {
     const challenges: Challenge[] = [];
     let isFurther = false;
     await inParallel(requests, async (request, index) => {
-      // Those in progress may still find the challenge of an earlier call.
+      // Calls in progress may still find the challenge of an earlier one.
       if (!isCall(request) || challenges.length > 0) return;
       const { name, arguments: given } = (request.params ?? {}) as {
         readonly name?: unknown;
@@ -231,8 +218,8 @@ export class McpServer {
   }
 
   /**
-   * Refuses a client that connects without a token, if every tool requires one. Many clients let a
-   * user sign in only then, and not when a call is refused.
+   * Refuses a client that connects without a token, if every tool requires one: many clients let a
+   * user sign in only then.
    *
    * @throws {HTTPError} With 401, or with 429 if no guard ran because of limits.
    */
@@ -247,13 +234,13 @@ export class McpServer {
       else return;
     }
     if (!challenge) throw limited;
-    // Without scopes, clients request all of the metadata, so users sign in only once.
+    // Without scopes, clients request all scopes of the metadata: one sign-in is enough.
     const hint = this.#app.metadataHint(challenge.route, caller);
     contextOf(caller).reply.metadataHint = hint && { ...hint, scopes: [] };
     throw challenge.error;
   }
 
-  /** The list of tools for the caller. It has a limit only in a batch. */
+  /** The list has a limit only in a batch. */
   async #list({ budget, permissions }: Exchange): Promise<ListToolsResult> {
     const { ProtocolError, INVALID_REQUEST } = this.#sdk;
     let listed = this.#listed;
@@ -292,7 +279,7 @@ export class McpServer {
     return errorReply(code, message, data);
   }
 
-  /** Answers a request by a new server of the SDK: each serves one connection. */
+  /** Uses a new server of the SDK, because each serves one connection. */
   async #answerRequest(request: JSONRPCRequest, exchange: Exchange, asked?: Asked): Promise<JSONRPCMessage> {
     const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
     const transport: Transport = {
@@ -339,14 +326,14 @@ function hasSeveralCalls(requests: readonly JSONRPCRequest[]): boolean {
   return requests.filter(isCall).length > 1;
 }
 
-/** Whether a message opens a connection, in any revision. */
+/** In any revision. */
 function isConnecting(message: unknown): boolean {
   return isObject(message) && (message.method === "initialize" || message.method === "server/discover");
 }
 
 /**
- * Works on the items in order, some in parallel. After a failure it starts no more, and waits for
- * those in progress: a resource that opens later would never be cleaned up.
+ * Keeps the order of items. After a failure it starts no more, and waits for those in progress: a
+ * resource that opens later would never be cleaned up.
  */
 async function inParallel<Item>(
   items: readonly Item[],
@@ -373,7 +360,6 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The tools by name, in the order of their routes. */
 function toolsOf({ routes, limits }: McpApplication): ReadonlyMap<string, Tool> {
   const names = assignToolNames(routes.filter(isTool));
   return new Map([...names].map(([route, name]) => [name, toTool(route, name, limits)]));
@@ -389,10 +375,9 @@ function errorReply(code: number, message: string, data?: unknown): Response {
 
 /**
  * The handler of `POST /mcp`: the Model Context Protocol over HTTP without sessions, revisions
- * 2025-03-26 to 2026-07-28.
+ * 2025-03-26 to 2026-07-28. It reads the routes at the first request.
  *
- * @param parts The application. Its routes are read at the first request.
- * @returns The handler. It throws an `HTTPError` with 405, 408, 413 or 415.
+ * @throws {HTTPError} With 405, 408, 413 or 415.
  */
 export function mcpEndpoint(parts: McpApplication): (request: HttpRequest) => Promise<Response> {
   let server: Promise<McpServer> | undefined;

@@ -1,6 +1,4 @@
-/**
- * A route as an agent sees it: name, description, schemas, hints, and the checks of its arguments.
- */
+/** The tool of a route: its name, description, schemas, hints, and checks of its arguments. */
 import * as v from "valibot";
 import type { Issue } from "../../base/errors.ts";
 import type { ResolvedLimits } from "../../http/limits.ts";
@@ -20,7 +18,6 @@ import { Models } from "../json_schema/models.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
 import { parameterOf } from "../openapi/parameters.ts";
 
-/** A tool in `tools/list`. */
 interface ToolDefinition {
   readonly name: string;
   readonly title?: string;
@@ -39,22 +36,21 @@ export interface Tool {
   readonly route: Route;
   readonly definition: ToolDefinition;
   readonly arguments: readonly CheckedArgument[];
-  /** Query parameters with keys of the caller, which come from its own URL. */
+  /** The query parameters with API keys, copied from the URL of the caller. */
   readonly queryKeys: readonly string[];
   readonly outputForm: OutputForm;
-  /** The limit of the body, in bytes. */
+  /** In bytes. */
   readonly maxBody: number;
 }
 
 const MAX_NAME_LENGTH = 64;
-/** Methods that change nothing (RFC 9110 section 9.2.1). */
+/** RFC 9110, section 9.2.1. */
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
-/** Methods that may be repeated (RFC 9110 section 9.2.2). */
+/** RFC 9110, section 9.2.2. */
 const IDEMPOTENT = new Set([...SAFE, "PUT", "DELETE"]);
-/** The schema of a path parameter without one. */
+/** For path parameters without a schema. */
 const TEXT: readonly Schema[] = [v.string()];
 
-/** Names the tools: a derived name gets a number if it is taken. */
 export function assignToolNames(routes: readonly Route[]): Map<Route, string> {
   const taken = new Set(routes.map((route) => toolOptionsOf(route).name));
   const names = new Map<Route, string>();
@@ -66,7 +62,6 @@ export function assignToolNames(routes: readonly Route[]): Map<Route, string> {
   return names;
 }
 
-/** Makes the tool of a route that `checkTool` accepts. */
 export function toTool(route: Route, name: string, limits: ResolvedLimits): Tool {
   const { summary, description } = documentationOf(route);
   const { annotations, ...options } = toolOptionsOf(route);
@@ -95,20 +90,19 @@ export function toTool(route: Route, name: string, limits: ResolvedLimits): Tool
   };
 }
 
-/** The keys in the query that are no arguments of the tool. */
+/** Query parameters with API keys, except those that are arguments. */
 function queryKeysOf(route: Route, args: readonly ToolArgument[]): string[] {
   const schemes = securityOf(route).flatMap(({ security }) => security.flatMap((way) => [...way.values()]));
   const keys = schemes.flatMap(({ scheme }) => scheme.type === "apiKey" && scheme.in === "query" ? [scheme.name] : []);
   return [...new Set(keys)].filter((key) => !args.some(({ name }) => name === key));
 }
 
-/** Converts the name of an operation to the characters of tool names. */
 function toToolName(operationId: string): string {
   const ascii = operationId.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^A-Za-z0-9_-]+/g, "_");
   return /[A-Za-z0-9]/.test(ascii) ? ascii.slice(0, MAX_NAME_LENGTH) : "tool";
 }
 
-/** Adds a number to a taken name, and shortens the name if necessary. */
+/** Shortens the name if necessary. */
 function freeName(wanted: string, taken: ReadonlySet<string | undefined>): string {
   let name = wanted;
   for (let number = 2; taken.has(name); number++) {
@@ -117,10 +111,7 @@ function freeName(wanted: string, taken: ReadonlySet<string | undefined>): strin
   return name;
 }
 
-/**
- * The hints that HTTP gives for a method, and that of the option `idempotent`. Hints of the route
- * replace them. A POST may destroy something.
- */
+/** By the method and the option `idempotent`; hints of the route take precedence. */
 function annotationsOf(
   { method, idempotency }: Route,
   title: string | undefined,
@@ -138,9 +129,8 @@ function annotationsOf(
 }
 
 /**
- * Checks an argument as JSON, as its schema describes it: in a path or query, `5` and `"5"` are the
- * same text, and so are a value and a list of it. Async schemas are left to the binder of the
- * route.
+ * Checks JSON against the documented schema: in a path or query, `5` and `"5"` are equal, and so
+ * are a value and an array of it. Async schemas are left to the binder.
  */
 function compileArgumentCheck({ name, input }: ToolArgument): CheckedArgument["check"] {
   const isParameter = "in" in input;
@@ -166,17 +156,16 @@ interface ToolOutput {
   readonly schema?: ObjectSchema;
 }
 
-/** Schemas by the names at the end of references. */
 type Definitions = Readonly<Record<string, JsonSchema>>;
 
 const DEFINITIONS = "#/$defs/";
 const ALL_TYPES: ReadonlySet<JsonType> = new Set<JsonType>(["array", "boolean", "null", "number", "object", "string"]);
 
-/** Keywords whose values are data. */
+/** Their values are data. */
 const DATA = new Set(["const", "default", "enum", "example", "examples", "externalDocs", "xml"]);
-/** Keywords whose values hold schemas by arbitrary names. */
+/** Their values are schemas by name. */
 const NAMED = new Set(["$defs", "patternProperties", "properties"]);
-/** Keywords that do not restrict values. */
+/** They do not restrict values. */
 const ANNOTATIONS = new Set(["default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"]);
 
 /** @throws {TypeError} If JSON Schema cannot express an argument. */
@@ -203,11 +192,7 @@ export function nullableArguments({ properties = {}, $defs = {} }: ObjectSchema)
   return new Set(nullable.map(([name]) => name));
 }
 
-/**
- * The output schema of a tool: that of the response, wrapped if it may be no object.
- *
- * @throws {TypeError} If JSON Schema cannot express it.
- */
+/** The schema of the response, wrapped if it may be no object. */
 export function outputOf(declared: Schema | undefined): ToolOutput {
   const response = singleOf(declared);
   if (response === undefined || isBinary(response) || isDeclaredReply(response)) return { form: "open" };
@@ -223,7 +208,7 @@ export function outputOf(declared: Schema | undefined): ToolOutput {
   return { form: isObject ? "object" : "wrapped", schema: withDefinitions(root, definitions) };
 }
 
-/** One schema of all successes; undefined if one of them is not JSON. */
+/** Undefined if one of several successes is not JSON. */
 function singleOf(declared: Schema | undefined): Schema | undefined {
   if (!isDeclaredReply(declared) || declared.type !== "replies") return declared;
   const models = [...new Set(declared.entries.values())];
@@ -232,9 +217,8 @@ function singleOf(declared: Schema | undefined): Schema | undefined {
 }
 
 /**
- * Removes what some clients misread. The first clients of the protocol validate results by
- * draft-07: it has no `prefixItems`, and applies `items` to all items, so `items` for later items
- * is removed. Some model providers accept only one type in a schema.
+ * Removes what clients misread. The first MCP clients validate by draft-07, which lacks
+ * `prefixItems` and applies `items` to all items. Some model providers accept only one type.
  */
 export function draft07Compatible(schema: JsonSchema): JsonSchema {
   const mapped = Object.entries(schema).map(([keyword, value]) => {
@@ -287,14 +271,14 @@ function notEmpty(schema: JsonSchema): JsonSchema {
   return schema.type === "array" ? restrict(schema, { minItems: 1 }) : schema;
 }
 
-/** Adds only the definitions that the schema refers to: agents pay for each word. */
+/** Adds only definitions that are used: agents pay for each word. */
 function withDefinitions(root: ObjectSchema, definitions: Definitions): ObjectSchema {
   const names = [...referencedNames(root, definitions)];
   const $defs = Object.fromEntries(names.map((name) => [name, definitions[name]!]));
   return { ...draft07Compatible(names.length > 0 ? { ...root, $defs } : root), type: "object" };
 }
 
-/** The names of the definitions that a schema refers to, directly or through others. */
+/** Follows references. */
 function referencedNames(root: JsonSchema, definitions: Definitions): ReadonlySet<string> {
   const names = new Set<string>();
   const visit = (part: unknown): void => {
@@ -311,9 +295,7 @@ function referencedNames(root: JsonSchema, definitions: Definitions): ReadonlySe
   return names;
 }
 
-/**
- * The types that values of a schema may have. Integers are numbers. In doubt, there is one more.
- */
+/** Integers are numbers. Includes a type in doubt. */
 function possibleTypes(
   schema: JsonSchema,
   definitions: Definitions,
@@ -343,13 +325,13 @@ function typeOf(value: unknown): JsonType {
   return Array.isArray(value) ? "array" : typeof value as JsonType;
 }
 
-/** The target of a reference, or of a chain of references. */
+/** Follows chains of references. */
 function resolve(schema: JsonSchema, definitions: Definitions): JsonSchema {
   const target = schema.$ref === undefined ? undefined : definitions[nameOf(schema.$ref)];
   return target === undefined ? schema : resolve(target, definitions);
 }
 
-/** The name at the end of a reference: a token of a JSON pointer (RFC 6901 section 6). */
+/** A token of a JSON pointer (RFC 6901, section 6). */
 function nameOf(reference: string): string {
   const token = decodeURIComponent(reference.slice(reference.lastIndexOf("/") + 1));
   return token.replaceAll("~1", "/").replaceAll("~0", "~");

@@ -1,6 +1,4 @@
-/**
- * A call of a tool: it becomes a request that runs through the application as if it came by HTTP.
- */
+/** Calls a tool: by a request that passes through the application like one from HTTP. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { HTTPError, type InputSource, isHTTPError, type Issue } from "../../base/errors.ts";
 import { tooLarge } from "../../http/body_errors.ts";
@@ -23,20 +21,20 @@ import type { Permissions } from "./permissions.ts";
 import type { CheckedArgument, Tool } from "./tool.ts";
 import { failed, problemText, type ReplyBudget, retryText, toResult } from "./tool_result.ts";
 
-/** The application, as far as a call needs it. */
+/** The parts of the application that a call needs. */
 export interface CallTarget {
-  /** Answers a request as the application answers those of HTTP. */
+  /** Handles a request like one from HTTP. */
   readonly fetch: (request: Request, info: ConnectionInfo | undefined, call: AgentCall) => Promise<Response>;
   /**
-   * The route that serves a method and path; null for the application's own endpoints.
+   * Null for built-in endpoints.
    *
-   * @throws {HTTPError} If there is none.
+   * @throws {HTTPError} If there is no route.
    */
   readonly find: (method: string, path: string) => RouteInfo | null;
   /**
-   * Runs the middlewares, limits and guards of a route, and nothing else.
+   * Runs only the middleware, limits and guards of a route.
    *
-   * @returns The reply of what refuses the request, 422 for the faults of its arguments, or 204.
+   * @returns The refusal, a 422 for invalid arguments, or 204.
    * @throws {HTTPError} With 503, if the application has stopped.
    */
   readonly evaluateGuards: (
@@ -47,46 +45,40 @@ export interface CallTarget {
   ) => Promise<Response>;
 }
 
-/** What the messages of one HTTP request of an agent share. */
+/** The state of one HTTP request, shared by its messages. */
 export interface Exchange {
-  /** The request. */
   readonly caller: HttpRequest;
   readonly budget: ReplyBudget;
   readonly isBatch: boolean;
-  /** The answers of guards before a call. */
+  /** The decisions of guards before a call. */
   readonly permissions: Permissions;
-  /** The calls that their clients can cancel. */
   readonly cancellations: Cancellations;
-  /**
-   * The first challenge to a call. It can become the reply to the request, in place of the results.
-   */
+  /** The first challenge to a call, which can become the reply in place of the results. */
   challenge: Challenge | undefined;
-  /** What a list of tools has failed with. */
+  /** The error of `tools/list`. */
   failure: { readonly thrown: unknown } | undefined;
 }
 
-/** A call, as its message names it. */
+/** A message that calls a tool. */
 export interface CallMessage {
   readonly tool: Tool;
   readonly args: CallArguments;
-  /** The id of the message. */
   readonly id: unknown;
-  /** What {@linkcode evaluateGuardsOf} has found; undefined if it was not called. */
+  /** The result of {@linkcode evaluateGuardsOf}; undefined if it was not called. */
   readonly asked: Asked | undefined;
 }
 
-/** What is known of a call of a batch before it runs. */
+/** The precheck of a call in a batch. */
 export interface Asked {
-  /** The limits that have counted it. */
   readonly countedBy: Set<object>;
   /**
-   * Its result, if a limit refuses it. Then it must not run: the limit has counted it, and would
-   * let it through.
+   * Set if a limit refuses the call. Then it must not run: the limit has counted it, and would
+   * accept it.
    */
   result: CallToolResult | undefined;
 }
 
-/** The refusal of a guard that asks the client to get a token. */
+/** A 401 or 403 that asks the client for a token. */
 export interface Challenge {
   readonly error: HTTPError;
   readonly route: Route;
@@ -96,14 +88,11 @@ type CallArguments = Readonly<Record<string, unknown>>;
 
 interface CallRequest {
   readonly request: Request;
-  /** Its URL without credentials. */
+  /** The URL without credentials. */
   readonly uri: string;
-  /** The values of the path's parameters, in order; a hole for one that cannot be written. */
+  /** The path parameters in order, with a hole for each invalid one. */
   readonly values: readonly string[];
-  /**
-   * The faults of the arguments. The route itself finds those of a JSON body, if there are no
-   * others.
-   */
+  /** Without those of a JSON body, which the route validates if there are no others. */
   readonly issues: readonly Issue[];
 }
 
@@ -113,22 +102,20 @@ interface Body {
 }
 
 /**
- * Headers that belong to one request: its body, connection, protocol and cache conditions. All
- * others are about the caller, and are passed on.
+ * Headers about one request: its body, connection, protocol and cache conditions. All others
+ * describe the caller, and are copied.
  */
 const OF_ONE_REQUEST =
   /^(?:accept|accept-encoding|connection|content-.+|digest|expect|if-.+|keep-alive|last-event-id|mcp-.+|proxy-connection|range|te|trailer|transfer-encoding|upgrade)$/;
 
 const FORM = "application/x-www-form-urlencoded";
-/** Names that cannot be written in brackets. */
+/** Brackets cannot quote these. */
 const NO_FIELD_NAME = /^$|[[\]]/;
 const MAX_UNKNOWN_ARGUMENTS = 10;
 
 /**
- * Calls a tool, with the headers and the address of the caller: middleware, guards, validation,
- * dependencies, handler and response model all run. A failure is a result, never a rejection.
- *
- * The challenge of a guard goes to the exchange, too.
+ * Calls a tool with the headers and the address of the caller. Failures are results, never
+ * rejections; the challenge of a guard is also stored in the exchange.
  */
 export async function callTool(message: CallMessage, exchange: Exchange, app: CallTarget): Promise<CallToolResult> {
   if (!tracing) return await call(message, exchange, app);
@@ -175,13 +162,11 @@ async function call(
   }
 }
 
-/** The result of a call that has a reply. */
 function resultOf(response: Response, tool: Tool, { uri }: CallRequest, budget: ReplyBudget): Promise<CallToolResult> {
   reportCookies(response, tool);
   return toResult(response, tool.outputForm, budget, uri);
 }
 
-/** The result of a call that has no reply. */
 function failure(thrown: unknown, tool: Tool, { caller, budget }: Exchange): CallToolResult {
   if (!isHTTPError(thrown)) {
     tracing?.fail(thrown);
@@ -193,10 +178,10 @@ function failure(thrown: unknown, tool: Tool, { caller, budget }: Exchange): Cal
 }
 
 /**
- * Counts a further call of a batch by the limits around the mount of the application: they have
- * counted the HTTP request, and so its first call.
+ * Counts a further call of a batch by the limits around a mounted application, which have counted
+ * only the HTTP request.
  *
- * @param asked Gets the result of the call, if a limit refuses it.
+ * @param asked Gets the result, if a limit refuses the call.
  */
 export async function countFurtherCall(tool: Tool, exchange: Exchange, asked: Asked): Promise<void> {
   try {
@@ -207,11 +192,10 @@ export async function countFurtherCall(tool: Tool, exchange: Exchange, asked: As
 }
 
 /**
- * Runs the limits and the guards of a tool for a call, and nothing else of it.
+ * Runs only the limits and the guards of a tool.
  *
  * @param asked Gets the limits that have counted the call, and its result if one refuses it.
- * @returns The challenge of a guard. Undefined also if the call fails in another way, which is its
- * result later.
+ * @returns The challenge of a guard. Other failures repeat in the call itself.
  */
 export async function evaluateGuardsOf(
   tool: Tool,
@@ -248,8 +232,8 @@ function challengeOf(thrown: unknown, { route }: Tool): Challenge | undefined {
 const reported = new WeakSet<Tool>();
 
 /**
- * Tells once for each tool that its cookies are lost. They are no error: often a middleware sets
- * them on all replies.
+ * Logs once for each tool that its cookies are lost. That is no error: middleware often sets
+ * cookies on all replies.
  */
 function reportCookies({ headers }: Response, tool: Tool): void {
   if (reported.has(tool) || !headers.has("set-cookie")) return;
@@ -260,8 +244,8 @@ function reportCookies({ headers }: Response, tool: Tool): void {
 }
 
 /**
- * The connection for the request of a call. In a batch, what a call has opened is closed when the
- * call has ended, not when the reply to the batch has gone: a batch can be larger than a pool.
+ * In a batch, the resources of a call close with the call, not with the reply to the batch: a batch
+ * can be larger than a connection pool.
  */
 function connectionOf({ caller, isBatch }: Exchange): ConnectionInfo | undefined {
   const { connection } = contextOf(caller);
@@ -269,8 +253,8 @@ function connectionOf({ caller, isBatch }: Exchange): ConnectionInfo | undefined
 }
 
 /**
- * The path can match another route, which is no tool: `me` for `/users/{id}` matches `/users/me`,
- * if there is such a route.
+ * Arguments can lead to another route, which may be no tool: `me` in `/users/{id}` matches
+ * `/users/me`.
  */
 function checkDestination({ method, url }: Request, { route }: Tool, { find }: CallTarget): void {
   const start = pathStart(url);
@@ -292,8 +276,8 @@ function requestOf(
 }
 
 /**
- * Makes the request of a call. Faults of arguments are collected, not thrown: the caller may see
- * them only if the guards of the route let it in.
+ * Collects the issues of arguments, and does not throw: the caller may see them only if the guards
+ * accept the request.
  */
 function toRequest(
   tool: Tool,
@@ -319,7 +303,7 @@ function toRequest(
     } else for (const text of queryTexts(name, value, issues)) query.append(name, text);
     if (issues.length === before) addAll(issues, argument.check(value));
   }
-  // The route checks a JSON body itself. In a form, it cannot distinguish `5` and `"5"`.
+  // The route validates a JSON body itself, but cannot distinguish `5` and `"5"` in a form.
   const { arguments: checked, route } = tool;
   if (issues.length > 0 || body?.type === FORM) {
     for (const argument of checked) {
@@ -335,8 +319,7 @@ function toRequest(
     headers: headersOf(caller, body),
     body: body?.text ?? null,
   });
-  // A server request's signal costs a listener, and a warning of Deno's, so only handlers that use
-  // it read it.
+  // Made on demand: the signal of a server request costs a listener and a warning of Deno.
   let signal: AbortSignal | undefined;
   Object.defineProperty(request, "signal", {
     get: () => signal ??= cancelled ? AbortSignal.any([caller.signal, cancelled]) : caller.signal,
@@ -348,7 +331,7 @@ function withQuery(url: string, query: URLSearchParams): string {
   return query.size > 0 ? `${url}?${query}` : url;
 }
 
-/** An agent that misspells a name must not get the answer to another question. */
+/** A misspelt name must not return the answer to another question. */
 function unknownArguments(tool: Tool, args: CallArguments): Issue[] {
   const known = tool.arguments.map(({ name }) => name);
   const unknown = Object.keys(args).filter((name) => !known.includes(name)).slice(0, MAX_UNKNOWN_ARGUMENTS);
@@ -356,7 +339,7 @@ function unknownArguments(tool: Tool, args: CallArguments): Issue[] {
   return unknown.map((name) => issueOf("query", name, `Unknown argument: expected ${expected}`));
 }
 
-/** Many agents send null for an argument that they leave out. */
+/** Many agents send null for an argument that they omit. */
 function valueOf({ name, isNullable }: CheckedArgument, args: CallArguments): unknown {
   const value = Object.hasOwn(args, name) ? args[name] : undefined;
   return value === null && !isNullable ? undefined : value;
@@ -368,7 +351,7 @@ function pathText(name: string, value: unknown, issues: Issue[]): string {
   if (value === undefined) issues.push({ ...issueOf("path", name, "Missing value"), code: "missing" });
   else if (isNested(value)) refuse("Must be a value without parts");
   else if (text === "") refuse("Must not be empty");
-  // A URL would resolve them, and lead to another place.
+  // URLs resolve dot segments.
   else if (text.split("/").some((part) => part === "." || part === "..")) refuse("Must not hold a dot segment");
   return text;
 }
@@ -388,11 +371,10 @@ function bodyOf(input: BodyInput, value: unknown, maxBody: number, issues: Issue
 }
 
 /**
- * Writes a form as an urlencoded body: a name is repeated for a list of values, brackets write what
- * nests. The result can be far larger than the argument, because each value repeats the names
- * around it.
+ * Writes an urlencoded body: names repeat for arrays, and brackets nest. It can be far larger than
+ * the argument, because each value repeats the names around it.
  *
- * @throws {HTTPError} With 413, if the text is larger than the route accepts.
+ * @throws {HTTPError} With 413.
  */
 function formText(form: unknown, maxSize: number, issues: Issue[]): string {
   const fields = new URLSearchParams();
@@ -441,7 +423,7 @@ function valuesOf({ template }: Route, texts: ReadonlyMap<string, string>): stri
   return values;
 }
 
-/** JSON can hold half of a surrogate pair, which has no encoding. */
+/** A lone surrogate has no encoding. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
@@ -459,7 +441,7 @@ function issueOf(source: InputSource, name: string, message: string): Issue {
   return { in: source, path: [name], code: "invalid", message };
 }
 
-/** There can be more faults than a function call can have arguments. */
+/** Not `push(...)`: the number of arguments of a call is limited. */
 function addAll(issues: Issue[], found: readonly Issue[]): void {
   for (const issue of found) issues.push(issue);
 }

@@ -1,6 +1,4 @@
-/**
- * Which routes are tools, their arguments, and the check of a tool when its route is registered.
- */
+/** Which routes are tools, their arguments, and the checks at registration. */
 import { isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import { isStream } from "../../binding/stream_body.ts";
 import { RouteError } from "../../base/errors.ts";
@@ -12,7 +10,6 @@ import { isBinary } from "../../schema/schema.ts";
 import { holdsBinary } from "../json_schema/values.ts";
 import { type BodyInput, inputsOf, type ParameterInput } from "../route/inputs.ts";
 
-/** A parameter of the path or query, or the body or form. */
 export interface ToolArgument {
   readonly name: string;
   readonly input: ParameterInput | BodyInput;
@@ -27,21 +24,21 @@ const ANNOTATIONS: Record<keyof ToolAnnotations, string> = {
   openWorldHint: "boolean",
 };
 
-/** Names that all agents accept. The specification allows more. */
+/** All agents accept these. The specification allows more. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function isTool({ options: { tool } }: Pick<Route, "options">): boolean {
   return tool !== undefined && tool !== false;
 }
 
-/** The tool options of a route; empty for `tool: true`. */
+/** Empty for `tool: true`. */
 export function toolOptionsOf({ options: { tool } }: Pick<Route, "options">): ToolOptions {
   return typeof tool === "object" ? tool : {};
 }
 
 /**
- * The arguments of a tool: path, query and body of the route, and the query of its dependencies.
- * Headers and cookies are those of the agent's request.
+ * Path, query and body of the route, and the query of its dependencies. Headers and cookies are
+ * those of the agent's request.
  *
  * @throws {RouteError} With code `tool`, if two arguments have the same name.
  */
@@ -60,7 +57,7 @@ export function argumentsOf(route: Route): ToolArgument[] {
 }
 
 /**
- * Checks the tool of a route, except for its models.
+ * Checks all but the models.
  *
  * @throws {TypeError} If an option is unknown, or has the wrong type.
  * @throws {RouteError} With code `tool`, if the route cannot be a tool.
@@ -100,8 +97,7 @@ export function checkTool(route: Route): void {
   if (isStreamed || (response?.type === "instance" && !isBinary(response))) {
     throw toolError(route, "its result is a stream, and a tool has one result: return a value or a Blob");
   }
-  // Only a dependency can reuse the name of the body: the binder has checked the handler's own
-  // names.
+  // A dependency can reuse the name of the body; the binder checks the names of the handler.
   if (body || form) argumentsOf(route);
 }
 

@@ -5,23 +5,19 @@ import { withOwnDeadline } from "../../http/deadline.ts";
 import { readHttpDate } from "../../http/headers.ts";
 import { isJson, mediaTypeOf } from "../../http/json.ts";
 
-/**
- * The declared results of a tool: `open` for none, `object` for objects, `wrapped` for an object
- * with the member `result`.
- */
+/** `open` without a schema; `wrapped`: an object with the property `result`. */
 export type OutputForm = "open" | "object" | "wrapped";
 
-/** The limit of all replies to one HTTP request, in bytes: more than an agent can read. */
+/** In bytes, for all replies to one HTTP request: more than an agent can read. */
 const MAX_REPLIES = 4 * 1024 * 1024;
-/** The limit of one failure, in bytes. */
+/** In bytes, for one failure. */
 const MAX_FAILURE = 1024 * 1024;
-/** The time limit for the body of a reply, in milliseconds. */
+/** In milliseconds, for the body of a reply. */
 const MAX_TIME = 30_000;
 
-/** Media types of text besides `text/…`. */
 const TEXTUAL = /^(?:.+\+(?:json|xml|yaml)|application\/(?:json|jsonl|xml|yaml|javascript|x-ndjson))$/;
 
-/** The remaining bytes for replies. The calls of a batch share them. */
+/** The remaining bytes. The calls of a batch share them. */
 export class ReplyBudget {
   readonly #isBatch: boolean;
   #left = MAX_REPLIES;
@@ -34,13 +30,13 @@ export class ReplyBudget {
     return this.#left <= 0;
   }
 
-  /** Uses bytes. False if they exceed the limit; later calls then get none. */
+  /** False if the bytes exceed the limit. */
   take(bytes: number): boolean {
     this.#left -= bytes;
     return this.#left >= 0;
   }
 
-  /** Uses bytes for the list of tools, which has a limit only in a batch. */
+  /** The list of tools has a limit only in a batch. */
   takeList(bytes: number): boolean {
     return !this.#isBatch || this.take(bytes);
   }
@@ -53,11 +49,11 @@ export class ReplyBudget {
 }
 
 /**
- * @param response The reply. Its body is read or cancelled.
- * @param url The URL of the request, by which a client can refer to a file.
- * @throws {HTTPError} If the reply is too large, or takes too long.
- * @throws {TypeError} If the result does not match the declaration: then the handler made a
- * `Response`.
+ * Reads or cancels the body of a reply.
+ *
+ * @param url By which a client can refer to a file.
+ * @throws {HTTPError} If the reply is too large or too slow.
+ * @throws {TypeError} If the handler made a `Response` that contradicts the declaration.
  */
 export async function toResult(
   response: Response,
@@ -75,12 +71,12 @@ export async function toResult(
   return { content: [bytes.length === 0 ? { type: "text", text: "Done" } : contentBlock(type, bytes, url)] };
 }
 
-/** The result of a failed call. A long text is truncated. */
+/** Truncates a long text. */
 export function failed(text: string): CallToolResult {
   return { content: [{ type: "text", text: cut(text) }], isError: true };
 }
 
-/** `Retry-After` as a line of text; empty if there is none. */
+/** A line of text; empty without `Retry-After`. */
 export function retryText(headers: Headers): string {
   const value = headers.get("retry-after")?.trim() ?? "";
   // Seconds or a date (RFC 9110, section 10.2.3).
@@ -90,9 +86,7 @@ export function retryText(headers: Headers): string {
   return `\nRetry after ${Math.max(seconds, 0)} s`;
 }
 
-/**
- * A problem as text: what it is, then each fault of the arguments, then what the application adds.
- */
+/** Writes the summary, then the issues, then the members of the application. */
 export function problemText({ type: _, title, status, detail, instance: __, errors, ...rest }: ProblemDetails): string {
   const lines = [detail === title ? `${status} ${title}` : `${status} ${title}: ${detail}`];
   if (isIssues(errors)) { for (const issue of errors) lines.push(issueText(issue)); }
@@ -101,7 +95,7 @@ export function problemText({ type: _, title, status, detail, instance: __, erro
   return lines.join("\n");
 }
 
-/** The body of a reply; undefined for a failure that is too large. */
+/** Undefined for a failure that is too large. */
 async function read(response: Response, type: string, budget: ReplyBudget): Promise<Uint8Array | undefined> {
   if (response.body === null) return new Uint8Array();
   const reader = response.body.getReader();

@@ -6,13 +6,11 @@ import type { Models } from "../json_schema/models.ts";
 import { BYTES, mediaTypesOf } from "../json_schema/values.ts";
 import type { OpenAPIMediaType } from "./document.ts";
 
-/** The body of a reply by media type. */
 export type Content = Record<string, OpenAPIMediaType>;
 
 /**
  * @param type The media type of JSON.
  * @param name Names an object without a title.
- * @returns Undefined if the reply has no content.
  */
 export function contentOf(schema: Schema, type: string, name: string, models: Models): Content | undefined {
   if (isDeclaredReply(schema)) return declaredContent(schema, name, models);
@@ -25,7 +23,7 @@ export function contentOf(schema: Schema, type: string, name: string, models: Mo
   return { [type]: { schema: models.jsonOutput(schema, name) } };
 }
 
-/** The content of a generator's values, one per line. Without a model they may be bytes. */
+/** Without a model, a generator may also yield bytes. */
 export function generatedContent(item: Schema | undefined, name: string, models: Models): Content {
   const mayBeBytes = !item || item.type === "instance";
   return {
@@ -47,20 +45,17 @@ function declaredContent(declared: DeclaredReply, name: string, models: Models):
     case "text":
       return contentOfType(declared.mediaType, { type: "string" });
     case "replies":
-      // Each entry is a reply with content of its own.
+      // Each of its replies has content of its own.
       return undefined;
   }
 }
 
-/**
- * No generator reads lines. With the schema of an array, clients of openapi-python-client would
- * parse the whole body as one.
- */
+/** Not the schema of an array: openapi-python-client would parse the whole body as one. */
 function linesOf(item: JsonSchema): OpenAPIMediaType {
   return { "x-itemSchema": item };
 }
 
-/** The fields of an event besides its data. */
+/** Without its data. */
 export const EVENT_FIELDS: Readonly<Record<"id" | "event" | "retry", JsonSchema>> = {
   id: { type: "string", description: "What a client resumes after, as `Last-Event-ID`." },
   event: {
@@ -77,8 +72,8 @@ export const EVENT_FIELDS: Readonly<Record<"id" | "event" | "retry", JsonSchema>
 };
 
 /**
- * Events as in OpenAPI 3.2, with data as a string. Generators of clients that parse the data, such
- * as hey-api, use its schema as that of the reply.
+ * The form of OpenAPI 3.2, with data as a string. The schema of the reply is that of the data for
+ * generators whose clients parse it, such as hey-api.
  */
 function eventsOf(data: JsonSchema | undefined): OpenAPIMediaType {
   const text: JsonSchema = {
@@ -89,7 +84,7 @@ function eventsOf(data: JsonSchema | undefined): OpenAPIMediaType {
   return { ...(data && { schema: data }), "x-itemSchema": event };
 }
 
-/** The meaning of text or bytes of JSON is not declared: a schema of a string would be wrong. */
+/** Strings or bytes of JSON have no schema: that of a string would be wrong. */
 function contentOfType(mediaType: string, schema: JsonSchema): Content {
   const type = withoutParameters(mediaType);
   return { [type]: /^[^/]+\/(?:.+\+)?json$/i.test(type) ? {} : { schema } };

@@ -1,4 +1,4 @@
-/** The options of an application that only its documents show, and their checks. */
+/** The options that only documents show, and their checks. */
 import * as v from "valibot";
 import { isAsyncFunction } from "../../binding/dependency.ts";
 import { nearest, type OptionNames, quote } from "../../base/options.ts";
@@ -12,26 +12,11 @@ import type {
 } from "./document.ts";
 
 /**
- * What the documents of an application say besides its routes. Members whose names begin with `x-`
- * are taken as they are.
+ * The parts of the documents besides the routes. Properties whose names begin with `x-` are copied.
  */
 export interface DocumentOptions {
   /**
-   * Where the application is served. Without servers, it is where the document comes from.
-   *
-   * @example A server for each region
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App({
-   *   servers: [{
-   *     url: "https://{region}.shop.example/v1",
-   *     variables: { region: { default: "eu", enum: ["eu", "us"] } },
-   *   }],
-   * });
-   * assertEquals(app.openapi().servers?.[0]?.url, "https://{region}.shop.example/v1");
-   * ```
+   * The servers in the document; by default the host that serves it. Names in braces are variables.
    */
   servers?: readonly OpenAPIServer[];
   /** The contact of the application. */
@@ -43,32 +28,19 @@ export interface DocumentOptions {
   /** Further documentation. */
   externalDocs?: OpenAPIExternalDocs;
   /**
-   * Describes tags, in the order in which the page shows their groups. It gives no route a tag:
-   * the `tags` of routes, routers and includes do.
+   * Describes tags, in the order in which the page shows their groups. The `tags` of routes, routers
+   * and includes assign them.
    *
    * @default {[]}
-   *
-   * @example Two groups
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App({
-   *   tags: [{ name: "orders", description: "Buying books." }, { name: "books", description: "What there is." }],
-   * });
-   * app.get("/books", { tags: ["books"] }, async () => []);
-   * app.get("/health", { tags: ["operations"] }, async () => "ok");
-   * assertEquals(app.openapi().tags?.map(({ name }) => name), ["orders", "books", "operations"]);
-   * ```
    */
   tags?: readonly OpenAPITag[];
   /**
-   * Changes the OpenAPI document before anyone sees it: `/openapi.json`, the page, the command line
-   * and `app.openapi()` show what it returns. It gets a copy, which it may change and return. It is
-   * called when the document is first asked for, and again only if routes were added since then.
+   * Transforms the OpenAPI document for `/openapi.json`, the page, the command line and
+   * `app.openapi()`. It gets a copy, which it may change and return, at the first use of the
+   * document, and again after routes were added.
    *
-   * It is not checked that the result is valid OpenAPI. The routes stay as they are, also those
-   * that it removes: `hidden` is for routes that no document should show.
+   * The result must be valid OpenAPI, which is not checked. Routes that it removes are still served:
+   * to hide a route from all documents, use `hidden`.
    *
    * @example A logo
    * ```ts
@@ -102,21 +74,15 @@ export const DOCUMENT_OPTIONS: OptionNames<DocumentOptions> = {
 const URI = /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/;
 /** An address as in HTML and JSON Schema: no quotes, and a domain with a dot. */
 const EMAIL = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z\d](?:[a-z\d-]*[a-z\d])?(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+$/i;
-/** The names in the URL of a server. */
 const VARIABLE_NAMES = /\{([^{}]*)\}/g;
 
-/** Stands in messages for the path of the value, which valibot adds later. */
+/** Replaced in messages by the path of the value, which valibot adds later. */
 const PLACE = "\0";
 
 type Message = (issue: v.BaseIssue<unknown>) => string;
 
 let schema: v.GenericSchema<unknown, DocumentOptions> | undefined;
 
-/**
- * Checks the options, and copies them.
- *
- * @throws {TypeError} If one is invalid.
- */
 export function readDocumentOptions(options: DocumentOptions): DocumentOptions {
   const { servers, contact, license, termsOfService, externalDocs, tags, document } = options;
   const given = { servers, contact, license, termsOfService, externalDocs, tags, document };
@@ -197,7 +163,9 @@ function must(wanted: string): Message {
 }
 
 /**
- * An object with these members and any extensions. `explain` gives some mistakes another message.
+ * An object with these properties and any extensions.
+ *
+ * @param explain Returns a special message for some mistakes.
  */
 function part<const Entries extends v.ObjectEntries>(
   entries: Entries,
@@ -227,7 +195,6 @@ function repeatedName(tags: readonly { readonly name: string }[]): string | unde
   return names.find((name, index) => names.indexOf(name) < index);
 }
 
-/** Why the URL of a server is invalid; undefined if it is valid. */
 function serverFault({ url, variables = {} }: OpenAPIServer): string | undefined {
   const names = Array.from(url.matchAll(VARIABLE_NAMES), ([, variable]) => variable!);
   const unknown = names.find((variable) => !Object.hasOwn(variables, variable));
@@ -249,10 +216,10 @@ function serverFault({ url, variables = {} }: OpenAPIServer): string | undefined
   return undefined;
 }
 
-/** The most URLs of one server that are checked. */
+/** Further ones are not checked. */
 const MAX_URLS = 100;
 
-/** The URLs of a server: the first hundred combinations of its variables. */
+/** The URLs of a server, for the first hundred combinations of its variables. */
 export function serverUrls({ url, variables = {} }: OpenAPIServer): readonly string[] {
   return Object.entries(variables).reduce<readonly string[]>((urls, [name, variable]) => {
     const values = variable.enum ?? [variable.default];
@@ -260,7 +227,7 @@ export function serverUrls({ url, variables = {} }: OpenAPIServer): readonly str
   }, [url]);
 }
 
-/** A copy, so that later changes do not reach the document. */
+/** Later changes must not reach the document. */
 function copyOf<Parts extends object>(value: { readonly [Name in keyof Parts]: Parts[Name] | undefined }): Parts {
   try {
     return JSON.parse(JSON.stringify(value));

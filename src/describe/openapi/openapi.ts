@@ -26,9 +26,7 @@ interface DocumentParts extends DocumentOptions {
   readonly title: string;
   readonly version: string;
   readonly description?: string | undefined;
-  /** In the order of the document. */
   readonly routes: readonly DescribedRoute[];
-  /** By default those of the framework. */
   readonly errors?: DocumentedErrors | undefined;
 }
 
@@ -50,7 +48,7 @@ const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
 );
 
 /**
- * The same parts give the same document, including the order of its keys.
+ * Deterministic, including the order of keys.
  *
  * @throws {TypeError} If JSON Schema cannot express a schema, or `document` returns no document.
  * @throws {RouteError} With code `conflict`, if two security schemes have the same name.
@@ -80,7 +78,6 @@ export function openapiDocument(parts: DocumentParts): OpenAPIDocument {
   }, document);
 }
 
-/** The title, version, contact and license of an application. */
 export function infoOf(
   { title, version, description, termsOfService, contact, license }: Omit<DocumentParts, "routes">,
 ): OpenAPIInfo {
@@ -94,16 +91,14 @@ export function infoOf(
   };
 }
 
-/** The described tags in their order, then the others in the order of their first use. */
+/** First the described tags, then the others in the order of their first use. */
 function tagsOf(operations: readonly OpenAPIOperation[], described: readonly OpenAPITag[] = []): OpenAPITag[] {
   const known = new Set(described.map(({ name }) => name));
   const used = new Set(operations.flatMap((operation) => operation.tags ?? []));
   return [...described, ...[...used.difference(known)].map((name) => ({ name }))];
 }
 
-/**
- * The operation of a route. `pathNames` are the document's names of its path parameters, in order.
- */
+/** `pathNames` are the names of path parameters in the document. */
 function operationOf(route: DescribedRoute, pathNames: readonly string[], components: Components): OpenAPIOperation {
   const { operationId, options: { tags = [], deprecated }, template: { names } } = route;
   const inputs = inputsOf(route.options, names, route.levels);
@@ -135,11 +130,9 @@ class Components {
     this.errors = new ErrorReplies(errors);
   }
 
-  /**
-   * All components. Call it last and once, because it names the models and completes references.
-   */
+  /** Call it last and once: it names the models and completes references. */
   definitions(): OpenAPIComponents {
-    // Replies refer to models, so they come first.
+    // First, because replies refer to models.
     const responses = this.errors.definitions(this.models);
     const schemas = this.models.definitions();
     const securitySchemes = this.security.definitions();
@@ -147,21 +140,16 @@ class Components {
   }
 }
 
-/** A path of the document, and its names of the path parameters, in order. */
 interface OpenPath {
   readonly item: OpenAPIPathItem;
   readonly names: readonly string[];
 }
 
-/**
- * The paths of the document. Templates that differ only in names are one path, with the first
- * names.
- */
+/** Templates that differ only in names are one path, with the first names. */
 class Paths {
   readonly items: Record<string, OpenAPIPathItem> = {};
   readonly #byShape = new Map<string, OpenPath>();
 
-  /** Returns the path of a template, and creates it if necessary. */
   open(template: PathTemplate): OpenPath {
     const shape = shapeOf(template);
     let path = this.#byShape.get(shape);
@@ -174,7 +162,7 @@ class Paths {
   }
 }
 
-/** The path in documents: percent-encoded, except for the names in braces. */
+/** Percent-encoded, except for the names in braces. */
 export function documentPath({ segments }: PathTemplate): string {
   return segments.map(segmentText).join("");
 }
@@ -185,7 +173,7 @@ function segmentText(segment: Segment): string {
 
 /**
  * Omits routes that end in `{name...}` if another one of the same method has `{name}` there: in
- * OpenAPI both are one path. A client of the document sends one segment, and gets `{name}`.
+ * OpenAPI both are one path, and clients send one segment.
  */
 function withoutShadowed(routes: readonly DescribedRoute[]): readonly DescribedRoute[] {
   if (!routes.some(endsInRest)) return routes;
@@ -198,17 +186,14 @@ function endsInRest({ template }: Pick<DescribedRoute, "template">): boolean {
   return template.segments.at(-1)?.kind === "rest";
 }
 
-/** The shape of a path in OpenAPI, which has no `{name...}`. */
+/** OpenAPI has no `{name...}`. */
 function shapeOf(template: PathTemplate): string {
   return endsInRest({ template }) ? template.shape.replace(/\{\.{3}\}$/, "{}") : template.shape;
 }
 
 /**
- * Passes a copy of the document to the option, and copies its result: otherwise operations and
- * other applications that share parts would change, too.
- *
- * @throws {TypeError} If the result is no document.
- * @throws {Error} If the function throws, with its error as the cause.
+ * Copies the document before and after the option `document`: operations share parts, also with
+ * other applications.
  */
 export function transformed(
   document: OpenAPIDocument,
@@ -245,12 +230,12 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The members of security schemes and of their flows that are URLs. */
+/** The URLs of security schemes and of their flows. */
 const URLS = new Set(["authorizationUrl", "tokenUrl", "refreshUrl", "openIdConnectUrl"]);
 
 /**
- * Adds the base path to the URLs of a document: to the server, unless it names others, and to
- * security schemes, since clients resolve a path against the host.
+ * Adds the base path to the server, unless the document has servers, and to the URLs of security
+ * schemes, which clients resolve against the host.
  */
 export function documentBelow(document: OpenAPIDocument, basePath: string): OpenAPIDocument {
   if (basePath === "") return document;

@@ -12,22 +12,22 @@ import type { OpenAPIEncoding, OpenAPIParameter, OpenAPIRequestBody } from "./do
 /** A segment of a path is never empty. */
 const SEGMENT: JsonSchema = { type: "string", minLength: 1 };
 
-/** OpenAPI 3.1.0, section 4.8.12.1, ignores parameters for these headers. */
+/** Ignored as parameters: OpenAPI 3.1.0, section 4.8.12.1. */
 const IGNORED_HEADERS = new Set(["accept", "content-type", "authorization"]);
 
-/** The name is sent once for each element; an element that is an object is JSON text. */
+/** An element that is an object is JSON text. */
 const REPEATED: OpenAPIEncoding = { style: "form", explode: true };
 /** An object is sent as JSON text. */
 const JSON_TEXT: OpenAPIEncoding = { contentType: "application/json" };
 /** The keys of an object are sent in brackets. */
 const BRACKETED: OpenAPIEncoding = { style: "deepObject", explode: true };
 
-/** Whether an input is a header that OpenAPI does not describe as a parameter. */
+/** OpenAPI does not describe these headers as parameters. */
 export function isDescribedElsewhere({ in: source, name }: ParameterInput): boolean {
   return source === "header" && IGNORED_HEADERS.has(name.toLowerCase());
 }
 
-/** The parameters of a document. Equal schemas with equal names share one object. */
+/** Equal schemas with equal names share one object. */
 export class Parameters {
   readonly #models: Models;
   readonly #known = new Map<Schema | undefined, Map<string, OpenAPIParameter>>();
@@ -36,7 +36,6 @@ export class Parameters {
     this.#models = models;
   }
 
-  /** The parameter of an input, under its name in the document. */
   of(input: ParameterInput, name: string): OpenAPIParameter {
     if (input.schemas.length > 1) return parameterOf(input, name, this.#models);
     const [schema] = input.schemas;
@@ -49,7 +48,6 @@ export class Parameters {
   }
 }
 
-/** Describes an input as a parameter. `models` collects its models. */
 export function parameterOf(input: ParameterInput, name: string, models: Models): OpenAPIParameter {
   const { in: source, isRequired, isRepeated } = input;
   return {
@@ -61,7 +59,7 @@ export function parameterOf(input: ParameterInput, name: string, models: Models)
   };
 }
 
-/** The schema of the parsed value, to which all declared schemas apply. */
+/** All declared schemas apply. */
 function schemaOf({ in: source, schemas }: ParameterInput, models: Models): JsonSchema {
   const described = schemas.map((schema) => models.jsonInput(schema));
   const [first = SEGMENT, ...others] = described.length < 2 ? described : distinct(described);
@@ -70,7 +68,7 @@ function schemaOf({ in: source, schemas }: ParameterInput, models: Models): Json
   return source === "path" && isAnyText ? { ...SEGMENT, ...first } : first;
 }
 
-/** Removes duplicates, except for schemas with references: models get their names later. */
+/** Keeps schemas with references: models get their names later. */
 function distinct(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
   const known = new Map(schemas.map((schema) => {
     const text = JSON.stringify(schema);
@@ -79,15 +77,15 @@ function distinct(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
   return [...known.values()];
 }
 
-/** Moves annotations to the parameter or header, for the page and clients. */
+/** The page and clients read annotations there, not in the schema. */
 export function liftAnnotations(whole: JsonSchema): Pick<OpenAPIParameter, "description" | "deprecated" | "schema"> {
-  // A reference is completed later, so it must not be copied.
+  // A copy would not get the name of the model.
   if ("$ref" in whole) return { schema: whole };
   const { description, deprecated, ...schema } = whole;
   return { ...(description !== undefined && { description }), ...(deprecated && { deprecated }), schema };
 }
 
-/** The request body of an operation. The `operationId` names a model without title. */
+/** `operationId` names a model without title. */
 export function requestBodyOf(input: BodyInput, operationId: string, models: Models): OpenAPIRequestBody {
   const { mediaType, schema, isRequired: required } = input;
   if (mediaType === "application/octet-stream") return { required, content: { [mediaType]: { schema: BYTES } } };
@@ -117,11 +115,11 @@ export function requestBodyOf(input: BodyInput, operationId: string, models: Mod
 }
 
 interface FormFields {
-  /** By name. By default, fields are sent as text or bytes. */
+  /** By name; by default text or bytes. */
   readonly encoding: Readonly<Record<string, OpenAPIEncoding>>;
-  /** An example of a nested name, if the encoding cannot express it. */
+  /** An example of a name that the encoding cannot express. */
   readonly nested: string | undefined;
-  /** The names of fields that accept JSON text. */
+  /** The fields that accept JSON text. */
   readonly json: readonly string[];
 }
 
@@ -152,7 +150,7 @@ function encodingOf(node: SchemaNode): OpenAPIEncoding | undefined {
   return lists.length > 0 && !parts.some(isBinary) && !parts.some(isObject) ? REPEATED : undefined;
 }
 
-/** A nested name of a field; undefined if there is none, or if the encoding expresses it. */
+/** Undefined if none is nested, or the encoding expresses it. */
 function nestedName(node: SchemaNode, name: string): string | undefined {
   const values = alternatives(node);
   const object = takesJson(node) ? values.find(isObject) : undefined;
@@ -171,7 +169,7 @@ function nestedName(node: SchemaNode, name: string): string | undefined {
   return undefined;
 }
 
-/** The alternatives of a value: without wrappers such as `optional`, and each option of a union. */
+/** Unwraps `optional` and the like, and lists the options of unions. */
 function alternatives(node: SchemaNode, seen: Set<SchemaNode> = new Set()): SchemaNode[] {
   if (seen.has(node)) return [];
   seen.add(node);
@@ -192,7 +190,7 @@ function itemsOf({ item, items = [], rest }: SchemaNode): SchemaNode[] {
   return [item, ...items, rest].flatMap((part) => part ? alternatives(part) : []);
 }
 
-/** The client chooses the keys of a record: `name` is an example. */
+/** The client chooses the keys of a record. */
 function firstKey({ entries = {} }: SchemaNode): string {
   return Object.keys(entries)[0] ?? "name";
 }
@@ -210,7 +208,7 @@ const KEY_HEADER = "Idempotency-Key";
 const KEY_DESCRIPTION =
   "Identifies the request: a random text, the same for each repetition of it. A repetition gets the reply of the first request again, with the header `Idempotency-Replayed`.";
 
-/** The parameter for the key, unless the route declares the header itself. */
+/** None if the route declares the header itself. */
 export function keyParameter(
   idempotency: Idempotency | undefined,
   declared: readonly OpenAPIParameter[],

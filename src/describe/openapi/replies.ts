@@ -55,11 +55,7 @@ type AnsweringRoute =
   & Pick<Route, "handler" | "operationId" | "options" | "isLimited">
   & Partial<Pick<Route, "idempotency">>;
 
-/**
- * The replies of a route, by status.
- *
- * A declared reply replaces that of a guard, and keeps the guard's headers.
- */
+/** A declared reply replaces that of a guard, and keeps its headers. */
 export function repliesOf(
   route: AnsweringRoute,
   { canBeInvalid, dependencies }: Pick<RouteInputs, "canBeInvalid" | "dependencies">,
@@ -93,13 +89,12 @@ export function repliesOf(
   return byStatus(replies);
 }
 
-/** The refusals of keys. A 422 of invalid input takes precedence. */
+/** A 422 of invalid input takes precedence. */
 export function keyRefusals(idempotency: Idempotency | undefined, canBeInvalid: boolean): readonly DeclaredReply[] {
   if (!idempotency) return [];
   return canBeInvalid ? [WRONG_KEY, BUSY_KEY] : [WRONG_KEY, BUSY_KEY, OTHER_REQUEST];
 }
 
-/** One reply for each status, with the headers of all. */
 function mergeByStatus(replies: readonly DeclaredReply[]): Map<number, DeclaredReply> {
   const merged = new Map<number, DeclaredReply>();
   for (const reply of replies) {
@@ -117,7 +112,7 @@ function mergeReplies(one: DeclaredReply, other: DeclaredReply): DeclaredReply {
   return { status: one.status, description, headers: { ...one.headers, ...other.headers } };
 }
 
-/** The parts of a declared reply; empty if there is none. */
+/** Empty if the status is not declared. */
 function partsAt(responses: NonNullable<RouteDeclaration["responses"]>, status: number): ReplyDescription {
   const declared = responses[status];
   return declared ? partsOfReply(declared) : {};
@@ -132,7 +127,7 @@ function described(
   return { description, ...(Object.keys(headers).length > 0 && { headers }), ...(content && { content }) };
 }
 
-/** The headers of the framework, and those of the route. */
+/** Headers of the route take precedence. */
 function headersOf(
   own: Readonly<Record<string, string>> | undefined,
   declared: ReplyDescription["headers"],
@@ -152,10 +147,10 @@ function headersOf(
 const FAR = 1_000_000;
 
 /**
- * The replies as an object; a later one replaces an earlier one of the same status.
+ * A later reply replaces an earlier one of the same status.
  *
- * V8 stores numeric keys as an array, with some 600 elements for a 422: most of the memory and time
- * of the document. A large key turns the array into a dictionary, which stays one.
+ * V8 stores numeric keys as an array of some 600 elements, which takes most of the memory and time
+ * of the document. A large key turns it into a dictionary for good.
  */
 function byStatus(replies: Iterable<readonly [status: number | string, reply: Reply]>): Record<string, Reply> {
   const object: Record<string, Reply | undefined> = { [FAR]: undefined };
@@ -187,7 +182,7 @@ function successOf({ handler, operationId, options }: AnsweringRoute, models: Mo
   return response ? modelReply(response, options.status, operationId, models) : defaultReply(options.status, responses);
 }
 
-/** The reply with a model. The result `undefined` is sent as 204. */
+/** The result `undefined` is sent as 204. */
 function modelReply(model: Schema, status: number | undefined, operationId: string, models: Models): Replies {
   const content = contentOf(model, "application/json", `${pascalCase(operationId)}Result`, models);
   if (!content) return [[status ?? 204, reply(status ?? 204, content, model)]];
@@ -195,10 +190,7 @@ function modelReply(model: Schema, status: number | undefined, operationId: stri
   return status === undefined && !isAlwaysSent(model) ? [sent, [204, reply(204)]] : [sent];
 }
 
-/**
- * The success of a route without a model: JSON. None if the route declares a success in
- * `responses`.
- */
+/** JSON; empty if `responses` declares a success. */
 function defaultReply(status: number | undefined, declared: NonNullable<RouteDeclaration["responses"]>): Replies {
   const isDeclared = status === undefined
     ? Object.keys(declared).some((code) => Number(code) < 400)
@@ -226,17 +218,14 @@ export interface ErrorShape {
   readonly contentType?: string;
 }
 
-/**
- * The error replies in the document: `default` for those of the framework, `undocumented` for those
- * of a handler without a schema.
- */
+/** `undocumented`: an error handler without a schema. */
 export type DocumentedErrors = "default" | "undocumented" | ErrorShape;
 
 const SHAPE_OPTIONS: OptionNames<ErrorShape> = { schema: true, contentType: true };
 
-/** @throws {TypeError} If the value is no shape, or JSON cannot represent its schema. */
+/** @throws {TypeError} If it is no shape, or JSON cannot represent its schema. */
 export function checkErrorShape(shape: ErrorShape): void {
-  // Other frameworks have a handler for each class of errors, after the class.
+  // Other frameworks take a class of errors first.
   if (typeof shape === "function") {
     throw new TypeError("Cannot set the error handler: there is one for all errors, write (error, request) => … alone");
   }
@@ -278,12 +267,8 @@ const MEMBERS = {
 };
 
 /**
- * @ignore The type of {@linkcode Problem}: a schema that the functions of valibot accept.
- *
- * It has only the members that they need. With a type of valibot's own, webfw would export
- * everything that this type refers to.
- *
- * @ignore
+ * @ignore The schema {@linkcode Problem}, with the members that functions of valibot need. A type
+ * of valibot would export all types that it refers to.
  */
 export interface ProblemSchema extends Schema<unknown, ProblemDetails> {
   /** The kind of the schema. */
@@ -334,7 +319,7 @@ const problem: v.GenericSchema<unknown, ProblemDetails> = v.pipe(v.looseObject(M
  */
 export const Problem: ProblemSchema = problem as ProblemSchema;
 
-/** Whether a schema is {@linkcode Problem}, or made from it by `v.pipe` or `v.intersect`. */
+/** Or made from it by `v.pipe` or `v.intersect`. */
 function isProblem(schema: Schema): boolean {
   if (schema === Problem) return true;
   const { pipe, type, options } = nodeOf(schema);
@@ -342,7 +327,7 @@ function isProblem(schema: Schema): boolean {
   return type === "intersect" && (options as Schema[]).some(isProblem);
 }
 
-/** The schema of a 422, the reply to invalid input. */
+/** The schema of a 422. */
 const ValidationProblem: v.GenericSchema<unknown, ProblemDetails & { errors: Issue[] }> = v.pipe(
   v.looseObject({
     ...MEMBERS,
@@ -352,7 +337,7 @@ const ValidationProblem: v.GenericSchema<unknown, ProblemDetails & { errors: Iss
   v.title("ValidationProblem"),
 );
 
-/** The entries of `components/responses`, with the models of the framework. */
+/** The entries of `components/responses`. */
 const ERROR_REPLIES = {
   Problem: { description: "The request was refused, or failed.", model: Problem },
   ValidationProblem: {
@@ -370,14 +355,13 @@ const REFERENCES: Readonly<Record<ErrorReplyName, OpenAPIReference>> = {
 };
 
 const PROBLEM_JSON = "application/problem+json";
-/** OpenAPI prefers a more specific type. */
+/** Any more specific type takes precedence. */
 const ANY_TYPE = "*/*";
 
-/** The error replies of a document. All operations share them. */
+/** All operations of a document share them. */
 export class ErrorReplies {
   readonly #documented: DocumentedErrors;
   readonly #used = new Set<ErrorReplyName>();
-  /** The refusals of guards by their names in the document, and the names by content. */
   readonly #refusals = new Map<string, DeclaredReply>();
   readonly #refusalNames = new Map<string, string>();
 
@@ -386,9 +370,8 @@ export class ErrorReplies {
   }
 
   /**
-   * The content type of a declared error. Without an error handler, the framework sends `Problem`
-   * as RFC 9457, and the program sends other schemas as JSON. An undocumented handler may send any
-   * type.
+   * Without an error handler, the framework sends `Problem` as RFC 9457, and the program sends
+   * other schemas as JSON. An undocumented handler may send any type.
    */
   contentTypeOf(schema: Schema | undefined): string {
     if (this.#documented !== "default") return this.#contentType;
@@ -401,22 +384,18 @@ export class ErrorReplies {
   }
 
   /**
-   * The error replies of an operation, by status. Middleware may refuse any request, and any
-   * request may fail, so each operation has 4XX and 5XX.
-   *
-   * @param canBeInvalid Whether there can be a 422.
+   * Middleware may refuse any request, and any request may fail: each operation has 4XX and 5XX.
    */
   of(canBeInvalid: boolean): (readonly [status: number | string, reply: OpenAPIReference])[] {
     const others = [["4XX", this.#refer("Problem")], ["5XX", this.#refer("Problem")]] as const;
     return canBeInvalid ? [[422, this.#refer("ValidationProblem")], ...others] : [...others];
   }
 
-  /** The refusals of the guards of an operation, one for each status. */
   ofGuards(replies: readonly DeclaredReply[]): (readonly [status: number, reply: OpenAPIReference])[] {
     return replies.map((reply) => [reply.status, { $ref: `#/components/responses/${this.#nameOf(reply)}` }]);
   }
 
-  /** The name of the status, with a number if another reply has it. */
+  /** The phrase of the status, with a number if it is taken. */
   #nameOf(reply: DeclaredReply): string {
     const key = JSON.stringify([reply.status, reply.description, reply.headers]);
     let name = this.#refusalNames.get(key);
@@ -429,10 +408,7 @@ export class ErrorReplies {
     return name;
   }
 
-  /**
-   * The replies that operations refer to. Call it after all operations: then models of the
-   * application keep their names, even with the same titles.
-   */
+  /** Call it after all operations: models of the application keep their names. */
   definitions(models: Models): Record<string, OpenAPIResponse> {
     const used = (Object.keys(ERROR_REPLIES) as ErrorReplyName[]).filter((name) => this.#used.has(name));
     // Only the framework's own replies always follow RFC 9457.
@@ -453,8 +429,8 @@ export class ErrorReplies {
   }
 
   /**
-   * An undocumented handler may send any body; if it returns nothing, the framework sends a
-   * problem. Their content types differ.
+   * An undocumented handler may send any body, or leave the reply to the framework. The content
+   * types differ.
    */
   #contentOf(name: ErrorReplyName, models: Models): Record<string, OpenAPIMediaType> {
     if (typeof this.#documented === "object") {

@@ -1,7 +1,4 @@
-/**
- * The security schemes and requirements of the document. They replace the parameters of
- * credentials.
- */
+/** Security schemes and requirements. They replace the parameters of credentials. */
 import type { PreparedDependency } from "../../binding/dependency.ts";
 import { combineAlternatives, type SecurityAlternative, type SecurityScheme } from "../../binding/security.ts";
 import { RouteError } from "../../base/errors.ts";
@@ -20,16 +17,14 @@ const WHOLE_HEADER: SecurityScheme = {
 
 interface Entry {
   readonly scheme: SecurityScheme;
-  /** The first route that uses the scheme. */
   readonly route: string;
 }
 
-/** The security schemes of a document, by name. */
 export class SecuritySchemes {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * The requirements of all dependencies of an operation; undefined if there are none.
+   * Undefined if there are none.
    *
    * @param route The name of the route, for messages.
    * @throws {RouteError} With code `conflict`, if another scheme has the same name.
@@ -41,7 +36,7 @@ export class SecuritySchemes {
     return all.every((way) => way.size === 0) ? undefined : distinct(all.map(requirementOf));
   }
 
-  /** All schemes, in the order of their first use; undefined if there are none. */
+  /** In the order of first use; undefined if there are none. */
   definitions(): Record<string, SecurityScheme> | undefined {
     if (this.#entries.size === 0) return undefined;
     return Object.fromEntries([...this.#entries].map(([name, { scheme }]) => [name, scheme]));
@@ -59,7 +54,7 @@ export class SecuritySchemes {
   }
 }
 
-/** Whether a parameter contains credentials of a security scheme. */
+/** Whether a parameter contains credentials. */
 export function isCredential(parameter: ParameterInput, dependencies: readonly PreparedDependency[]): boolean {
   return schemesOf(dependencies).some((scheme) => carries(parameter, scheme));
 }
@@ -78,7 +73,7 @@ function schemesOf(dependencies: readonly PreparedDependency[]): SecurityScheme[
   );
 }
 
-/** The requirements of an `Authorization` header without a declared scheme. */
+/** For an `Authorization` header without a declared scheme. */
 function wholeHeader(
   parameters: readonly ParameterInput[],
   dependencies: readonly PreparedDependency[],
@@ -93,7 +88,7 @@ function requirementOf(way: SecurityAlternative): Record<string, string[]> {
   return Object.fromEntries([...way].map(([name, { scopes }]) => [name, [...scopes]]));
 }
 
-/** Each requirement once. The order of schemes and scopes does not matter. */
+/** The order of schemes and scopes does not matter. */
 function distinct(requirements: readonly Record<string, string[]>[]): Record<string, string[]>[] {
   const seen = new Set<string>();
   return requirements.filter((requirement) => {

@@ -1,18 +1,16 @@
-/**
- * The files of the documentation page: those of Swagger UI, and our own style sheet and scripts.
- */
+/** The files of the documentation page: Swagger UI, and our style sheet and scripts. */
 // A type: `deno cache` downloads the package for it, and `deno run` does not.
 import type {} from "swagger-ui-dist";
 import { cachedReply, contentHash } from "../../http/files/conditional.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import { importLate } from "../../base/runtime.ts";
 
-/** The package of Swagger UI, which is downloaded on first use. */
+/** Downloaded on first use. */
 export const PACKAGE: string = "npm:swagger-ui-dist@^5.35.0";
 
 interface Asset {
   readonly contentType: string;
-  /** The version, as a part of the URL: browsers cache a file until it changes. */
+  /** The version in the URL: browsers cache a file until it changes. */
   tag(): Promise<string>;
   read(): Promise<string>;
 }
@@ -23,15 +21,14 @@ const CSS = "text/css; charset=utf-8";
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 
 /**
- * Signs in by OAuth 2.0 and OpenID Connect, in place of Swagger UI: the state of Swagger UI is the
- * time in seconds, its redirect page accepts a code with a wrong state, and it needs
- * `window.opener`, which some authorization servers remove. Here the two windows use a
- * `BroadcastChannel`, which only pages of this origin receive. The window of the authorization
- * server has no opener, so it cannot reach the page.
+ * Replaces the sign-in of Swagger UI: its state is the time in seconds, its redirect page accepts a
+ * code with a wrong state, and it needs `window.opener`, which some authorization servers remove.
+ * Here two windows use a `BroadcastChannel`, which only this origin receives, and the authorization
+ * server gets no opener.
  */
 const CHANNEL = "webfw-docs-sign-in";
 
-/** A part of {@linkcode SCRIPT}, of which it uses `page` and `withPrefix`. */
+/** Included in {@linkcode SCRIPT}: it uses its `page` and `withPrefix`. */
 const SIGN_IN_SCRIPT = String.raw`
 const otherOrigins = page.dataset.otherOrigins.split(" ");
 let stopWaiting = () => {};
@@ -185,8 +182,8 @@ text.textContent = "No page waits for this sign-in. Close this window, and start
 `;
 
 /**
- * Improves Swagger UI's style sheet: a contrast of 4.5 to 1 (WCAG 2.2, 1.4.3), a visible focus, and
- * a layout for phones.
+ * Corrects the style of Swagger UI: contrast of 4.5 to 1 (WCAG 2.2, 1.4.3), visible focus, and a
+ * layout for phones.
  */
 const STYLE = `
 body {
@@ -279,8 +276,8 @@ html.dark-mode .swagger-ui {
 `;
 
 /**
- * Starts Swagger UI, and adds what assistive technology needs. It is constant, so nothing of the
- * application can be injected: it reads attributes of the page.
+ * Starts Swagger UI, and repairs its accessibility. Constant, so that nothing can be injected: it
+ * reads attributes of the page.
  */
 const SCRIPT = String.raw`"use strict";
 
@@ -432,7 +429,7 @@ const ASSETS: Readonly<Record<AssetName, Asset>> = {
   },
 };
 
-/** The URL of a file in the same folder, with its version. */
+/** Relative to the folder of the file. */
 export async function assetUrl(name: AssetName): Promise<string> {
   return `${name}?v=${await ASSETS[name].tag()}`;
 }
@@ -440,8 +437,7 @@ export async function assetUrl(name: AssetName): Promise<string> {
 export async function answerAsset({ headers, query }: HttpRequest<unknown>, name: AssetName): Promise<Response> {
   const asset = ASSETS[name];
   const tag = await asset.tag();
-  // Behind a load balancer, the page may come from another version of the program: its URLs must
-  // not be cached here.
+  // Behind a load balancer, the page may come from another release, whose URLs must not be cached.
   const isCurrent = query.get("v") === tag;
   const cacheControl = isCurrent ? "public, max-age=31536000, immutable" : "no-cache";
   return await cachedReply(headers, { ...asset, tag }, { "cache-control": cacheControl });

@@ -29,9 +29,9 @@ import { type DeclaredLimit, type RateLimitByRequest, readRateLimits } from "../
  */
 export interface DocsOptions<State = Record<string, unknown>> {
   /**
-   * The id of the page as a public client of the authorization server. Its redirect URI is
-   * `oauth2-redirect.html` below the path of the page, such as
-   * `https://api.example/docs/oauth2-redirect.html`. Without it, users enter an id.
+   * The id of the page as a public client of the authorization server; without it, users enter one.
+   * The redirect URI is `oauth2-redirect.html` below the path of the page, such as
+   * `https://api.example/docs/oauth2-redirect.html`.
    */
   clientId?: string;
   /**
@@ -41,17 +41,17 @@ export interface DocsOptions<State = Record<string, unknown>> {
    */
   scopes?: readonly string[];
   /**
-   * Whether credentials, including passwords, are stored in `localStorage`, where each script of
-   * the origin can read them.
+   * Whether `localStorage` stores credentials, including passwords. Each script of the origin can
+   * read it.
    *
    * @default {false}
    */
   persistAuthorization?: boolean;
   /**
-   * Guards of the page and of the document; their values are not used. A browser shows the reply of
-   * a guard that refuses: a session can redirect to a sign-in page, and `basic` opens the browser's
-   * dialog. A guard of tokens refuses everyone, because browsers send none when they open a page.
-   * The files of Swagger UI have no guards.
+   * Guards of the page and the document, whose values are not used. A browser shows their refusal:
+   * a session can redirect to a sign-in page, and `basic` opens the browser's dialog. A guard of
+   * tokens refuses everyone, as browsers send none with a page. The files of Swagger UI have no
+   * guards.
    */
   deps?: Readonly<Record<string, DependencyLike<unknown, NoInfer<State>>>>;
   /**
@@ -61,7 +61,7 @@ export interface DocsOptions<State = Record<string, unknown>> {
   rateLimit?: RateLimitByRequest<State> | readonly RateLimitByRequest<State>[];
 }
 
-/** The page that the authorization server redirects to, below the documentation page. */
+/** Where the authorization server redirects to, below the documentation page. */
 export const REDIRECT_PAGE = "oauth2-redirect.html";
 
 export interface SignInOptions {
@@ -70,11 +70,8 @@ export interface SignInOptions {
   readonly persistAuthorization: boolean;
 }
 
-/** The checked options. */
 export interface DocsParts extends SignInOptions {
-  /** The guards of the page and of the document. */
   readonly deps: ReadonlyMap<string, PreparedDependency>;
-  /** The limits of the page and the document. */
   readonly rateLimits: readonly DeclaredLimit[];
 }
 

@@ -12,7 +12,7 @@ export interface DocsPageOptions {
   readonly title: string;
   readonly docsUrl: string;
   readonly openapiUrl: string;
-  /** The folder of the assets; ends with a slash. */
+  /** Ends with a slash. */
   readonly assetFolder: string;
   readonly signIn: SignInOptions;
   readonly document: () => OpenAPIDocument;
@@ -38,8 +38,8 @@ export async function answerPage(request: HttpRequest<unknown>, options: DocsPag
 }
 
 /**
- * The page that the authorization server redirects to. Its URL contains the code, so no cache and
- * no other server may get it.
+ * The target of the authorization server's redirect. Its URL contains the code, so no cache and no
+ * other server may get it.
  */
 export async function answerRedirectPage(): Promise<Response> {
   const script = `<script src="./${await assetUrl("oauth2-redirect.js")}" defer></script>`;
@@ -55,7 +55,7 @@ export async function answerRedirectPage(): Promise<Response> {
   });
 }
 
-/** All URLs are relative to the page, so that a proxy may serve the application below a prefix. */
+/** All URLs are relative: a proxy may serve the application below a prefix. */
 async function pageMarkup(options: DocsPageOptions, origins: readonly string[]): Promise<string> {
   const { title, docsUrl, openapiUrl, assetFolder, signIn } = options;
   const document = escape(relativeUrl(docsUrl, openapiUrl));
@@ -105,7 +105,7 @@ function markup(title: string, head: readonly string[], body: readonly string[])
   return lines.join("\n") + "\n";
 }
 
-/** The relative URL from one path to another. Both start with a slash and are not encoded. */
+/** Both paths start with a slash and are not encoded. */
 function relativeUrl(from: string, to: string): string {
   const folder = from.split("/").slice(0, -1);
   const target = to.split("/");
@@ -117,21 +117,19 @@ function relativeUrl(from: string, to: string): string {
   return (up || "./") + target.slice(shared).map(encodeURIComponent).join("/");
 }
 
-/** Escapes text for elements and quoted attributes. */
 function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /**
- * An origin that is safe in a policy. A host with a wildcard would allow others, and one with a
- * semicolon would end the directive: `URL` accepts both.
+ * An origin that is safe in a policy: `URL` accepts hosts with wildcards, and with semicolons,
+ * which would end a directive.
  */
 const SOURCE = /^https?:\/\/(?:[a-z\d._-]+|\[[\da-f:]+\])(?::\d+)?$/;
 
 /**
- * The other origins that the page fetches from: the servers of the document, and the token
- * endpoints and discovery documents. Browsers open authorization endpoints in a window of their
- * own.
+ * The servers of the document, the token endpoints and the discovery documents. Authorization
+ * endpoints open in a window of their own.
  */
 export function fetchedOrigins({ components, servers = [] }: OpenAPIDocument): readonly string[] {
   const urls = [
@@ -149,12 +147,7 @@ function fetchedUrls(scheme: SecurityScheme): readonly string[] {
   return [authorizationCode, clientCredentials, password].flatMap((flow) => flow ? [flow.tokenUrl] : []);
 }
 
-/**
- * The policy of the page: only its own origin. Swagger UI has icons as `data:` URLs, and shows
- * images and sounds of replies by `blob:` URLs.
- *
- * @param origins The other origins that the page may fetch from.
- */
+/** Swagger UI has icons as `data:` URLs, and plays files of replies by `blob:` URLs. */
 export function pagePolicy(origins: readonly string[]): string {
   return [
     "default-src 'none'",

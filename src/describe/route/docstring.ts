@@ -1,14 +1,12 @@
 /**
- * The summary and description of a route, from its options or the docstring of its handler: a
- * string literal as the first statement. It is read from the source at run time, so minifiers may
- * remove it.
+ * The summary and description of a route: options, or the docstring of its handler, a string
+ * literal as the first statement. It is read from the source at run time, so minifiers may remove
+ * it.
  */
 import type { Route } from "../../routing/route.ts";
 
 export interface Documentation {
-  /** The summary in one line. */
   readonly summary?: string;
-  /** The description. */
   readonly description?: string;
 }
 
@@ -35,17 +33,17 @@ function splitText(text: string): Documentation {
 
 // The source is valid JavaScript, so tokens suffice to find the end of the parameters.
 const TRIVIA = /(?:\s|\/\/.*|\/\*[^]*?\*\/)*/y;
-/** A string, or a template without substitutions. */
+/** Or a template without substitutions. */
 const LITERAL = /"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|`(?:[^`\\$]|\\[^]|\$(?!\{))*`/yu;
-/** The text between two substitutions of a template, or after the last one. */
+/** Between two substitutions, or after the last one. */
 const TEMPLATE_PART = /\}(?:[^`\\$]|\\[^]|\$(?!\{))*(?:`|\$\{)/y;
 const REGULAR_EXPRESSION = /\/(?:[^\\/[\r\n]|\\.|\[(?:[^\]\\\r\n]|\\.)*\])+\/\w*/y;
 /**
- * A name, keyword or number. In a valid source, a character beyond ASCII that is no space belongs
- * to a name. The classes of Unicode would take longer to load than this module.
+ * A name, keyword or number. A character beyond ASCII that is no space belongs to a name. The
+ * classes of Unicode would take longer to load than this module.
  */
 const WORD = /(?:[\w$#]|(?!\s)[\u0080-\u{10ffff}]|\\u(?:\{[\dA-Fa-f]+\})?)+/u;
-/** The text of a template before its first substitution. */
+/** Up to its first substitution. */
 const TEMPLATE_HEAD = /`(?:[^`\\$]|\\[^]|\$(?!\{))*\$\{/u;
 const TOKEN = new RegExp(`${WORD.source}|${LITERAL.source}|${TEMPLATE_HEAD.source}|=>|\\+\\+|--|[^]`, "yu");
 
@@ -57,7 +55,7 @@ const KEYWORD_BEFORE_VALUE = /^(?:await|case|delete|do|else|in|instanceof|new|of
 const CONTINUATION = /[*/%,?:.<>=&|^([`]|\+(?!\+)|-(?!-)|!=|(?:in|instanceof)(?![\w$]|(?!\s)[\u0080-\u{10ffff}])/yu;
 const LINE_END = /[\n\r\u2028\u2029]/;
 
-/** A fast test, which most functions without a docstring fail. */
+/** Fails fast for most functions without a docstring. */
 const MAY_HAVE_DOCSTRING = /\{\s*(?:["'`]|\/[/*])/;
 /** Directives such as `"use strict"` come before the docstring. */
 const DIRECTIVE = /^use [a-z]+$/;
@@ -65,7 +63,6 @@ const DIRECTIVE = /^use [a-z]+$/;
 const ESCAPE = /\\(?:u\{([\dA-Fa-f]+)\}|u([\dA-Fa-f]{4})|x([\dA-Fa-f]{2})|\r\n|([^]))/gu;
 const ESCAPED: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f", v: "\v", 0: "\0" };
 
-/** The docstring of a function; undefined if it has none, or if its source is not available. */
 // deno-lint-ignore ban-types -- any function has a source
 function docstringOf(handler: Function): string | undefined {
   const source = Function.prototype.toString.call(handler);
@@ -93,7 +90,7 @@ function docstringOf(handler: Function): string | undefined {
   }
 }
 
-/** Skips to the start of the body. False if the body is an expression. */
+/** False if the body is an expression. */
 function enterBody(take: (pattern: RegExp) => string): boolean {
   const open: string[] = [];
   let previous = "";

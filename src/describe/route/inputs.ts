@@ -1,7 +1,4 @@
-/**
- * The inputs of a route as data, for the document and for agents. The binder is their executable
- * form.
- */
+/** The inputs of a route as data, for documents and agents. The binder executes them. */
 import { type PreparedDependency, type TextOptions, toDependencies } from "../../binding/dependency.ts";
 import { dependenciesOf, type DependencyLevel } from "../../binding/levels.ts";
 import type { InputOptions } from "../../binding/inputs.ts";
@@ -14,28 +11,22 @@ import { holdsBinary } from "../json_schema/values.ts";
 import type { OAuth2SecurityScheme, OpenIdConnectSecurityScheme } from "../../binding/security.ts";
 import type { RouteRecord } from "../../routing/route.ts";
 
-/** The inputs of a route and of its dependencies. */
 export interface RouteInputs {
-  /** First the path, in order, then those of the handler, then those of each dependency. */
+  /** The path in order, then those of the handler, then those of each dependency. */
   readonly parameters: readonly ParameterInput[];
   /** Undefined if no body is declared. */
   readonly body: BodyInput | undefined;
-  /** Whether there can be a 422. */
   readonly canBeInvalid: boolean;
-  /** The dependencies and their own, each once. */
+  /** Direct and indirect, each once. */
   readonly dependencies: readonly PreparedDependency[];
 }
 
-/** An input that is sent as a string under a name. */
 export interface ParameterInput {
   readonly in: Extract<InputSource, "path" | "query" | "header" | "cookie">;
   readonly name: string;
-  /**
-   * The schemas of the handler and of dependencies, which all apply. Empty for a path parameter
-   * without one, which is a string.
-   */
+  /** All apply. Empty for a path parameter without a schema, which is a string. */
   readonly schemas: readonly Schema[];
-  /** Whether it is an array in the query: each element repeats the name. */
+  /** Whether it is an array in the query. */
   readonly isRepeated: boolean;
   readonly isRequired: boolean;
 }
@@ -48,14 +39,14 @@ export interface BodyInput {
     | "application/octet-stream"
     | "application/x-www-form-urlencoded"
     | "multipart/form-data";
-  /** The schema of the value; meaningless for a stream of bytes. */
+  /** Meaningless for a stream of bytes. */
   readonly schema: Schema;
   readonly isRequired: boolean;
 }
 
 /**
- * @param pathNames The names in its full path, in order.
- * @param levels The dependencies of its scopes, the outermost first, and its own.
+ * @param pathNames The names in the full path, in order.
+ * @param levels The dependencies of the scopes, outermost first, and of the route.
  */
 export function inputsOf(
   options: InputOptions,
@@ -88,7 +79,7 @@ function bodyOf({ body, form }: InputOptions): BodyInput | undefined {
 
 type CollectedParameter = Pick<ParameterInput, "in" | "name"> & { readonly schemas: Schema[] };
 
-/** Collects parameters by source and name: equal ones become one. */
+/** One parameter for each source and name. */
 class ParameterCollector {
   readonly #pathNames: readonly string[];
   readonly #parameters = new Map<string, CollectedParameter>();
@@ -98,7 +89,7 @@ class ParameterCollector {
     for (const name of pathNames) this.#open("path", name);
   }
 
-  /** Adds a declaration. A query parameter with the name of a path parameter reads the path. */
+  /** A query parameter with the name of a path parameter reads the path. */
   add({ params, query, headers, cookies }: TextOptions): void {
     this.#addAll("path", params);
     this.#addAll("query", query);
@@ -133,7 +124,7 @@ class ParameterCollector {
   }
 }
 
-/** The kinds of schemas that accept every JSON value, or every string. */
+/** These accept every JSON value. */
 const ANY: ReadonlySet<string> = new Set(["any", "unknown"]);
 const ANY_TEXT: ReadonlySet<string> = new Set([...ANY, "string"]);
 
@@ -148,7 +139,7 @@ function canBodyBeRefused({ mediaType, schema }: BodyInput): boolean {
   return mediaType !== "application/octet-stream" && !acceptsAll(nodeOf(schema), ANY);
 }
 
-/** Whether a schema accepts every value; false if unknown. */
+/** False if unknown. */
 function acceptsAll(node: SchemaNode, kinds: ReadonlySet<string>): boolean {
   if (fallsBack(node)) return true;
   const [first, ...steps] = node.pipe ?? [];
@@ -158,10 +149,9 @@ function acceptsAll(node: SchemaNode, kinds: ReadonlySet<string>): boolean {
   return kinds.has(node.type);
 }
 
-/** A scheme whose tokens an authorization server issues. */
 export type TokenScheme = OAuth2SecurityScheme | OpenIdConnectSecurityScheme;
 
-/** The dependencies of a route and of its scopes that declare `security`, direct or indirect. */
+/** Direct and indirect dependencies, also of the scopes. */
 export function securityOf({ levels }: Pick<RouteRecord, "levels">): readonly PreparedDependency[] {
   return dependenciesOf(levels).filter(declaresSecurity);
 }
@@ -170,7 +160,7 @@ function declaresSecurity({ security }: PreparedDependency): boolean {
   return security.length > 0;
 }
 
-/** Whether a scheme is of the types `oauth2` or `openIdConnect`. */
+/** Whether an authorization server issues its tokens. */
 export function isTokenScheme(scheme: { readonly type: string }): scheme is TokenScheme {
   return scheme.type === "oauth2" || scheme.type === "openIdConnect";
 }
