@@ -57,7 +57,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    row: "logs as the variable says",
+    row: "reads the format of its log",
     program: () => `app.get("/", async (request) => request.log.info("Asked"));`,
     requests: (origin) => [new Request(origin)],
     logs: /^\{.*"message":"Asked"\}$/m,
@@ -71,13 +71,13 @@ const CASES: readonly Case[] = [
     requests: (origin) => [new Request(`${origin}/one`), new Request(`${origin}/a.txt`)],
   },
   {
-    row: "takes uploads, in memory",
+    row: "accepts uploads, in memory",
     program: () =>
       `app.post("/", { form: Form(v.object({ file: UploadFile })) }, async (_request, { form }) => form.file.size);`,
     requests: (origin) => [upload(origin)],
   },
   {
-    row: "takes uploads, large ones on disk",
+    row: "accepts uploads, large ones on disk",
     program: () =>
       `const form = Form(v.object({ file: UploadFile }));
       app.post("/", { form, limits: { multipart: 2 ** 26 } }, async (_request, { form }) => form.file.size);`,
@@ -87,7 +87,7 @@ const CASES: readonly Case[] = [
     ignore: Deno.build.os !== "linux",
   },
   {
-    row: "keeps them in the folder of `TMPDIR` meanwhile",
+    row: "writes large uploads to the folder of `TMPDIR`",
     named: (folder) => ({ "/srv/tmp": folder }),
     program: (folder) =>
       `app.post("/", { form: Form(v.object({ file: UploadFile })) }, async () => {
@@ -97,7 +97,7 @@ const CASES: readonly Case[] = [
     requests: (origin) => [upload(origin)],
   },
   {
-    row: "keeps uploads by `save`",
+    row: "saves uploads by `save`",
     named: (folder) => ({ pictures: folder }),
     program: (folder) =>
       `app.post("/", { form: Form(v.object({ file: UploadFile })) }, async (_request, { form }) => {
@@ -106,13 +106,13 @@ const CASES: readonly Case[] = [
     requests: (origin) => [upload(origin)],
   },
   {
-    row: "keeps durable topics in the usual file",
+    row: "stores durable topics in the default file",
     named: (folder) => ({ ".webfw": `${folder}/.webfw` }),
     program: () => PUBLISHING,
     requests: (origin) => [json(origin, {})],
   },
   {
-    row: "keeps them in a file that a variable names",
+    row: "stores them in a file that a variable names",
     named: (folder) => ({ "/var/lib/books": folder }),
     program: () => PUBLISHING,
     requests: (origin) => [json(origin, {})],
