@@ -123,8 +123,9 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     this.lifecycle.isFirst = options.workers === undefined || "guests" in options.workers;
     if (options.workers) {
       const { openWorkerStore } = await load(() => import("../store/memory/worker_store.ts"));
-      topics.use(openWorkerStore(options.workers));
+      // The store starts the ports. A message that comes before the limits listen would be lost.
       await registry.scope.limiters.shareWith(options.workers);
+      topics.use(openWorkerStore(options.workers));
       for (const inner of this.#mountedHere) inner.expectWorkers();
     }
     try {

@@ -48,6 +48,28 @@ export function load<Module>(start: () => Promise<Module>): Promise<Module> {
   return module;
 }
 
+/** A value that is made on first use, for all callers. After a failure, the next use tries again. */
+export class Lazy<Value> {
+  readonly #make: () => Promise<Value>;
+  #made: Promise<Value> | undefined;
+
+  constructor(make: () => Promise<Value>) {
+    this.#make = make;
+  }
+
+  /** Undefined before the first use. */
+  get made(): Promise<Value> | undefined {
+    return this.#made;
+  }
+
+  use(): Promise<Value> {
+    return this.#made ??= this.#make().catch((error) => {
+      this.#made = undefined;
+      throw error;
+    });
+  }
+}
+
 /** How many modules are being loaded. */
 let loads = 0;
 let whenLoaded: (() => void)[] = [];

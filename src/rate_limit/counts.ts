@@ -108,14 +108,22 @@ export function serveCounts(counts: Counts, port: MessagePort): void {
   });
 }
 
+/**
+ * How many requests can wait for their counts. Beyond that the oldest is dropped: its deadline is
+ * over, and a first worker that has crashed never answers.
+ */
+const MAX_PENDING = 10_000;
+
 /** The counts of the first worker, in another one. */
 export class RemoteCounts implements Counts {
   readonly #port: MessagePort;
-  readonly #answers = new Map<number, (count: Count) => void>();
+  readonly #maxPending: number;
+  readonly #answers = new OrderedMap<number, (count: Count) => void>();
   #lastNumber = 0;
 
-  constructor(port: MessagePort) {
+  constructor(port: MessagePort, maxPending: number = MAX_PENDING) {
     this.#port = port;
+    this.#maxPending = maxPending;
     port.addEventListener("message", ({ data }: MessageEvent<Partial<CountReply>>) => {
       const { counted, count } = data;
       if (counted === undefined || count === undefined) return;
@@ -124,10 +132,15 @@ export class RemoteCounts implements Counts {
     });
   }
 
+  get pending(): number {
+    return this.#answers.size;
+  }
+
   count(limit: CountedLimit, caller: string): Promise<Count> {
     const counting = ++this.#lastNumber;
     const { promise, resolve } = Promise.withResolvers<Count>();
     this.#answers.set(counting, resolve);
+    this.#answers.shrink(this.#maxPending);
     const request: CountRequest = { counting, limit, caller };
     this.#port.postMessage(request);
     return promise;

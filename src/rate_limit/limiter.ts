@@ -1,5 +1,5 @@
 /** The rate limits of an application at work: they count requests, and refuse those beyond. */
-import { load } from "../base/async_context.ts";
+import { Lazy, load } from "../base/async_context.ts";
 import { HTTPError } from "../base/errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { quote } from "../base/options.ts";
@@ -19,7 +19,10 @@ type LimitStore = SharedLimiter | "records" | undefined;
 export class RateLimiters {
   readonly #defaultStore: DeclaredLimit["store"];
   readonly #limiters = new Map<DeclaredLimit, RateLimiter>();
-  #memory: Promise<MemoryCounts> | undefined;
+  readonly #memory = new Lazy(async () => {
+    const { MemoryCounts } = await load(() => import("./counts.ts"));
+    return new MemoryCounts();
+  });
   /** The counts of the first worker, in the other workers. */
   #remote: Counts | undefined;
 
@@ -51,12 +54,15 @@ export class RateLimiters {
     return limiter;
   }
 
-  /** From now on, all workers of the process count in the memory of the first one. */
+  /**
+   * From now on, all workers of the process count in the memory of the first one. Call it before
+   * the ports start, otherwise the counts of workers that are quicker are lost.
+   */
   async shareWith(ports: WorkerPorts): Promise<void> {
     if (this.#limiters.size === 0) return;
     const { RemoteCounts, serveCounts } = await load(() => import("./counts.ts"));
     if ("guests" in ports) {
-      const memory = await this.#openMemory();
+      const memory = await this.#memory.use();
       for (const port of ports.guests) serveCounts(memory, port);
       return;
     }
@@ -65,17 +71,13 @@ export class RateLimiters {
   }
 
   async #countsOf(store: LimitStore, place: string, records: Records): Promise<MemoryCounts | SharedCounts> {
-    if (store === undefined && !this.#remote) return await this.#openMemory();
+    if (store === undefined && !this.#remote) return await this.#memory.use();
     const { LimiterCounts, RecordCounts, SharedCounts } = await load(() => import("./shared_counts.ts"));
     if (store === undefined) return new SharedCounts(this.#remote!, place);
     const counts = store === "records"
       ? new RecordCounts(records, boundedCaller(place))
       : new LimiterCounts(store, `${place}:`);
     return new SharedCounts(counts, place);
-  }
-
-  #openMemory(): Promise<MemoryCounts> {
-    return this.#memory ??= load(() => import("./counts.ts")).then(({ MemoryCounts }) => new MemoryCounts());
   }
 }
 
@@ -89,7 +91,7 @@ export class RateLimiter {
   readonly #open: (records: Records) => Promise<MemoryCounts | SharedCounts>;
   /** Undefined before the first request. */
   #counts: MemoryCounts | SharedCounts | undefined;
-  #opening: Promise<MemoryCounts | SharedCounts> | undefined;
+  #opening: Lazy<MemoryCounts | SharedCounts> | undefined;
 
   /**
    * @param number Which limit of the application it is, from 0 on.
@@ -169,11 +171,12 @@ export class RateLimiter {
   }
 
   async #openCounts(records: Records): Promise<MemoryCounts | SharedCounts> {
-    const opening = this.#opening ??= this.#open(records);
-    const counts = await opening;
-    // Workers may have begun to share in between.
-    if (this.#opening === opening) this.#counts = counts;
-    return counts;
+    for (;;) {
+      const opening = this.#opening ??= new Lazy(() => this.#open(records));
+      const counts = await opening.use();
+      // Workers may have begun to share meanwhile: then the request counts there.
+      if (this.#opening === opening) return this.#counts = counts;
+    }
   }
 
   /** Adds the header fields of draft-ietf-httpapi-ratelimit-headers-10, and refuses beyond. */

@@ -1,5 +1,5 @@
 /** The store of durable topics. Its code is loaded when such a topic is used for the first time. */
-import { load } from "../base/async_context.ts";
+import { Lazy, load } from "../base/async_context.ts";
 import {
   defaultLocation,
   type FileLocation,
@@ -36,8 +36,8 @@ function findLocation(): StoreLocation | CannotOpenError {
 function lazyStore(location: StoreLocation | CannotOpenError): TopicStore {
   const isJetStream = "servers" in location;
   let loaded: FullStore | undefined;
-  let loading: Promise<FullStore> | undefined;
-  const store = (): Promise<FullStore> => loading ??= loadStore(location).then((store) => loaded = store);
+  const lazy = new Lazy(async () => loaded = await loadStore(location));
+  const store = (): Promise<FullStore> => lazy.use();
   return {
     capabilities: isJetStream ? jetStreamCapabilities(location.replicas) : KV_CAPABILITIES,
     open: async () => "path" in location ? await checkFile(location) : await (await store()).open(),
@@ -60,7 +60,7 @@ function lazyStore(location: StoreLocation | CannotOpenError): TopicStore {
     processName: async () => (await store()).processName?.(),
     hasEnded: async (name) => (await store()).hasEnded?.(name),
     // A store that could not be loaded has nothing to close.
-    close: async () => (await loading?.catch(() => undefined))?.close(),
+    close: async () => (await lazy.made?.catch(() => undefined))?.close(),
   };
 }
 

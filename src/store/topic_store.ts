@@ -303,9 +303,34 @@ export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSig
   }
 }
 
+/** The callbacks of one watched log or record. */
+export class Callbacks {
+  readonly #watches = new Set<{ readonly onChange: () => void }>();
+
+  get isEmpty(): boolean {
+    return this.#watches.size === 0;
+  }
+
+  /** The returned function removes the callback. A callback that is added twice is called twice. */
+  add(onChange: () => void): () => void {
+    const watch = { onChange };
+    this.#watches.add(watch);
+    return () => void this.#watches.delete(watch);
+  }
+
+  /** Calls those that were there at the beginning, except those that are removed meanwhile. */
+  readonly call = (): void => {
+    for (const watch of [...this.#watches]) if (this.#watches.has(watch)) watch.onChange();
+  };
+
+  clear(): void {
+    this.#watches.clear();
+  }
+}
+
 /** Callbacks by name, for the watches of stores. */
 export class Watchers {
-  readonly #callbacks = new Map<string, Set<() => void>>();
+  readonly #callbacks = new Map<string, Callbacks>();
 
   has(name: string): boolean {
     return this.#callbacks.has(name);
@@ -313,19 +338,21 @@ export class Watchers {
 
   /** The returned function removes the callback. */
   add(name: string, onChange: () => void): () => void {
-    const callbacks = this.#callbacks.get(name) ?? new Set();
-    this.#callbacks.set(name, callbacks.add(onChange));
+    const callbacks = this.#callbacks.get(name) ?? new Callbacks();
+    this.#callbacks.set(name, callbacks);
+    const remove = callbacks.add(onChange);
     return () => {
-      callbacks.delete(onChange);
-      if (callbacks.size === 0 && this.#callbacks.get(name) === callbacks) this.#callbacks.delete(name);
+      remove();
+      if (callbacks.isEmpty && this.#callbacks.get(name) === callbacks) this.#callbacks.delete(name);
     };
   }
 
   call(name: string): void {
-    this.#callbacks.get(name)?.forEach((onChange) => onChange());
+    this.#callbacks.get(name)?.call();
   }
 
   clear(): void {
+    for (const callbacks of this.#callbacks.values()) callbacks.clear();
     this.#callbacks.clear();
   }
 }

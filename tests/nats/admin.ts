@@ -1,4 +1,4 @@
-import { loadNats, NatsClient } from "../../src/store/jetstream/nats_client.ts";
+import { NatsClient, natsPackage } from "../../src/store/jetstream/nats_client.ts";
 import { NatsTransport } from "../../src/store/jetstream/nats_transport.ts";
 import { StoreClock } from "../../src/store/store_connection.ts";
 
@@ -12,7 +12,7 @@ export class Admin implements AsyncDisposable {
 
   /** Connects to servers. */
   static async open(url: string): Promise<Admin> {
-    const nats = await loadNats();
+    const nats = await natsPackage.use();
     nats.setTransportFactory({ factory: () => new NatsTransport(nats) });
     const connection = await nats.NatsConnectionImpl.connect({
       servers: url.split(",").map((each) => new URL(each).host),

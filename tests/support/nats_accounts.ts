@@ -1,5 +1,5 @@
 /** What a NATS server needs to let users in by files of credentials. */
-import { loadNats } from "../../src/store/jetstream/nats_client.ts";
+import { natsPackage } from "../../src/store/jetstream/nats_client.ts";
 
 /** A pair of keys of NATS. */
 interface KeyPair {
@@ -26,7 +26,7 @@ export interface NatsAccount {
 
 /** Makes an account with JetStream, and a user of it. */
 export async function makeNatsAccount(): Promise<NatsAccount> {
-  const { nkeys } = await loadNats() as unknown as KeysPackage;
+  const { nkeys } = await natsPackage.use() as unknown as KeysPackage;
   const [operator, user] = [nkeys.createOperator(), nkeys.createUser()];
   // JetStream asks for an account of the server's own beside that of the user.
   const [account, system] = [nkeys.createAccount(), nkeys.createAccount()];

@@ -21,11 +21,11 @@ import { JetStreamRecords } from "./jetstream_records.ts";
 import { LogStreams } from "./log_streams.ts";
 import {
   isRefusal,
-  loadNats,
   NatsClient,
   type NatsConnection,
   NatsMissingError,
   type NatsPackage,
+  natsPackage,
   PACKAGE,
 } from "./nats_client.ts";
 import { NatsTransport, UnsuitableServerError } from "./nats_transport.ts";
@@ -165,7 +165,7 @@ async function openClient(location: JetStreamLocation, name: string, clock: Stor
 
 async function load(name: string): Promise<NatsPackage> {
   try {
-    return await loadNats();
+    return await natsPackage.use();
   } catch (error) {
     if (!(error instanceof NatsMissingError)) throw error;
     const cure = `let Deno download it, or run "deno cache ${PACKAGE}" where the program is built`;

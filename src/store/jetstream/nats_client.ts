@@ -2,7 +2,7 @@
  * A connection to NATS servers: requests to JetStream, and messages from the servers; and the
  * package `@nats-io/nats-core`, as far as it is used.
  */
-import { load } from "../../base/async_context.ts";
+import { Lazy, load } from "../../base/async_context.ts";
 import type { StoreClock, StoreEngine } from "../store_connection.ts";
 import { UnsuitableStoreError } from "../topic_store.ts";
 
@@ -341,23 +341,12 @@ export class NatsMissingError extends Error {
   override readonly name = "NatsMissingError";
 }
 
-let loaded: Promise<NatsPackage> | undefined;
-
-/**
- * Loads the package, once.
- *
- * @throws {NatsMissingError} If it cannot be loaded.
- */
-export function loadNats(): Promise<NatsPackage> {
-  return loaded ??= loadPackage();
-}
-
-async function loadPackage(): Promise<NatsPackage> {
+/** Throws a {@linkcode NatsMissingError} if the package cannot be loaded. */
+export const natsPackage: Lazy<NatsPackage> = new Lazy(async () => {
   try {
     // deno-lint-ignore webfw/import-direction -- see PACKAGE
     return await load(() => import(MODULE));
   } catch (cause) {
-    loaded = undefined;
     throw new NatsMissingError("The NATS client cannot be loaded", { cause });
   }
-}
+});

@@ -1,6 +1,7 @@
 /** Reads and watches streams: pages from whichever server has them, their state from the leader. */
 import { detached } from "../../log/log.ts";
 import {
+  Callbacks,
   type Cursor,
   type LogBounds,
   type LogPage,
@@ -148,7 +149,7 @@ const MAX_POLLS = 16;
 
 class WatchedLog {
   readonly log: LogRef;
-  readonly callbacks: Set<() => void> = new Set();
+  readonly callbacks: Callbacks = new Callbacks();
   #client: NatsClient | undefined;
   #subscription: NatsSubscription | undefined;
   #isSubscribing = false;
@@ -159,10 +160,6 @@ class WatchedLog {
     this.log = log;
   }
 
-  readonly #call = (): void => {
-    for (const onChange of [...this.callbacks]) onChange();
-  };
-
   /**
    * Calls back if the log has changed since the last poll, and subscribes to the server's messages.
    */
@@ -172,11 +169,11 @@ class WatchedLog {
       this.#isSubscribing = true;
       try {
         const { name } = await streams.get(client, this.log);
-        const subscription = await client.subscribe(streams.storedSubject(name), this.#call);
+        const subscription = await client.subscribe(streams.storedSubject(name), this.callbacks.call);
         this.#subscription?.unsubscribe();
         this.#subscription = subscription;
         this.#client = client;
-        if (this.callbacks.size === 0) this.end();
+        if (this.callbacks.isEmpty) this.end();
       } finally {
         this.#isSubscribing = false;
       }
@@ -185,7 +182,7 @@ class WatchedLog {
     const seen = `${stream.incarnation} ${last}`;
     if (seen === this.#seen) return;
     this.#seen = seen;
-    this.#call();
+    this.callbacks.call();
   }
 
   end(): void {
@@ -209,13 +206,14 @@ export class StreamWatcher {
 
   watch(log: LogRef, onChange: () => void): () => void {
     const watched = this.#watched.get(log.name) ?? new WatchedLog(log);
-    const isNew = watched.callbacks.size === 0;
+    const isNew = watched.callbacks.isEmpty;
     this.#watched.set(log.name, watched);
-    watched.callbacks.add(onChange);
+    const remove = watched.callbacks.add(onChange);
     if (isNew) this.#poll(watched);
     this.#polling ??= detached(() => this.#pollAgain());
     return () => {
-      if (!watched.callbacks.delete(onChange) || watched.callbacks.size > 0) return;
+      remove();
+      if (!watched.callbacks.isEmpty) return;
       watched.end();
       if (this.#watched.get(log.name) === watched) this.#watched.delete(log.name);
     };

@@ -4,7 +4,7 @@
  * show which of them have grown.
  */
 import { detached } from "../../log/log.ts";
-import type { AppendResult } from "../topic_store.ts";
+import { type AppendResult, Callbacks } from "../topic_store.ts";
 import { pause } from "../store_connection.ts";
 import { KEYS_PER_READ, type KvConnection, type KvEntry } from "./engine.ts";
 import { type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
@@ -31,7 +31,7 @@ interface Shard {
 }
 
 interface WatchedLog {
-  readonly callbacks: Set<() => void>;
+  readonly callbacks: Callbacks;
   /** The newest version that the callbacks were called for. */
   notified: string;
 }
@@ -70,13 +70,13 @@ export class ChangeNotifier {
   watch(name: string, onChange: () => void): () => void {
     const shard = this.#shardOf(name);
     // A watcher reads earlier messages by itself.
-    const log = shard.logs.get(name) ?? { callbacks: new Set(), notified: shard.seen };
+    const log = shard.logs.get(name) ?? { callbacks: new Callbacks(), notified: shard.seen };
     shard.logs.set(name, log);
-    log.callbacks.add(onChange);
+    const remove = log.callbacks.add(onChange);
     this.#start();
     return () => {
-      log.callbacks.delete(onChange);
-      if (log.callbacks.size === 0 && shard.logs.get(name) === log) shard.logs.delete(name);
+      remove();
+      if (log.callbacks.isEmpty && shard.logs.get(name) === log) shard.logs.delete(name);
     };
   }
 
@@ -95,7 +95,7 @@ export class ChangeNotifier {
     for (const shard of this.#shards) shard.seen = shard.compared = "";
     for (const log of this.#shards.flatMap(({ logs }) => [...logs.values()])) {
       log.notified = "";
-      for (const onChange of [...log.callbacks]) onChange();
+      log.callbacks.call();
     }
   }
 
@@ -224,5 +224,5 @@ export class ChangeNotifier {
 function notifyUpTo(log: WatchedLog, version: string): void {
   if (version <= log.notified) return;
   log.notified = version;
-  for (const onChange of [...log.callbacks]) onChange();
+  log.callbacks.call();
 }

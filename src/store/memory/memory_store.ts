@@ -1,7 +1,6 @@
 /** Topics in the memory of the process. */
-import { load, outsideRequests } from "../../base/async_context.ts";
+import { Lazy, load, outsideRequests } from "../../base/async_context.ts";
 import { OrderedMap } from "../../base/ordered_map.ts";
-import type { MemoryRecords } from "./memory_records.ts";
 import type { RecordStore } from "../record_store.ts";
 import {
   type AppendOptions,
@@ -65,7 +64,10 @@ export class MemoryStore implements TopicStore {
   #sweepTimer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
   /** Loaded on first use: most applications have no records. */
-  #records: Promise<MemoryRecords> | undefined;
+  readonly #records = new Lazy(async () => {
+    const { MemoryRecords } = await load(() => import("./memory_records.ts"));
+    return new MemoryRecords({ now: this.#now });
+  });
 
   constructor({ maxBytes = MAX_BYTES, now = Date.now }: MemoryStoreOptions = {}) {
     this.#maxBytes = maxBytes;
@@ -100,20 +102,15 @@ export class MemoryStore implements TopicStore {
   }
 
   openRecords(): Promise<RecordStore> {
-    return this.#records ??= this.#loadRecords();
+    return this.#records.use();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    (await this.#records)?.close();
+    (await this.#records.made?.catch(() => undefined))?.close();
     clearTimeout(this.#sweepTimer);
     this.#logs.clear();
     this.#watchers.clear();
-  }
-
-  async #loadRecords(): Promise<MemoryRecords> {
-    const { MemoryRecords } = await load(() => import("./memory_records.ts"));
-    return new MemoryRecords({ now: this.#now });
   }
 
   /** Calls an action with a log, and updates the memory that it uses. */
