@@ -19,17 +19,15 @@ import {
   type ConsumerName,
   CONSUMERS,
   type ConsumerState,
-  decodePage,
   decodeState,
-  encodePage,
   encodeState,
   failureKey,
+  HELD,
   heldCount,
-  isOpenRange,
   pageKey,
   type PendingMessage,
   type PendingPage,
-  type Range,
+  PendingPages,
 } from "./consumers/record.ts";
 import { PAGE_SIZE } from "./consumers/state_transition.ts";
 import type { ConsumerReport } from "../topics/topic_report.ts";
@@ -111,9 +109,8 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
   const lost: string[] = [];
   for (const { id, key } of failures) {
     const { incarnation: own, cursor: at } = toPosition(id);
-    const fresh = { attempt: 1, due: 0, crashCount: 0, node: "" };
     if (own !== incarnation && !former.includes(own)) lost.push(id);
-    else pending.set(at, { at, ...fresh, ...(key !== undefined && { key }) });
+    else pending.set(at, { at, attempt: 1, due: 0, crashCount: 0, node: "", key });
   }
   const log = (await store.list()).find(({ name }) => name === consumer.topic);
   const present = log ? await findPresent(store, log, [...pending.keys()]) : new Set<Cursor>();
@@ -178,12 +175,11 @@ async function addPages(
   consumer: ConsumerName,
   pending: readonly PendingMessage[],
 ): Promise<void> {
+  const written = new PendingPages(records, consumer);
   const pages: PendingPage[] = [];
   for (let index = 0; index < pending.length; index += PAGE_SIZE) {
     const part = pending.slice(index, index + PAGE_SIZE);
-    const id = crypto.randomUUID().slice(0, 13);
-    await records.set(pageKey(consumer, id), encodePage(part), { expect: null });
-    pages.push({ id, count: part.length, due: 0 });
+    pages.push({ id: await written.write(part, null), count: part.length, due: 0 });
   }
   await changeState(records, consumer, (state) => {
     const known = new Set(state.pages.map(({ id }) => id));
@@ -218,7 +214,9 @@ export type ConsumerProgress = Omit<ConsumerReport, "failures">;
 export async function reportConsumers(store: TopicStore, log: LogRef): Promise<ConsumerReport[]> {
   const reports: ConsumerReport[] = [];
   for (const { lost, lastError, ...progress } of await readProgress(store, log)) {
-    const failures = await countFailures(progress.name, store, log);
+    const records = await store.openRecords!();
+    let failures = 0;
+    for await (const _failure of records.list(failureKey({ topic: log.name, name: progress.name }))) failures++;
     reports.push({ ...progress, failures, lost, lastError });
   }
   return reports;
@@ -242,12 +240,12 @@ interface Source {
 
 async function progressOf(name: string, state: ConsumerState, source: Source): Promise<ConsumerProgress> {
   const { incarnation, next, ranges, pending, lost, lastError } = state;
-  const open = ranges.filter(isOpenRange);
+  const held = ranges.filter((range) => heldCount(range) > 0);
   const waiting = await firstWaiting(name, state, source);
-  const places = [next, ...open.map(({ from }) => from), ...waiting.map(cursorBefore)];
+  const places = [next, ...held.map(({ from }) => from), ...waiting.map(cursorBefore)];
   const oldest = await Promise.all([
     readAt(source, next, 0),
-    ...open.map((range) => readAt(source, range.from, firstHeld(range))),
+    ...held.map(({ from, left }) => readAt(source, from, Math.max(0, left.indexOf(HELD)))),
     ...waiting.map((at) => readAt(source, cursorBefore(at), 0)),
   ]);
   const times = oldest.flatMap((message) => message?.time ?? []);
@@ -256,33 +254,18 @@ async function progressOf(name: string, state: ConsumerState, source: Source): P
     name,
     position: toId(incarnation, places.sort()[0]!),
     lag: times.length === 0 ? 0 : Math.max(0, now - Math.min(...times)),
-    inFlight: open.reduce((sum, range) => sum + heldCount(range), 0) + pending.filter(({ node }) => node !== "").length,
+    inFlight: held.reduce((sum, range) => sum + heldCount(range), 0) + pending.filter(({ node }) => node !== "").length,
     lost,
     lastError,
   };
 }
 
-async function countFailures(name: string, store: TopicStore, log: LogRef): Promise<number> {
-  const records = await store.openRecords!();
-  let count = 0;
-  for await (const _failure of records.list(failureKey({ topic: log.name, name }))) count++;
-  return count;
-}
-
 /** The oldest pending message of the record and of its pages. */
 async function firstWaiting(name: string, { pending, pages }: ConsumerState, source: Source): Promise<Cursor[]> {
   const found = pending.slice(0, 1).map(({ at }) => at);
-  for (const { id } of pages) {
-    const page = await source.records.get(pageKey({ topic: source.log.name, name }, id));
-    const cursors = page ? decodePage(page.value).map(({ at }) => at) : [];
-    found.push(...cursors.sort().slice(0, 1));
-  }
+  const stored = new PendingPages(source.records, { topic: source.log.name, name });
+  for (const { id } of pages) found.push(...(await stored.read(id)).map(({ at }) => at));
   return found.sort().slice(0, 1);
-}
-
-/** The index of the first message that a range still holds. */
-function firstHeld({ done }: Range): number {
-  return Math.max(0, done.indexOf("0"));
 }
 
 /** The message after a position and so many others. */

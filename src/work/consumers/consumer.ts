@@ -26,7 +26,8 @@ import { LeaseTimer } from "../../store/lease.ts";
 import { Members, newNodeName } from "./members.ts";
 import {
   claimable,
-  isElsewhere,
+  firstDelivery,
+  hasOtherClaimer,
   isFull,
   isRisk,
   MAX_UNRECORDED,
@@ -62,7 +63,7 @@ const MAX_AHEAD_BYTES = 8 * 1024 * 1024;
 /** The pause between two claims: a part of the mean handler time, and at most so long. */
 const MAX_PACE = 10;
 const PACE_PART = 1 / 8;
-/** The first pause before the record is read again, while another node is its `open` node. */
+/** The first pause before the record is read again, while another node is the claimer. */
 const FIRST_POLL = 20;
 /** The shortest pause after a transition that changed nothing. */
 const IDLE_REST = 5;
@@ -224,14 +225,13 @@ export class Consumer implements Service<void> {
     return this.#setup.options.key !== undefined;
   }
 
-  get #isOpenHere(): boolean {
-    return this.#state?.open === this.#node;
+  get #isClaimer(): boolean {
+    return this.#state?.claimer === this.#node;
   }
 
   /**
-   * Whether the `open` node of the record claims messages before it records them. If it crashes,
-   * all messages that it may have claimed count as attempted once. So consumers with few attempts
-   * record each claim first.
+   * Whether the claimer claims messages before it records them. If it crashes, all messages that it
+   * may have claimed count as attempted once, so consumers with few attempts record claims first.
    */
   get #claimsUnrecorded(): boolean {
     return this.#setup.options.attempts >= MIN_TRIES;
@@ -273,7 +273,7 @@ export class Consumer implements Service<void> {
 
   /** Whether this node is stopping and holds nothing any more. */
   get #isOver(): boolean {
-    return this.#isStopping && this.#inFlight.size === 0 && !this.#isOpenHere && !this.#isStale;
+    return this.#isStopping && this.#inFlight.size === 0 && !this.#isClaimer && !this.#isStale;
   }
 
   async #sleep(ms: number): Promise<void> {
@@ -307,7 +307,7 @@ export class Consumer implements Service<void> {
   #whenNext(): number {
     const state = this.#state!;
     const times = [this.#ackAt, this.#seenAt + this.#lease.pollInterval];
-    if (this.#inFlight.size > 0 || this.#isOpenHere) times.push(this.#lease.nextRenewal);
+    if (this.#inFlight.size > 0 || this.#isClaimer) times.push(this.#lease.nextRenewal);
     times.push(this.#members.nextEnd, this.#members.nextCheck, this.#whenToClaim(state));
     return Math.max(this.#restUntil, Math.min(...times));
   }
@@ -319,11 +319,11 @@ export class Consumer implements Service<void> {
     const room = this.#freeSlots;
     const earliest = this.#claimedAt + (running === 0 ? 0 : Math.min(MAX_PACE, meanTime * PACE_PART));
     const hasMore = this.#window.messages.length > 0 || this.#window.mayHaveMore;
-    if (room <= 0) return hasMore && this.#isOpenHere ? earliest : Infinity;
+    if (room <= 0) return hasMore && this.#isClaimer ? earliest : Infinity;
     const times: number[] = [];
     const isWorth = waiting === 0 || room >= this.#capacity / 4;
-    // Only the `open` node may claim new messages. It lets others do so as soon as it is full.
-    if (isElsewhere(state, this.#node)) {
+    // The claimer lets others claim as soon as it is full.
+    if (hasOtherClaimer(state, this.#node)) {
       if (hasMore) times.push(this.#seenAt + FIRST_POLL * 2 ** Math.min(this.#polls, 20));
     } else if (hasMore && isWorth && !isFull(state, this.#hasKeys)) times.push(earliest);
     const due = this.#whenDue(state);
@@ -354,9 +354,9 @@ export class Consumer implements Service<void> {
     await this.#members.checkProcesses(now);
     await this.#window.settled();
     this.#alignWindow();
-    const isWanted = this.#freeSlots > this.#window.messages.length && !isElsewhere(this.#state!, this.#node);
+    const isWanted = this.#freeSlots > this.#window.messages.length && !hasOtherClaimer(this.#state!, this.#node);
     if (isWanted && this.#window.mayHaveMore) await this.#window.fill();
-    if (this.#takeOpen() && this.#whenNext() > this.#clock.now() + SOON) return;
+    if (this.#claimUnrecorded() && this.#whenNext() > this.#clock.now() + SOON) return;
 
     const transition = new StateTransition(this.#state!, {
       node: this.#node,
@@ -399,14 +399,11 @@ export class Consumer implements Service<void> {
     }
   }
 
-  /**
-   * Whether the record must be read: it may have changed, or another node may no longer be its
-   * `open` node.
-   */
+  /** Whether the record must be read: it may have changed, or have another claimer. */
   #isPollDue(now: number): boolean {
     if (this.#isStale || this.#state === undefined) return true;
     this.#polls++;
-    const isNews = this.#window.mayHaveMore && isElsewhere(this.#state, this.#node);
+    const isNews = this.#window.mayHaveMore && hasOtherClaimer(this.#state, this.#node);
     return isNews || now - this.#seenAt >= this.#lease.pollInterval;
   }
 
@@ -415,13 +412,12 @@ export class Consumer implements Service<void> {
   }
 
   /**
-   * Claims the next messages without a write, if this node is the `open` node of the record. It
-   * fills a part of its capacity only, so that other nodes get messages, too. The result is whether
-   * it claimed all.
+   * Claims the next messages without a write, if this node is the claimer: only up to a part of its
+   * capacity, so that other nodes get some, too. The result is whether it claimed all.
    */
-  #takeOpen(): boolean {
+  #claimUnrecorded(): boolean {
     const state = this.#state!;
-    if (!this.#claimsUnrecorded || !this.#isOpenHere || !this.#lease.isHeld || this.#isStopping) return false;
+    if (!this.#claimsUnrecorded || !this.#isClaimer || !this.#lease.isHeld || this.#isStopping) return false;
     // Only a write proves that the record is the newest one.
     if (this.#version !== this.#written) return false;
     if (this.#hasKeys && !this.#isInOrder(state)) return false;
@@ -436,10 +432,7 @@ export class Consumer implements Service<void> {
     // Only a write can count the messages that are missing.
     if (countGaps(unrecorded.to, messages) > 0) return false;
     if (messages.length > 0) {
-      this.#inFlight.take(messages.map((message) => ({
-        ...{ at: message.cursor, message, key: message.key, range: unrecorded.from, index: unrecorded.count++ },
-        ...{ attempt: 1, crashCount: 0, outcome: undefined },
-      })));
+      this.#inFlight.take(messages.map((message) => firstDelivery(message, unrecorded.from, unrecorded.count++)));
       unrecorded.to = messages.at(-1)!.cursor;
       this.#unrecorded = unrecorded;
       this.#alignWindow();
@@ -467,9 +460,9 @@ export class Consumer implements Service<void> {
   #claim(transition: StateTransition): void {
     const window = this.#window;
     // No notification comes for messages in a dead node's open range, so read the log again.
-    if (transition.state.open === "" && isElsewhere(this.#state!, this.#node)) window.expectMore();
+    if (transition.state.claimer === "" && hasOtherClaimer(this.#state!, this.#node)) window.expectMore();
     const room = this.#freeSlots;
-    const isLogFree = !isElsewhere(transition.state, this.#node) && !isFull(transition.state, this.#hasKeys);
+    const isLogFree = !hasOtherClaimer(transition.state, this.#node) && !isFull(transition.state, this.#hasKeys);
     const hasNext = isLogFree && window.messages.length > 0;
     if (room > 0) transition.claimPending(hasNext ? Math.ceil(room / 2) : room, (at) => window.isCached(at));
     const left = room - transition.claimedPending.length;
@@ -481,7 +474,7 @@ export class Consumer implements Service<void> {
       taken = messages.length;
     }
     const isEnd = taken === window.messages.length && !window.mayHaveMore && !this.#isStopping;
-    transition.open(left > taken, isEnd);
+    transition.setClaimer(left > taken, isEnd);
   }
 
   /** Writes the record. False if another node has changed it. */
@@ -492,7 +485,7 @@ export class Consumer implements Service<void> {
     // Reads ahead during the write. If this fails, the next read fails, too. Messages that are
     // not needed soon stay in the log: handlers may be slow, and the log long.
     const isLow = window.messages.length - transition.claimed.length < this.#capacity;
-    const mayRead = isLow && window.mayHaveMore && !this.#isStopping && !isElsewhere(transition.state, this.#node);
+    const mayRead = isLow && window.mayHaveMore && !this.#isStopping && !hasOtherClaimer(transition.state, this.#node);
     if (mayRead) window.fill().catch(() => {});
     this.#isStale = true;
     this.#written = undefined;
@@ -523,9 +516,9 @@ export class Consumer implements Service<void> {
 
   async #takePending(claimed: readonly PendingMessage[]): Promise<void> {
     const messages = await this.#window.load(claimed);
-    this.#inFlight.take(claimed.map(({ at, attempt, crashCount, key }, index) => ({
-      ...{ at, attempt, crashCount, key, message: messages[index], range: undefined, index: 0, outcome: undefined },
-    })));
+    this.#inFlight.take(claimed.map(({ at, attempt, crashCount, key }, index) => {
+      return { at, attempt, crashCount, key, message: messages[index], range: undefined, index: 0, outcome: undefined };
+    }));
   }
 
   /** Reads the record, and creates it if there is none. */
@@ -579,7 +572,7 @@ export class Consumer implements Service<void> {
    */
   #unrecordedAfter(state: ConsumerState): UnrecordedClaim | undefined {
     const unrecorded = this.#unrecorded;
-    if (unrecorded === undefined || state.open !== this.#node) return undefined;
+    if (unrecorded === undefined || state.claimer !== this.#node) return undefined;
     const { from, to, count } = unrecorded;
     if (state.next === from) return unrecorded;
     const recorded = state.ranges.find((range) => range.node === this.#node && range.from === from);
@@ -615,7 +608,7 @@ export class Consumer implements Service<void> {
     const { lost, lastError } = state;
     const former = [...(state.former ?? []), state.incarnation].slice(-MAX_FORMER);
     const next: ConsumerState = isKept
-      ? { ...state, incarnation, former, open: "" }
+      ? { ...state, incarnation, former, claimer: "" }
       : { ...newState(incarnation, lowWatermark), lost: lost + 1, lastError };
     this.#isStale = true;
     const version = await this.#setup.records.set(consumerKey(this.#consumer), encodeState(next), {
@@ -682,5 +675,5 @@ function isSkipped(after: Cursor, { low, messages }: LogWindow): boolean {
 }
 
 function newState(incarnation: string, next: Cursor): ConsumerState {
-  return { incarnation, next, open: "", nodes: {}, ranges: [], pending: [], pages: [], lost: 0 };
+  return { incarnation, next, claimer: "", nodes: {}, ranges: [], pending: [], pages: [], lost: 0 };
 }

@@ -37,8 +37,8 @@ export interface FailuresOptions {
 const MAX_FAILURES = 10_000;
 /** How many failures a node stores between two such deletions. */
 const MAX_MORE_FAILURES = 1_000;
-/** How many reasons are kept in memory for messages that could not be parked yet. */
-const MAX_REFUSED = 1_000;
+/** Of messages that could not be parked yet. */
+const MAX_REASONS = 1_000;
 
 interface Reason {
   readonly error: string;
@@ -48,8 +48,8 @@ interface Reason {
 /** Parks messages: a dead letter if the consumer has a topic for them, else a stored failure. */
 export class Failures {
   readonly #options: FailuresOptions;
-  /** By message id: why a message must be parked. It is kept if an attempt to park threw. */
-  readonly #refused = new Map<string, Reason>();
+  /** By id of a message that could not be parked: why it must be. */
+  readonly #reasons = new Map<string, Reason>();
   #trimming: Promise<void> | undefined;
   /** How many failures this node stores before it next deletes the oldest. */
   #untilTrim = 1;
@@ -69,14 +69,14 @@ export class Failures {
     const id = toId(incarnation, delivery.at);
     const hasMore = error !== undefined && !(isDiscard(error) && error.cause === undefined);
     const description = hasMore ? describeError(error) : undefined;
-    const known = this.#refused.get(id);
+    const known = this.#reasons.get(id);
     const reason: Reason = error === undefined
       ? known ?? { error: lastError ?? "unknown", attempts: this.#options.attempts }
       : { error: errorText(error), attempts: delivery.attempt };
     try {
       const isSent = this.#options.deadLetter !== undefined && await this.#send(delivery, id, reason);
       if (!isSent) await this.#keep(delivery, id, reason);
-      this.#refused.delete(id);
+      this.#reasons.delete(id);
       log("error", "A message was given up", {
         ...this.#fieldsOf(id),
         attempts: reason.attempts,
@@ -85,7 +85,7 @@ export class Failures {
       });
       return true;
     } catch (cause) {
-      if (this.#refused.size < MAX_REFUSED) this.#refused.set(id, reason);
+      if (this.#reasons.size < MAX_REASONS) this.#reasons.set(id, reason);
       const fields = { ...this.#fieldsOf(id), error: describeError(cause), failure: description };
       log("error", "A message could not be given up and will be retried", fields);
       return false;

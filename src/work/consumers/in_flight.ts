@@ -139,13 +139,13 @@ export class InFlight {
     for (const delivery of claimed) {
       this.#deliveries.set(delivery.at, delivery);
       this.#bytes += delivery.message?.bytes ?? 0;
-      const { message, key, attempt } = delivery;
+      const { message, key } = delivery;
       if (message === undefined) this.#settle(delivery, { isDone: true, isLost: true });
       // The node is stopping, or an earlier message of its key has failed.
       else if (this.#isDraining || (key !== undefined && failed.has(key))) this.#release(delivery);
       else if (message.fault !== undefined) void this.#park(delivery, message.fault);
       else if (delivery.crashCount >= this.#options.attempts) void this.#park(delivery, new Error(CRASHED));
-      else if (attempt > this.#options.attempts) void this.#park(delivery, undefined);
+      else if (isToPark(delivery, this.#options)) void this.#park(delivery, undefined);
       else this.#ready.push(delivery);
     }
   }
@@ -275,8 +275,7 @@ export class InFlight {
     if (!this.#isInFlight(delivery)) this.#free(delivery);
     else if (isDone) this.#settle(delivery, { isDone });
     else {
-      // More attempts than allowed: the next claim parks it without calling the handler.
-      const attempt = Math.max(delivery.attempt, this.#options.attempts) + 1;
+      const attempt = attemptToPark(delivery, this.#options);
       this.#settle(delivery, { isDone: false, attempt, due: this.#dueAfter(this.#options.attempts) });
     }
     this.dispatch();
@@ -347,4 +346,18 @@ export class InFlight {
       this.#watch();
     });
   }
+}
+
+type Attempts = Pick<InFlightOptions, "attempts">;
+
+/**
+ * The next attempt of a message that failed for good and could not be parked. It is beyond the
+ * allowed ones: whichever node claims the message parks it, and calls no handler.
+ */
+function attemptToPark({ attempt }: Delivery, { attempts }: Attempts): number {
+  return Math.max(attempt, attempts) + 1;
+}
+
+function isToPark({ attempt }: Delivery, { attempts }: Attempts): boolean {
+  return attempt > attempts;
 }

@@ -11,7 +11,7 @@ import type {
   TopicStore,
 } from "../../store/topic_store.ts";
 import type { CheckedData, StoredCheck } from "../../topics/topic_log.ts";
-import { heldCount, type PendingMessage, type Range } from "./record.ts";
+import { heldCount, LEFT, type PendingMessage, type Range } from "./record.ts";
 import { Discard } from "../../topics/consume_options.ts";
 
 /** The size of one read. */
@@ -136,7 +136,7 @@ export class LogWindow {
     const found = await this.#readAll(range);
     // Removed messages are missing at the start.
     const missing = range.count - found.length;
-    const messages = found.filter((_, index) => range.done[missing + index] !== "1");
+    const messages = found.filter((_, index) => range.left[missing + index] !== LEFT);
     for (const message of messages) this.cache(message);
     return { messages, lost: heldCount(range) - messages.length };
   }

@@ -5,7 +5,7 @@
 import type { RecordKey, RecordStore } from "../../store/record_store.ts";
 import type { Cursor } from "../../store/topic_store.ts";
 
-/** Consecutive messages of the log that a node holds. */
+/** Consecutive messages of the log that a node has claimed together. */
 export interface Range {
   readonly node: string;
   /** The position before the first one. */
@@ -13,16 +13,18 @@ export interface Range {
   /** The position of the last one. */
   to: Cursor;
   count: number;
-  /** For each message "1" if the range no longer holds it, else "0"; "" if it holds all. */
-  done: string;
+  /** For each message {@linkcode LEFT} or {@linkcode HELD}; "" if the range still holds all. */
+  left: string;
   /** The keys of the messages that it holds, if the consumer has keys. */
-  keys?: readonly string[];
+  keys?: readonly string[] | undefined;
 }
 
-/**
- * A message that is listed by itself: it has failed, its node has crashed, or an earlier message of
- * its key is not done.
- */
+/** A message that its range still holds. */
+export const HELD = "0";
+/** A message that has left its range: it is done, or pending. */
+export const LEFT = "1";
+
+/** A message outside of ranges: it failed, its node crashed, or an earlier one of its key is not done. */
 export interface PendingMessage {
   readonly at: Cursor;
   /** The next attempt, from 1. */
@@ -51,11 +53,12 @@ export interface ConsumerState {
   former?: readonly string[] | undefined;
   /** All messages up to here were claimed, or are pending. */
   next: Cursor;
-  /** The node that may claim messages after `next` without recording each claim; else "". */
-  open: string;
   /**
-   * The heartbeat of each node that holds something: a number that changes with each of its writes.
+   * The only node that may claim messages after `next`, without recording each claim; "" if every
+   * node may, by a write.
    */
+  claimer: string;
+  /** By node that holds something: a number that changes with each of its writes. */
   nodes: Record<string, number>;
   ranges: Range[];
   /** In the order of the log. */
@@ -90,8 +93,8 @@ export function failureKey({ topic, name }: ConsumerName, ...id: [] | [id: strin
   return [FAILED, topic, name, ...id];
 }
 
-/** Cursor, attempt, due, crash count, index of the node, key. */
-type PackedPending = [string, number, number, number, number, string?];
+/** The node is an index, -1 for none. */
+type PackedPending = [at: string, attempt: number, due: number, crashCount: number, node: number, key?: string];
 
 interface PackedState extends Omit<ConsumerState, "next" | "ranges" | "pending" | "pages" | "nodes"> {
   /** The prefix of all cursors. */
@@ -103,10 +106,7 @@ interface PackedState extends Omit<ConsumerState, "next" | "ranges" | "pending" 
   readonly pages: [string, number, number][];
 }
 
-/**
- * The state as JSON. Each transition writes it, and a record may have 60 KiB: property names and
- * long cursors would take most of it.
- */
+/** The state as JSON, without property names and long cursors: a record may have 60 KiB. */
 export function encodeState(state: ConsumerState): string {
   const { next, nodes, ranges, pending, pages, ...rest } = state;
   const prefix = commonPrefix([next, ...ranges.flatMap(({ from, to }) => [from, to]), ...pending.map(({ at }) => at)]);
@@ -117,8 +117,8 @@ export function encodeState(state: ConsumerState): string {
     prefix,
     next: cut(next),
     nodes: Object.entries(nodes),
-    ranges: ranges.map(({ node, from, to, count, done, keys }) => {
-      return [names.indexOf(node), cut(from), cut(to), count, done, ...(keys ? [keys] : []) as [(readonly string[])?]];
+    ranges: ranges.map(({ node, from, to, count, left, keys }) => {
+      return [names.indexOf(node), cut(from), cut(to), count, left, ...(keys ? [keys] : []) as [(readonly string[])?]];
     }),
     pending: packPending(pending, names, cut),
     pages: pages.map(({ id, count, due }) => [id, count, due]),
@@ -133,20 +133,12 @@ export function decodeState(json: string): ConsumerState {
     ...rest,
     next: prefix + next,
     nodes: Object.fromEntries(nodes),
-    ranges: ranges.map(([node, from, to, count, done, keys]): Range => {
-      return { node: names[node] ?? "", from: prefix + from, to: prefix + to, count, done, ...(keys && { keys }) };
+    ranges: ranges.map(([node, from, to, count, left, keys]): Range => {
+      return { node: names[node] ?? "", from: prefix + from, to: prefix + to, count, left, keys };
     }),
     pending: unpackPending(pending, names, prefix),
     pages: pages.map(([id, count, due]) => ({ id, count, due })),
   };
-}
-
-export function encodePage(pending: readonly PendingMessage[]): string {
-  return JSON.stringify(packPending(pending, [], (cursor) => cursor));
-}
-
-export function decodePage(json: string): PendingMessage[] {
-  return unpackPending(JSON.parse(json), [], "");
 }
 
 /** A copy that can be changed. */
@@ -160,17 +152,20 @@ export function copyState(state: ConsumerState): ConsumerState {
   };
 }
 
-/** Whether a range still holds messages. */
-export function isOpenRange({ done }: Range): boolean {
-  return done === "" || done.includes("0");
+/** How many messages a range still holds. */
+export function heldCount({ count, left }: Range): number {
+  if (left === "") return count;
+  let held = 0;
+  for (const flag of left) if (flag === HELD) held++;
+  return held;
 }
 
-/** How many messages a range still holds. */
-export function heldCount({ count, done }: Range): number {
-  if (done === "") return count;
-  let delivery = 0;
-  for (const bit of done) if (bit === "0") delivery++;
-  return delivery;
+/** Removes a message from a range. False if it had left the range before. */
+export function leaveRange(range: Range, index: number): boolean {
+  if (range.left[index] === LEFT) return false;
+  const flags = range.left || HELD.repeat(range.count);
+  range.left = flags.slice(0, index) + LEFT + flags.slice(index + 1);
+  return true;
 }
 
 function packPending(
@@ -179,29 +174,20 @@ function packPending(
   cut: (cursor: Cursor) => string,
 ): PackedPending[] {
   return pending.map(({ at, attempt, due, crashCount, node, key }) => {
-    const packed: PackedPending = [
-      cut(at),
-      attempt,
-      Math.round(due),
-      crashCount,
-      node === "" ? -1 : names.indexOf(node),
-    ];
-    if (key !== undefined) packed.push(key);
-    return packed;
+    const packed = [cut(at), attempt, Math.round(due), crashCount, names.indexOf(node)] as const;
+    return key === undefined ? [...packed] : [...packed, key];
   });
 }
 
 function unpackPending(pending: readonly PackedPending[], names: readonly string[], prefix: string): PendingMessage[] {
   return pending.map(([at, attempt, due, crashCount, node, key]): PendingMessage => {
-    return { at: prefix + at, attempt, due, crashCount, node: names[node] ?? "", ...(key !== undefined && { key }) };
+    return { at: prefix + at, attempt, due, crashCount, node: names[node] ?? "", key };
   });
 }
 
 function commonPrefix(texts: readonly string[]): string {
   let prefix = texts[0] ?? "";
-  for (const text of texts) {
-    while (!text.startsWith(prefix)) prefix = prefix.slice(0, -1);
-  }
+  for (const text of texts) while (!text.startsWith(prefix)) prefix = prefix.slice(0, -1);
   return prefix;
 }
 
@@ -217,23 +203,19 @@ export class PendingPages {
     this.#consumer = consumer;
   }
 
-  /**
-   * Writes a page, before the record refers to it.
-   *
-   * @param version The version of the record that will be replaced.
-   * @returns The id of the page.
-   */
+  /** Writes a page before the record refers to it, in place of a version. Returns the page's id. */
   async write(messages: readonly PendingMessage[], version: string | null): Promise<string> {
     const id = crypto.randomUUID().slice(0, 13);
     this.#unconfirmed.push({ id, version });
-    await this.#records.set(pageKey(this.#consumer, id), encodePage(messages), { expect: null });
+    const json = JSON.stringify(packPending(messages, [], (cursor) => cursor));
+    await this.#records.set(pageKey(this.#consumer, id), json, { expect: null });
     return id;
   }
 
   /** The messages of a page; none if another node has deleted it. */
   async read(id: string): Promise<readonly PendingMessage[]> {
     const record = await this.#records.get(pageKey(this.#consumer, id));
-    return record ? decodePage(record.value) : [];
+    return record ? unpackPending(JSON.parse(record.value), [], "") : [];
   }
 
   /** Deletes a page to which the record no longer refers. */
@@ -242,12 +224,7 @@ export class PendingPages {
     await this.#records.delete(pageKey(this.#consumer, id), {}).catch(() => {});
   }
 
-  /**
-   * Deletes pages whose writes of the record were refused, so that none will ever refer to them.
-   *
-   * @param pages The pages of the record.
-   * @param version The version of the record.
-   */
+  /** Deletes pages to which no record will refer: its write was refused. Takes those of the record. */
   async deleteOrphans(pages: readonly PendingPage[], version: string | null): Promise<void> {
     const referred = new Set(pages.map(({ id }) => id));
     for (const page of [...this.#unconfirmed]) {

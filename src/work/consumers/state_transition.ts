@@ -6,7 +6,7 @@ import {
   type ConsumerState,
   copyState,
   heldCount,
-  isOpenRange,
+  leaveRange,
   type PendingMessage,
   type PendingPage,
   type Range,
@@ -33,7 +33,7 @@ const MAX_LOADED = 64;
 /** How many messages a node claims at most before it records them. */
 export const MAX_UNRECORDED = 64;
 
-/** Messages that the `open` node has claimed, and has not recorded yet. */
+/** Messages that the claimer has claimed, and not recorded yet. */
 export interface UnrecordedClaim {
   readonly from: Cursor;
   to: Cursor;
@@ -91,29 +91,24 @@ export class StateTransition {
     const { state } = this;
     const { node, unrecorded } = this.#options;
     if (unrecorded) {
-      state.ranges.push({ node, ...unrecorded, done: "" });
+      state.ranges.push({ node, ...unrecorded, left: "" });
       state.next = unrecorded.to;
     }
     const ranges = new Map(this.#ownRanges().map((range) => [range.from, range]));
     const pending = new Map(state.pending.filter((entry) => entry.node === node).map((entry) => [entry.at, entry]));
-    const bits = new Map<Range, string[]>();
     for (const delivery of this.acknowledged) {
       const outcome = delivery.outcome!;
       const entry = pending.get(delivery.at);
       const range = delivery.range === undefined ? undefined : ranges.get(delivery.range);
       if (range) {
-        const done = bits.get(range) ?? [...(range.done || "0".repeat(range.count))];
-        bits.set(range, done);
         // A write without a reply has recorded it before.
-        if (done[delivery.index] === "1") continue;
-        done[delivery.index] = "1";
-        if (!outcome.isDone) state.pending.push(toPending(delivery, { ...outcome, node: "" }));
+        if (!leaveRange(range, delivery.index)) continue;
+        if (!outcome.isDone) state.pending.push(toPending(delivery, outcome));
       } else if (!entry) continue;
       else if (outcome.isDone) pending.delete(delivery.at);
       else Object.assign(entry, { attempt: outcome.attempt, due: outcome.due, node: "" });
       if (outcome.isDone && outcome.isLost) state.lost++;
     }
-    for (const [range, done] of bits) range.done = done.join("");
     state.pending = state.pending.filter((entry) => entry.node !== node || pending.get(entry.at) === entry);
     this.#dissolveRanges();
   }
@@ -134,32 +129,24 @@ export class StateTransition {
       if (state.pending.length < waiting) this.#isChanged = true;
       else if (range) {
         const index = await log.indexIn(range, at);
-        if (index !== undefined) this.#finishInRange(range, index);
-      } else if (at > state.next) continue; // The node to which the end is open may have it.
+        if (index !== undefined && leaveRange(range, index)) this.#isChanged = true;
+      } else if (at > state.next) continue; // The claimer may have it.
       recorded.push(at);
     }
     return recorded;
-  }
-
-  #finishInRange(range: Range, index: number): void {
-    const done = [...(range.done || "0".repeat(range.count))];
-    if (done[index] === "1") return;
-    done[index] = "1";
-    range.done = done.join("");
-    this.#isChanged = true;
   }
 
   /** Lists what is left of the oldest ranges one by one. */
   #dissolveRanges(): void {
     const { node } = this.#options;
     const known = new Set(this.#unfinished.map(({ range }) => range));
-    const open = this.#ownRanges().filter((range) => isOpenRange(range) && known.has(range.from));
-    const oldest = open.slice(0, Math.max(0, open.length - MAX_RANGES));
+    const held = this.#ownRanges().filter((range) => heldCount(range) > 0 && known.has(range.from));
+    const oldest = held.slice(0, Math.max(0, held.length - MAX_RANGES));
     const from = new Set<Cursor | undefined>(oldest.map((range) => range.from));
     for (const delivery of this.#unfinished) {
       if (delivery.range === undefined || !from.has(delivery.range)) continue;
       this.dissolved.push(delivery);
-      this.state.pending.push(toPending(delivery, { attempt: delivery.attempt, due: 0, node }));
+      this.state.pending.push(toPending(delivery, { attempt: delivery.attempt, due: 0 }, node));
     }
     if (oldest.length > 0) this.state.ranges = this.state.ranges.filter((range) => !oldest.includes(range));
   }
@@ -184,24 +171,22 @@ export class StateTransition {
       this.#isChanged = true;
     }
     const freed = state.ranges.filter((range) => {
-      return isOpenRange(range) && (range.node === own ? !ranges.has(range.from) : isGone(range.node));
+      return heldCount(range) > 0 && (range.node === own ? !ranges.has(range.from) : isGone(range.node));
     });
     for (const range of freed) {
       const { messages, lost } = await log.readRange(range);
       state.lost += lost;
       const crashCount = range.node === own || range.node === "" || !hasCrashed(range.node) ? 0 : 1;
-      for (const { cursor: at, key } of messages) {
-        state.pending.push({ at, attempt: 1, due: 0, crashCount, node: "", ...(key !== undefined && { key }) });
-      }
+      state.pending.push(...messages.map((message) => toFirst(message, crashCount)));
       this.#isChanged = true;
     }
-    if (state.open !== "" && state.open !== own && isGone(state.open)) {
-      if (this.#options.claimsUnrecorded && hasCrashed(state.open)) await this.#suspectNext(log);
-      state.open = "";
+    if (hasOtherClaimer(state, own) && isGone(state.claimer)) {
+      if (this.#options.claimsUnrecorded && hasCrashed(state.claimer)) await this.#suspectNext(log);
+      state.claimer = "";
     }
     for (const node of Object.keys(state.nodes)) if (isGone(node)) delete state.nodes[node];
-    state.ranges = state.ranges.filter((range) => isOpenRange(range) && !freed.includes(range));
-    state.pending.sort((one, other) => one.at < other.at ? -1 : 1);
+    state.ranges = state.ranges.filter((range) => heldCount(range) > 0 && !freed.includes(range));
+    state.pending.sort(byPosition);
     if (this.#options.hasKeys) { for (const range of this.#ownRanges()) range.keys = this.#keysOf(range); }
   }
 
@@ -215,9 +200,7 @@ export class StateTransition {
     const last = messages.at(-1);
     if (last === undefined) return;
     state.lost += countGaps(state.next, messages);
-    for (const { cursor: at, key } of messages) {
-      state.pending.push({ at, attempt: 1, due: 0, crashCount: 1, node: "", ...(key !== undefined && { key }) });
-    }
+    state.pending.push(...messages.map((message) => toFirst(message, 1)));
     state.next = last.cursor;
   }
 
@@ -233,7 +216,7 @@ export class StateTransition {
     state.pages = state.pages.filter((other) => other !== page);
     const known = new Set(state.pending.map(({ at }) => at));
     state.pending.push(...pending.filter(({ at }) => !known.has(at)));
-    state.pending.sort((one, other) => one.at < other.at ? -1 : 1);
+    state.pending.sort(byPosition);
     this.#isChanged = true;
   }
 
@@ -266,20 +249,13 @@ export class StateTransition {
     const blocked = new Set(hasKeys ? this.#blockedKeys() : []);
     // How many messages are missing in one gap is unknown: it counts as one.
     state.lost += countGaps(state.next, messages);
-    const range: Range = { node, from: state.next, to: last.cursor, count: messages.length, done: "" };
-    let done = "";
+    const range: Range = { node, from: state.next, to: last.cursor, count: messages.length, left: "" };
     for (const [index, message] of messages.entries()) {
-      const { cursor: at, key } = message;
-      const isBlocked = key !== undefined && blocked.has(key);
-      done += isBlocked ? "1" : "0";
-      const delivery: Delivery = {
-        ...{ at, message, key, index, range: range.from },
-        ...{ attempt: 1, crashCount: 0, outcome: undefined },
-      };
-      if (isBlocked) state.pending.push(toPending(delivery, { attempt: 1, due: 0, node: "" }));
-      else this.claimed.push(delivery);
+      if (message.key !== undefined && blocked.has(message.key)) {
+        leaveRange(range, index);
+        state.pending.push(toFirst(message, 0));
+      } else this.claimed.push(firstDelivery(message, range.from, index));
     }
-    if (done.includes("1")) range.done = done;
     if (hasKeys) range.keys = [...new Set(this.claimed.flatMap(({ key }) => key ?? []))];
     if (this.claimed.length > 0) state.ranges.push(range);
     state.next = range.to;
@@ -291,13 +267,12 @@ export class StateTransition {
     this.state.next = low;
   }
 
-  /** Makes this node the `open` node if it has room, or lets other nodes be it. */
-  open(hasRoom: boolean, isEnd: boolean): void {
+  /** Makes this node the claimer if it has room and has claimed all; otherwise any node may be it. */
+  setClaimer(hasRoom: boolean, isEnd: boolean): void {
     const { state } = this;
-    const { node } = this.#options;
-    const isOpen = hasRoom && isEnd && !isFull(state, this.#options.hasKeys);
-    if (isOpen && state.open === "") state.open = node;
-    else if (!isOpen && state.open === node) state.open = "";
+    const { node, hasKeys } = this.#options;
+    if (hasOtherClaimer(state, node)) return;
+    state.claimer = hasRoom && isEnd && !isFull(state, hasKeys) ? node : "";
   }
 
   /**
@@ -326,11 +301,11 @@ export class StateTransition {
     const base = this.#base;
     const { node, unrecorded } = this.#options;
     const isHolding = this.#unfinished.length + this.claimed.length + this.claimedPending.length > 0 ||
-      state.open === node;
+      state.claimer === node;
     if (isHolding) state.nodes[node] = heartbeat;
     else delete state.nodes[node];
     return this.#isChanged || unrecorded !== undefined || this.acknowledged.length > 0 || this.dissolved.length > 0 ||
-      this.claimedPending.length > 0 || state.next !== base.next || state.open !== base.open ||
+      this.claimedPending.length > 0 || state.next !== base.next || state.claimer !== base.claimer ||
       state.pages.length !== base.pages.length || state.incarnation !== base.incarnation ||
       (isHolding && isRenewal) ||
       Object.keys(state.nodes).join() !== Object.keys(base.nodes).join();
@@ -372,9 +347,9 @@ export function isRisk(crashCount: number, others: number): boolean {
   return Math.min(crashCount, others) >= 1 && Math.max(crashCount, others) >= 2;
 }
 
-/** Whether another node is the `open` node. */
-export function isElsewhere({ open }: ConsumerState, node: string): boolean {
-  return open !== "" && open !== node;
+/** Whether only another node may claim the next messages. */
+export function hasOtherClaimer({ claimer }: ConsumerState, node: string): boolean {
+  return claimer !== "" && claimer !== node;
 }
 
 /** Whether nothing more of the log may be claimed. */
@@ -387,20 +362,29 @@ export function isFull(state: ConsumerState, hasKeys: boolean): boolean {
 
 /** For how many messages the record has space. */
 export function spaceIn({ pending, ranges, pages }: ConsumerState): number {
-  const delivery = ranges.reduce((sum, range) => sum + heldCount(range), 0);
-  return MAX_IN_RECORD - pending.length - delivery - Math.ceil(pages.length * PAGE_COST);
+  const held = ranges.reduce((sum, range) => sum + heldCount(range), 0);
+  return MAX_IN_RECORD - pending.length - held - Math.ceil(pages.length * PAGE_COST);
 }
 
 function toPending(
   { at, crashCount, key }: Delivery,
-  fields: Pick<PendingMessage, "attempt" | "due" | "node">,
+  { attempt, due }: Pick<PendingMessage, "attempt" | "due">,
+  node = "",
 ): PendingMessage {
-  return {
-    at,
-    attempt: fields.attempt,
-    due: fields.due,
-    crashCount,
-    node: fields.node,
-    ...(key !== undefined && { key }),
-  };
+  return { at, attempt, due, crashCount, node, key };
+}
+
+/** A message of the log that waits for its first attempt. */
+function toFirst({ cursor: at, key }: ReadMessage, crashCount: number): PendingMessage {
+  return { at, attempt: 1, due: 0, crashCount, node: "", key };
+}
+
+/** The delivery of a message that has not been tried before. */
+export function firstDelivery(message: ReadMessage, range: Cursor, index: number): Delivery {
+  const { cursor: at, key } = message;
+  return { at, message, key, range, index, attempt: 1, crashCount: 0, outcome: undefined };
+}
+
+function byPosition(one: PendingMessage, other: PendingMessage): number {
+  return one.at < other.at ? -1 : 1;
 }

@@ -64,8 +64,8 @@ export class CronJob implements Service<void> {
   readonly #madeAt: number;
   /** The node was up from this time on. */
   #since = Infinity;
-  /** How much earlier than it was made. */
-  #early = 0;
+  /** For how long before its creation the node counts as up, in milliseconds. */
+  #upBefore = 0;
   /** The difference of the clocks of this machine when the time of the store was read. */
   #skew: number | undefined;
   /** The time that was due at the last poll. */
@@ -104,7 +104,7 @@ export class CronJob implements Service<void> {
 
   /** Runs what is due now, and waits for its end. The platform calls this, perhaps late. */
   async runDue(): Promise<void> {
-    this.#early = LATE;
+    this.#upBefore = LATE;
     await this.#work(true);
   }
 
@@ -220,7 +220,7 @@ export class CronJob implements Service<void> {
     const skew = clock.wall() - clock.now();
     if (this.#skew !== undefined && Math.abs(skew - this.#skew) <= TOLERANCE) return;
     await this.#records.get(this.#key);
-    if (this.#skew === undefined) this.#since = clock.time() - (clock.now() - this.#madeAt) - this.#early;
+    if (this.#skew === undefined) this.#since = clock.time() - (clock.now() - this.#madeAt) - this.#upBefore;
     this.#skew = skew;
   }
 

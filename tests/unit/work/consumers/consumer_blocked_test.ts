@@ -58,7 +58,7 @@ for (const attempts of [1, 2, 5]) {
       blocked.goOn();
       await rest(3_000);
       // It is done: nobody needs to go on with it.
-      assert(seen[0]![2].aborted || (await setting.state()).ranges.every(({ done }) => done.includes("1")));
+      assert(seen[0]![2].aborted || (await setting.state()).ranges.every(({ left }) => left.includes("1")));
       other.abort(stopReason());
       await Promise.all([blocked.node.close(), other.close()]);
       const third = await setting.node((data) => seen.push([data, 0, AbortSignal.abort()]), { attempts, lease: 2_000 });

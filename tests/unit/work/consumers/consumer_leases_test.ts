@@ -125,7 +125,7 @@ test("what is published after a node is gone that waited for it is handled withi
   await rest(1_000);
   const alive = await setting.node((data) => seen.push(["alive", data, setting.time]));
   await rest(1_000);
-  assertEquals([seen.map(([node]) => node), (await setting.state()).open !== ""], [["dead"], true]);
+  assertEquals([seen.map(([node]) => node), (await setting.state()).claimer !== ""], [["dead"], true]);
   connection.isAway = true;
   const gone = setting.time;
   await setting.publish("two");
@@ -678,7 +678,7 @@ test("what is open to a node is not taken by what a former leader says of the re
   const quick = await setting.node((data) => void handled.push(data), { connection, concurrency: 8 });
   await setting.publish("first");
   await rest(1_000);
-  assertEquals((await setting.state()).open === "", false);
+  assertEquals((await setting.state()).claimer === "", false);
   const slow = await setting.node(async (data) => {
     handled.push(data);
     await rest(3_000);
