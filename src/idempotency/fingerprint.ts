@@ -12,14 +12,12 @@ type Args = Readonly<Record<string, unknown>>;
 
 /** The deepest nesting of input: values of a program can also contain themselves. */
 const MAX_DEPTH = 1_000;
-/** The characters of one update of the hash. */
 const BUFFERED = 16_384;
 
 /**
  * Hashes the input of a request.
  *
- * @param args The validated input: fields of the path and the query, `headers`, `cookies`, `body`
- * and `form`.
+ * @param args The validated input: fields, `headers`, `cookies`, `body` and `form`.
  * @param isBodyDeclared Whether it includes the body.
  * @throws {HTTPError} With 422 if the input is nested too deeply; or if the body cannot be read.
  */
@@ -31,12 +29,12 @@ export async function fingerprintOf(request: HttpRequest, args: Args, isBodyDecl
   return await fingerprint.digest();
 }
 
-/** The hash of strings, as a part of a key. */
+/** As a part of a key. */
 export function hashOf(...parts: string[]): string {
   return nodeCrypto().createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-/** The unparsed body. The handler can still read it. */
+/** The handler can still read it. */
 async function sentBody(request: HttpRequest): Promise<unknown> {
   if (await contextOf(request).body.isEmpty()) return undefined;
   const isMultipart = mediaTypeOf(request.raw.headers) === "multipart/form-data";
@@ -48,7 +46,7 @@ class Fingerprint {
   readonly #hash = nodeCrypto().createHash("sha256");
   #text = "";
   readonly #files: Blob[] = [];
-  /** Whether a value can have hidden state, such as private fields. */
+  /** A value can have hidden state, such as private fields. */
   isIncomplete = false;
 
   add(value: unknown, depth = 0): void {
@@ -119,19 +117,16 @@ async function digestOf(file: Blob): Promise<string> {
   return hash.digest("hex");
 }
 
-/** The dependencies of a route, and the indices of their values. */
 export interface RouteDependencies {
   readonly dependencies: readonly PreparedDependency[];
   readonly indices: Indices;
-  /** Whether there is one value, and no array. */
+  /** There is one value, and no array. */
   readonly isSingle: boolean;
 }
 
 /**
- * Identifies the caller of a request that the guards have accepted.
- *
- * @param values The values of the dependencies.
- * @returns A string that differs between callers. Without guards, all are one caller.
+ * Returns a string that differs between callers which the guards have accepted. Without guards, all
+ * are one caller.
  */
 export async function callerOf(request: HttpRequest, values: Values, route: RouteDependencies): Promise<string> {
   const callers: (readonly [guard: string, caller: string | null])[] = [];

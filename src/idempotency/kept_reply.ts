@@ -3,7 +3,6 @@ import { WITHOUT_BODY } from "../http/reply.ts";
 import { countBytes } from "../base/json_data.ts";
 import type { Records } from "../store/records.ts";
 
-/** The largest kept body, in bytes. */
 const MAX_BODY = 1024 * 1024;
 /** The longest time to read a body before it is sent, in milliseconds: it may never end. */
 const MAX_TIME = 30_000;
@@ -29,26 +28,21 @@ export interface KeptReply {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The first part of the body in base64; null if the body is too large or too slow. */
   readonly body: string | null;
-  /** The number of further records with the rest. */
+  /** Further records with the rest. */
   readonly parts: number;
   readonly isDeflated: boolean;
 }
 
 type KeptBody = Pick<KeptReply, "body" | "parts" | "isDeflated">;
 
-/** A reply to send, and its kept parts. */
 export interface CapturedReply {
   readonly response: Response;
   readonly reply: Omit<KeptReply, keyof KeptBody>;
-  /** The body; null if it is too large or too slow. */
+  /** Null if it is too large or too slow. */
   readonly body: Uint8Array<ArrayBuffer> | null;
 }
 
-/**
- * Reads a reply, up to the largest kept body, and for at most 30 seconds.
- *
- * @param further Headers that replace those of the reply.
- */
+/** @param further Headers that replace those of the reply. */
 export async function captureReply(response: Response, further: Headers | undefined): Promise<CapturedReply> {
   const all = new Headers(response.headers);
   for (const [name, value] of further ?? []) all.set(name, value);
@@ -80,11 +74,9 @@ export async function captureReply(response: Response, further: Headers | undefi
 }
 
 /**
- * Writes the further parts of a body, before the record of the reply refers to them.
+ * Writes the further parts of a body, before the record of the reply refers to them. Their keys
+ * begin with `key`.
  *
- * @param body The body; null if it is too large or too slow.
- * @param key The prefix of the keys of the parts.
- * @param expiresIn In milliseconds.
  * @returns The first part, and the number of further ones.
  */
 export async function keepBody(
@@ -106,7 +98,7 @@ export async function keepBody(
   return { body: kept.subarray(0, PART_BYTES).toBase64(), parts, isDeflated };
 }
 
-/** Makes a kept reply again; undefined if it was too large or too slow, or a part has expired. */
+/** Undefined if the body was too large or too slow, or a part has expired. */
 export async function repeatReply(
   { status, headers, body, parts, isDeflated }: KeptReply,
   records: Records,
@@ -145,7 +137,7 @@ function joined(chunks: readonly Uint8Array<ArrayBuffer>[], size: number): Uint8
   return bytes;
 }
 
-/** A stream of the chunks so far, and of the rest. `reading` is a pending read. */
+/** The chunks so far, and the rest. `reading` is a pending read. */
 function resumed(
   chunks: readonly Uint8Array<ArrayBuffer>[],
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,

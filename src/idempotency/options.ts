@@ -70,7 +70,6 @@ export interface IdempotencyOptions<
   by?(request: HttpRequest<State>, args: Args): string | number;
 }
 
-/** The checked option. */
 export interface Idempotency {
   readonly windowMs: number;
   readonly isRequired: boolean;
@@ -86,9 +85,7 @@ const MIN_WINDOW = 1_000;
 const MAX_WINDOW = 365 * 24 * 3_600_000;
 
 /**
- * Reads the option.
- *
- * @param method The method in upper case.
+ * @param method In upper case.
  * @param streams Why a route that streams cannot be idempotent.
  * @param name The route, for messages.
  * @throws {TypeError} If the option is unknown or wrong.

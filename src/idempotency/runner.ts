@@ -12,21 +12,20 @@ import { fingerprintOf, hashOf } from "./fingerprint.ts";
 import { type CapturedReply, captureReply, keepBody, type KeptReply, repeatReply } from "./kept_reply.ts";
 import type { Idempotency } from "./options.ts";
 
-/** The lease of a node, if the store cannot detect its end, in milliseconds. */
+/** Of a node whose end the store cannot detect, in milliseconds. */
 const LEASE = 30_000;
-/** The lease of a process whose end the store detects: its thread can be blocked for long. */
+/** Of a process whose end the store detects: its thread can be blocked for long. */
 const HELD = 3_600_000;
-/** The additional time to live of the parts of a body, beyond that of their reply. */
+/** The parts of a body expire so much later than their reply. */
 const MARGIN = 60_000;
-/** The most tries to claim a key that others release at the same time. */
+/** Of claiming a key that others release at the same time. */
 const MAX_TRIES = 5;
 
-/** The record of a key. */
 interface KeptRequest {
   readonly fingerprint: string;
-  /** Identifies the request that has claimed the key. */
+  /** Identifies the request. */
   readonly claim: string;
-  /** The name of its process, if the store can detect its end. */
+  /** If the store can detect its end. */
   readonly process?: string | undefined;
   /** Undefined while it runs. */
   readonly reply?: KeptReply;
@@ -35,24 +34,20 @@ interface KeptRequest {
 /** A request that may be a repetition. */
 export interface IdempotentRequest {
   readonly request: HttpRequest;
-  /** The validated input. */
+  /** Validated. */
   readonly input: Readonly<Record<string, unknown>>;
   /** Whether the input includes the body. If not, the handler can read it. */
   readonly isBodyDeclared: boolean;
-  /** Identifies the caller. */
   readonly caller: () => string | Promise<string>;
   /** Runs the handler. It rejects with the error of the handler. */
   readonly answer: () => Promise<Response>;
-  /** Makes the reply of an error. */
   readonly toErrorReply: (thrown: unknown, request: HttpRequest) => Response | Promise<Response>;
 }
 
 /**
- * Makes the reply of a request.
- *
  * @throws {HTTPError} With 400 if the key is malformed, or missing and required; with 409 if the
  * first request is in progress, or its reply was not kept; with 422 if the key was used for another
- * request; with 503 if the store of records fails.
+ * request; with 503 if the records cannot be used.
  */
 export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest): Promise<Response> {
   const { request, input, isBodyDeclared, caller } = asked;
@@ -92,9 +87,8 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
 }
 
 /**
- * The requested host without its port: a client may repeat a request at another node of the same
- * machine. Without a socket, the header can differ from the URL, and a program may use it; behind a
- * proxy, it names the server.
+ * Without the port: a client may repeat a request at another node of the same machine. Without a
+ * socket, the header can differ from the URL; behind a proxy, it names the server.
  */
 function hostsOf(request: HttpRequest): [url: string, header: string] {
   const isForwarded = contextOf(request).forwarded?.host !== undefined;
@@ -103,8 +97,8 @@ function hostsOf(request: HttpRequest): [url: string, header: string] {
 }
 
 /**
- * The requested path. The prefix that a proxy or a mount removes can name a tenant, and the option
- * `basePath` of a mounted application would hide it.
+ * The prefix that a proxy or a mount removes can name a tenant, and the option `basePath` of a
+ * mounted application would hide it.
  */
 function pathsOf(request: HttpRequest): [prefix: string, mounts: string, path: string] {
   const { raw, served, forwarded } = contextOf(request);
@@ -118,10 +112,7 @@ function pathOf(url: string): string {
 
 const running = new WeakMap<AppHandle, Map<string, KeptRequest>>();
 
-/**
- * The requests in progress of an application in this process, by key: a store in memory that is
- * full drops their records.
- */
+/** The requests in progress in this process, by key: a full store in memory drops their records. */
 function runningIn(app: AppHandle): Map<string, KeptRequest> {
   const known = running.get(app) ?? new Map<string, KeptRequest>();
   running.set(app, known);
@@ -157,14 +148,13 @@ async function claim(
   throw new HTTPError(503, "The Idempotency-Key cannot be looked up now", { headers: { "retry-after": "1" } });
 }
 
-/** The lease of a claim. */
 function holdOf({ process }: KeptRequest): number {
   return process === undefined ? LEASE : HELD;
 }
 
 /**
- * Whether the request of a claim has ended without a write. An expired lease does not prove it if
- * the process is alive: its thread can be blocked.
+ * The request of a claim has ended without a write. An expired lease does not prove it while the
+ * process is alive: its thread can be blocked.
  */
 async function hasBrokenOff(
   records: Records,
@@ -201,7 +191,6 @@ async function repeat(
   );
 }
 
-/** The claim of a key while its request runs. */
 class Claim {
   readonly records: Records;
   readonly name: readonly string[];
@@ -222,13 +211,11 @@ class Claim {
     Deno.unrefTimer(this.#timer);
   }
 
-  /** Replaces the claim with the reply. */
   async finish(reply: KeptReply): Promise<void> {
     await this.stop();
     await this.#write({ ...this.kept, reply });
   }
 
-  /** Releases the key. */
   async release(): Promise<void> {
     await this.stop();
     if (await this.#lease.release()) return;
@@ -237,7 +224,6 @@ class Claim {
     if (entry?.value.claim === this.kept.claim) await this.records.delete(this.name, { expect: entry.version });
   }
 
-  /** Ends the renewals. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#renewing;
@@ -262,10 +248,10 @@ class Claim {
   }
 }
 
-/** Temporary failures below 500. */
+/** Below 500. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 409, 423, 425, 429]);
 
-/** Whether a reply is a temporary failure. A success with `Retry-After`, such as 202, is none. */
+/** A success with `Retry-After`, such as 202, is none. */
 function isTemporary({ status, headers }: Response, further: Headers | undefined): boolean {
   if (status < 400) return false;
   return status >= 500 || TEMPORARY.has(status) || headers.has("retry-after") || (further?.has("retry-after") ?? false);
@@ -306,7 +292,7 @@ async function replyOf({ request, answer, toErrorReply }: IdempotentRequest): Pr
   }
 }
 
-/** The headers that the handler has set. */
+/** Those that the handler has set. */
 function addedTo(before: Headers, after: Headers | undefined): Headers | undefined {
   const added = new Headers(after);
   for (const [name, value] of before) if (added.get(name) === value) added.delete(name);

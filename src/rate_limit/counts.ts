@@ -1,15 +1,13 @@
 /** Counts in the memory of a process, which its workers share. */
 import { OrderedMap } from "../base/ordered_map.ts";
 
-/** The limit that a request is counted for. */
 export interface CountedLimit {
-  /** The index of the limit in the application, the same in all workers. */
+  /** Its index in the application, the same in all workers. */
   readonly number: number;
   readonly limit: number;
   readonly perMs: number;
 }
 
-/** The result of counting a request. */
 export interface Count {
   readonly isRefused: boolean;
   /** How many more requests are allowed until the reset. */
@@ -18,13 +16,12 @@ export interface Count {
   readonly resetMs: number;
 }
 
-/** Counts requests of callers. */
 export interface Counts {
   /** Counts a request, unless the limit is reached. */
   count(limit: CountedLimit, caller: string): Count | Promise<Count>;
 }
 
-/** The most callers of all limits together. */
+/** Of all limits together. */
 export const MAX_CALLERS = 100_000;
 
 interface Window {
@@ -33,10 +30,7 @@ interface Window {
   count: number;
 }
 
-/**
- * The windows of a limit by caller, in the order in which they end: they are equally long. A timer
- * for each would cost more than the request.
- */
+/** By caller, in the order in which they end: they are equally long. Timers would cost too much. */
 type Windows = OrderedMap<string, Window>;
 
 /** Counts in memory. Beyond the maximum, the caller whose window ends first is dropped. */
@@ -84,16 +78,13 @@ export class MemoryCounts implements Counts {
   }
 }
 
-/** A message to the first worker. */
 interface CountRequest {
-  /** The number of the message. */
   readonly counting: number;
   readonly limit: CountedLimit;
   readonly caller: string;
 }
 
 interface CountReply {
-  /** The number of the message that it answers. */
   readonly counted: number;
   readonly count: Count;
 }
@@ -108,10 +99,7 @@ export function serveCounts(counts: Counts, port: MessagePort): void {
   });
 }
 
-/**
- * How many requests can wait for their counts. Beyond that the oldest is dropped: its deadline is
- * over, and a first worker that has crashed never answers.
- */
+/** Waiting requests. The oldest one beyond is dropped: its deadline is over. */
 const MAX_PENDING = 10_000;
 
 /** The counts of the first worker, in another one. */

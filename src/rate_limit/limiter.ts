@@ -1,4 +1,4 @@
-/** The rate limits of an application at work: they count requests, and refuse those beyond. */
+/** The limiters of an application: they count requests, and refuse those beyond a limit. */
 import { Lazy, load } from "../base/async_context.ts";
 import { HTTPError } from "../base/errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
@@ -23,10 +23,10 @@ export class RateLimiters {
     const { MemoryCounts } = await load(() => import("./counts.ts"));
     return new MemoryCounts();
   });
-  /** The counts of the first worker, in the other workers. */
+  /** In the other workers: the counts of the first one. */
   #remote: Counts | undefined;
 
-  /** @param defaultStore Where limits count that have no store of their own. */
+  /** `defaultStore` is for limits without a store of their own. */
   constructor(defaultStore: DeclaredLimit["store"]) {
     this.#defaultStore = defaultStore;
   }
@@ -37,10 +37,8 @@ export class RateLimiters {
   }
 
   /**
-   * The limiter of a declaration.
-   *
    * @param place The first route of the declaration, and its number there: the same in all
-   * processes of a program.
+   * processes.
    * @throws {TypeError} If its `store` makes no limiter.
    */
   limiterOf(limit: DeclaredLimit, place: string): RateLimiter {
@@ -55,8 +53,8 @@ export class RateLimiters {
   }
 
   /**
-   * From now on, all workers of the process count in the memory of the first one. Call it before
-   * the ports start, otherwise the counts of workers that are quicker are lost.
+   * From now on, all workers count in the memory of the first one. Call it before the ports start:
+   * earlier counts of other workers are lost.
    */
   async shareWith(ports: WorkerPorts): Promise<void> {
     if (this.#limiters.size === 0) return;
@@ -85,18 +83,13 @@ export class RateLimiters {
 export class RateLimiter {
   readonly #declared: DeclaredLimit;
   readonly #limit: CountedLimit;
-  /** Its name in headers. */
   readonly #name: string;
   readonly #policy: string;
   readonly #open: (records: Records) => Promise<MemoryCounts | SharedCounts>;
-  /** Undefined before the first request. */
   #counts: MemoryCounts | SharedCounts | undefined;
   #opening: Lazy<MemoryCounts | SharedCounts> | undefined;
 
-  /**
-   * @param number Which limit of the application it is, from 0 on.
-   * @param open Makes the counts, with the records of the application.
-   */
+  /** Counts are opened with the records of the application. */
   constructor(
     declared: DeclaredLimit,
     number: number,
@@ -110,13 +103,13 @@ export class RateLimiter {
     this.#open = open;
   }
 
-  /** Makes the counts anew with the next request. */
+  /** The next request opens the counts again. */
   reopen(): void {
     this.#counts = this.#opening = undefined;
   }
 
   /**
-   * Counts a request by its address, or by the function in `by`.
+   * By the address of the client, or the function in `by`.
    *
    * @throws {HTTPError} With 429.
    */
@@ -130,7 +123,7 @@ export class RateLimiter {
   }
 
   /**
-   * Counts a request by the value of the dependency in `by`.
+   * By the value of the dependency in `by`.
    *
    * @throws {HTTPError} With 429.
    */
@@ -151,7 +144,7 @@ export class RateLimiter {
     return undefined;
   }
 
-  /** Whether the call of an agent that the request belongs to was counted before. */
+  /** The call of an agent that the request belongs to was counted before. */
   #hasCounted(request: HttpRequest): boolean {
     const { call } = contextOf(request);
     if (!call) return false;
@@ -213,8 +206,8 @@ function toSeconds(ms: number): number {
 }
 
 /**
- * The caller of an address: an IPv4 address itself, also where it is mapped to IPv6, or the `/64`
- * network of an IPv6 address, because a single client has one for itself (RFC 6177).
+ * An IPv4 address itself, also where it is mapped to IPv6; of an IPv6 address its `/64` network,
+ * because a single client has one for itself (RFC 6177).
  */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;
@@ -228,7 +221,7 @@ export function networkOf(address: string): string {
   return groups.slice(0, 4).map((group) => group.toString(16)).join(":");
 }
 
-/** The eight groups of a valid IPv6 address, without its zone. */
+/** Of a valid address: eight groups, without its zone. */
 function groupsOf(address: string): number[] {
   const [text = ""] = address.split("%", 1);
   const [head = [], tail] = text.split("::", 2).map(readGroups);
@@ -246,7 +239,6 @@ function readGroups(text: string): number[] {
   });
 }
 
-/** The caller as a string of bounded length. */
 export function boundedCaller(caller: string | number): string | Promise<string> {
   const text = String(caller);
   return text.length <= MAX_CALLER ? text : hash(text);

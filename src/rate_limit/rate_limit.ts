@@ -102,8 +102,6 @@ export interface RateLimitByValue<Value, State = Record<string, unknown>> extend
  */
 export interface SharedLimiter {
   /**
-   * Counts a request of a caller.
-   *
    * @param key The limit and the caller.
    * @throws {SharedCount} If the limit was reached already.
    * @throws {Error} If the store fails.
@@ -121,7 +119,7 @@ export interface SharedCount {
 
 type CallerOf = (request: HttpRequest) => RateLimitKey;
 
-/** A checked declaration: one object for all routes that it applies to. */
+/** A checked declaration, one for all of its routes. */
 export interface DeclaredLimit {
   readonly limit: number;
   readonly perMs: number;
@@ -137,10 +135,7 @@ export interface DeclaredLimit {
 const OPTIONS: OptionNames<RateLimitByValue<unknown>> = { limit: true, per: true, by: true, key: true, store: true };
 
 /**
- * Checks the option `rateLimit`.
- *
  * @param action The declaration, for messages: "register GET /books".
- * @param option The name of the option.
  * @throws {TypeError} If a limit is no object, or has an unknown or wrong property.
  * @throws {RangeError} If its number or time is not positive.
  */

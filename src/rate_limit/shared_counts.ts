@@ -1,11 +1,10 @@
-/** Counts that several processes share: in records, or by `rate-limiter-flexible`. */
+/** Counts of several processes: in records, or by `rate-limiter-flexible`. */
 import { withDeadline, withOwnDeadline } from "../http/deadline.ts";
 import { describeError, log } from "../log/log.ts";
 import { type Records, recordsOf } from "../store/records.ts";
 import type { Count, CountedLimit, Counts } from "./counts.ts";
 import type { SharedCount, SharedLimiter } from "./rate_limit.ts";
 
-/** The deadline of a count. */
 const ANSWER_MS = 500;
 
 /** The pause after a missed deadline, so that not every request waits for it. */
@@ -23,18 +22,14 @@ export class SharedCounts {
   #pausedUntil = 0;
   #lastLogged = -Infinity;
 
-  /** @param name The limit, for the log. */
+  /** `name` is that of the limit, for the log. */
   constructor(counts: Counts, name: string, answerMs: number = ANSWER_MS) {
     this.#counts = counts;
     this.#name = name;
     this.#answerMs = answerMs;
   }
 
-  /**
-   * Counts a request; undefined if the store fails.
-   *
-   * @param isServed Whether a server received the request, and keeps the program alive.
-   */
+  /** Undefined if the store fails. `isServed`: a server keeps the program alive. */
   async count(limit: CountedLimit, caller: string, isServed: boolean): Promise<Count | undefined> {
     if (performance.now() < this.#pausedUntil) return undefined;
     const withTimer = isServed ? withDeadline : withOwnDeadline;
@@ -63,12 +58,11 @@ export class SharedCounts {
   }
 }
 
-/** Counts by a limiter of `rate-limiter-flexible`. */
 export class LimiterCounts implements Counts {
   readonly #limiter: SharedLimiter;
   readonly #prefix: string;
 
-  /** @param prefix The prefix of all callers: several limits can share a store. */
+  /** Several limits can share a store: `prefix` tells them apart. */
   constructor(limiter: SharedLimiter, prefix: string) {
     this.#limiter = limiter;
     this.#prefix = prefix;
@@ -96,8 +90,7 @@ function toCount(given: SharedCount, isRefused: boolean): Count {
 const SPACE = "rate limits";
 
 /**
- * Tries of a write that other nodes win. Each node writes one count of a caller at a time, so this
- * is enough for more nodes than tries.
+ * Each node writes one count of a caller at a time, so this is enough for more nodes than tries.
  */
 const MAX_TRIES = 20;
 
@@ -115,14 +108,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Counts of one limit in records. */
 export class RecordCounts implements Counts {
   readonly #records: Records;
   readonly #place: string | Promise<string>;
   /** Requests that arrive while the count of their caller is written. They are counted together. */
   readonly #waiting = new Map<string, Waiting[]>();
 
-  /** @param place Identifies the limit, the same on all nodes. */
+  /** `place` identifies the limit on all nodes. */
   constructor(records: Records, place: string | Promise<string>) {
     this.#records = recordsOf(records, SPACE);
     this.#place = place;
@@ -137,7 +129,6 @@ export class RecordCounts implements Counts {
     });
   }
 
-  /** Counts the requests of a caller until none waits. */
   async #work(limit: CountedLimit, caller: string): Promise<void> {
     for (;;) {
       const batch = this.#waiting.get(caller)!;
@@ -157,9 +148,8 @@ export class RecordCounts implements Counts {
   }
 
   /**
-   * Adds requests to a count, at most up to the limit.
+   * Adds requests to a count, up to the limit. The result has the count before.
    *
-   * @returns The count before, and the time until its reset.
    * @throws {Error} If the store fails, or other nodes win all tries.
    */
   async #add({ limit, perMs }: CountedLimit, caller: string, requests: number) {

@@ -1,4 +1,4 @@
-/** Why a store cannot be opened: missing permissions, and the messages of errors. */
+/** Why a store cannot be opened: permissions, and the messages of errors. */
 import { CannotOpenError } from "./topic_store.ts";
 
 export type NeededPermission =
@@ -9,10 +9,7 @@ export type NeededPermission =
 const CLIENT_CURES =
   'start the program with "webfw run", give Deno the flag --unstable-kv, or put "unstable": ["kv"] into deno.json';
 
-/**
- * Finds all missing permissions: Deno itself reports one at each attempt. On a terminal Deno
- * prompts the user for them, but not for variables.
- */
+/** All missing permissions: Deno reports one at each attempt. On a terminal it prompts the user. */
 export async function missingPermissions(needed: readonly NeededPermission[]): Promise<NeededPermission[]> {
   const missing: NeededPermission[] = [];
   // One after another: Deno has one prompt.
@@ -45,7 +42,7 @@ export function toFlag(permission: NeededPermission): string {
   }
 }
 
-/** Quotes a path for a shell. */
+/** For a shell. */
 function quote(path: string): string {
   return /^[\w./:@+~\\-]+$/.test(path) ? path : JSON.stringify(path);
 }
@@ -67,13 +64,11 @@ export function clientMissing(name: string, cause?: unknown, flags: readonly str
   return cannotOpen(name, `this Deno has no KV client, and npm's cannot be loaded${why}, ${cures}`);
 }
 
-/** The error of a database on the network without a client. */
 export function networkClientMissing(name: string, cause: unknown, specifier: string): CannotOpenError {
   const cure = `let Deno download it, or run "deno cache ${specifier}" where the program is built`;
   return cannotOpen(name, `npm's KV client cannot be loaded (${innermostReason(cause)}), ${cure}`);
 }
 
-/** The reason of the innermost cause. */
 export function innermostReason(error: unknown): string {
   if (error instanceof Error && error.cause !== undefined) return innermostReason(error.cause);
   return reasonOf(error).replace(/\.$/, "");

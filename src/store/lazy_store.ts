@@ -22,7 +22,7 @@ export function openDurableStore(location: StoreLocation | TopicStore | undefine
   return location && "append" in location ? location : lazyStore(location ?? findLocation());
 }
 
-/** The default location; where the environment has a malformed one, the error of every method. */
+/** If the environment has a malformed one, its error is that of every method. */
 function findLocation(): StoreLocation | CannotOpenError {
   try {
     return defaultLocation();
@@ -32,7 +32,6 @@ function findLocation(): StoreLocation | CannotOpenError {
   }
 }
 
-/** A store whose code the first call loads, for all. */
 function lazyStore(location: StoreLocation | CannotOpenError): TopicStore {
   const isJetStream = "servers" in location;
   let loaded: FullStore | undefined;

@@ -1,17 +1,17 @@
 /**
  * A lease: one process holds what several share, as long as it renews it in time. Each process
- * measures with its own monotonic clock, so no clock is compared with that of another machine.
+ * measures by its own monotonic clock, so clocks of machines are never compared.
  */
 import { type Clock, elapsedSince, type Moment, momentOf, SYSTEM_CLOCK } from "../base/clock.ts";
 
-/** The part of a lease after which its holder renews it. */
+/** When its holder renews it, as a part of its length. */
 const RENEWAL_PART = 1 / 3;
-/** The part after which its holder must have renewed it: others take over at the end. */
+/** When its holder must have renewed it: others take over at the end. */
 const SAFE_PART = 0.8;
-/** The part after which the others read it again. */
+/** When others read it again. */
 const POLL_PART = 1 / 4;
 
-/** Where a lease is written: a record, or a key of a database. */
+/** A record, or a key of a database. */
 export interface LeaseSlot<Value> {
   /** Writes if the version is the expected one, null for none. The result is the new version. */
   write(value: Value, expect: string | null): Promise<string | null>;
@@ -25,7 +25,7 @@ export class LeaseTimer {
   #renewed: Moment = { now: -Infinity, wall: -Infinity };
   #cancel: (() => void) | undefined;
 
-  /** @param ms How long the lease is, in milliseconds. */
+  /** In milliseconds. */
   constructor(ms: number, clock: Clock) {
     this.#ms = ms;
     this.#clock = clock;
@@ -39,7 +39,7 @@ export class LeaseTimer {
     return this.#ms * POLL_PART;
   }
 
-  /** Whether no other process can have taken over. */
+  /** No other process can have taken over. */
   get isHeld(): boolean {
     return elapsedSince(this.#renewed, this.#clock) < this.#ms * SAFE_PART;
   }
@@ -90,12 +90,12 @@ export class Lease<Value> extends LeaseTimer {
     this.#clock = clock;
   }
 
-  /** What this process has written last; null if it does not hold the lease. */
+  /** Null if this process does not hold the lease. */
   get version(): string | null {
     return this.#version;
   }
 
-  /** Claims the lease, or renews it. False, and it is not held, if the version is another one. */
+  /** Claims or renews the lease. False, and it is not held, if the version is another one. */
   async write(value: Value, expect: string | null = this.#version): Promise<boolean> {
     const sent = momentOf(this.#clock);
     this.#version = await this.#slot.write(value, expect);
@@ -104,14 +104,14 @@ export class Lease<Value> extends LeaseTimer {
     return this.#version !== null;
   }
 
-  /** Gives the lease up. False if another process has changed what was written. */
+  /** False if another process has changed it. */
   async release(): Promise<boolean> {
     const version = this.#version;
     this.#version = null;
     return version === null || await this.#slot.delete(version);
   }
 
-  /** Whether another holder has not changed a version for the length of the lease. */
+  /** Whether a version has not changed for the length of the lease. */
   hasExpired(version: string): boolean {
     const now = this.#clock.now();
     if (this.#seen?.version !== version) this.#seen = { version, since: now };

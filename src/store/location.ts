@@ -1,4 +1,6 @@
-/** Where durable topics are stored, by the application or the environment, and the limits there. */
+/**
+ * The option `topics` and `WEBFW_TOPICS`: where durable topics are stored, and the limits there.
+ */
 import { loadingCommand, mayRead, nodeUrl, readVariable } from "../base/runtime.ts";
 import { checkOptions, type OptionNames } from "../base/options.ts";
 import type { StoreCapabilities, TopicStore } from "./topic_store.ts";
@@ -97,7 +99,6 @@ const TLS_OPTIONS: OptionNames<NonNullable<TopicsServers["tls"]>> = { ca: true }
 
 const DATABASE_OPTIONS: OptionNames<TopicsDatabase> = { url: true, token: true };
 
-/** The limit of JetStream. */
 const MAX_REPLICAS = 5;
 const DEFAULT_PORT = "4222";
 
@@ -105,11 +106,7 @@ const VARIABLE = "WEBFW_TOPICS";
 /** Relative to the program. */
 const DEFAULT_FILE = ".webfw/topics.sqlite";
 
-/**
- * Reads the option `topics`.
- *
- * @throws {TypeError} If it is no location, or its URL has a user or a password.
- */
+/** @throws {TypeError} If the option is no location, or its URL has a user or a password. */
 export function toLocation(option: TopicsLocation): StoreLocation | TopicStore {
   if (typeof option === "string") return fromText(option, "topics");
   if (option instanceof URL) return fromUrl(option, undefined);
@@ -129,7 +126,7 @@ export function toLocation(option: TopicsLocation): StoreLocation | TopicStore {
 }
 
 /**
- * The location if the application names none: that of `WEBFW_TOPICS`, or a file beside the program.
+ * The location of `WEBFW_TOPICS`, or a file beside the program.
  *
  * @throws {TypeError} If the variable is no location, or its URL has a user or a password.
  */
@@ -143,7 +140,6 @@ export function defaultLocation(): StoreLocation {
   return mayRead(VARIABLE) ? beside : { ...beside, unread: VARIABLE };
 }
 
-/** Whether the environment names a location. */
 export function isLocationSet(): boolean {
   return Boolean(readVariable(VARIABLE) || readVariable("DENO_DEPLOYMENT_ID"));
 }
@@ -234,7 +230,6 @@ function fromUrl(url: URL, token: string | undefined): StoreLocation {
 /** The largest data of one write. With the longest type, it fits a value of 64 KiB. */
 const MAX_DATA_BYTES = 60 * 1024;
 
-/** The limits of a store in Deno KV. */
 export const KV_CAPABILITIES: StoreCapabilities = {
   durability: "disk",
   maxMessageBytes: MAX_DATA_BYTES,

@@ -1,20 +1,16 @@
 /**
- * A store of records: values by key, each with a version. Several processes may share a store, and
- * change a record only if it has the version that they have read (compare and set).
+ * A store of records: values by key, each with a version. Processes that share it change a record
+ * only if it has the version that they have read (compare and set).
  */
 import type { Duration } from "../base/options.ts";
 
-/** What a store knows of the processes that share it. */
 export interface ProcessStore {
-  /**
-   * A name of this process, by which others can ask whether it has ended. Undefined if they cannot.
-   */
+  /** By which others can ask whether this process has ended. Undefined if they cannot. */
   processName?(): Promise<string | undefined>;
 
   /**
-   * Whether the process with a name has ended; undefined if that is unknown. The lease of an ended
-   * process is free at once. A process that lives has not died where its lease has run out: its
-   * thread may be blocked.
+   * Whether a process has ended; undefined if that is unknown. An ended process holds no lease. A
+   * process that lives may have a blocked thread, and let its lease expire.
    */
   hasEnded?(processName: string): Promise<boolean | undefined>;
 }
@@ -33,8 +29,8 @@ export interface StoredRecord<Value = unknown> {
   /** What was set. */
   readonly value: Value;
   /**
-   * Identifies one write. No later write of the key gets it again, even after the record was
-   * deleted or the store was lost. Pass it as `expect` to write only if nobody else has written.
+   * Identifies one write: no later one of the key has it, even if the record was deleted or the
+   * store lost. As `expect`, it makes a write fail if another one came first.
    */
   readonly version: string;
 }
@@ -55,11 +51,9 @@ export interface ListedRecord<Value = unknown> extends StoredRecord<Value> {
  * @category Records
  */
 export interface SetRecordOptions<Expiry = Duration> {
-  /**
-   * The version that the record must have; null: it must be absent. By default it is not checked.
-   */
+  /** Null: the record must be absent. By default it is not checked. */
   expect?: string | null;
-  /** When the record expires, by the clock of the store: in ten years at most, by default never. */
+  /** By the clock of the store: in ten years at most, by default never. */
   expiresIn?: Expiry;
 }
 
@@ -95,11 +89,7 @@ export interface RecordStore {
    */
   set(key: RecordKey, value: string, options: SetRecordOptions<number>): Promise<string | null>;
 
-  /**
-   * Deletes a record.
-   *
-   * @returns Whether it is absent now; false if it was not as expected.
-   */
+  /** @returns Whether the record is absent now; false if it was not as expected. */
   delete(key: RecordKey, options: DeleteRecordOptions): Promise<boolean>;
 
   /** In any order. A record that is written or deleted meanwhile may be listed or not. */

@@ -26,10 +26,9 @@ const MAX_VALUE_BYTES = 60 * 1024;
 const MAX_PARTS = 16;
 /** Stores limit keys, and some write them longer. */
 const MAX_KEY_BYTES = 960;
-/** In milliseconds: ten years. */
+/** Ten years. */
 const MAX_EXPIRY = 10 * 365 * 24 * 60 * 60 * 1000;
 
-/** What the records of an application share. */
 export interface RecordsContext {
   /** After a stop of the application it is another store. */
   readonly open: () => Promise<RecordStore>;
@@ -83,7 +82,7 @@ let processStoreOf: (records: Records) => ProcessStore;
  */
 export class Records {
   readonly #context: RecordsContext;
-  /** The first part of all keys in the store. The framework's own records are in other spaces. */
+  /** The first part of all keys. Records of the framework are in other spaces. */
   readonly #space: string;
 
   static {
@@ -260,20 +259,17 @@ export class Records {
   }
 }
 
-/** The records of a part of the framework, apart from those of the application. */
+/** The framework's own records, apart from those of the application. */
 export function recordsOf(records: Records, space: string): Records {
   return withinSpace(records, space);
 }
 
-/** Calls back when a record may have changed, if the store can. A call may be missing. */
+/** Calls back when a record may have changed, if the store can. Calls may be missing. */
 export function hintsOf(records: Records, key: readonly string[], onChange: () => void): Promise<() => void> {
   return watchHints(records, key, onChange);
 }
 
-/**
- * The name of this process, for {@linkcode hasProcessEnded} in another one; undefined if it has
- * none.
- */
+/** For `hasProcessEnded` in another process; undefined if this one has no name. */
 export async function processNameOf(records: Records): Promise<string | undefined> {
   try {
     return await processStoreOf(records).processName?.();
@@ -309,23 +305,22 @@ function toExpiry(expiresIn: Duration): number {
   );
 }
 
-/** How often the record is read, in milliseconds. */
+/** The polls of a watched record, in milliseconds. */
 const INTERVAL = 1_000;
 
 /** The open watches of an application, which it closes when it stops. */
 export interface OpenWatches {
-  /** Whether a new watch is closed from the start. */
+  /** Then a new watch is closed from the start. */
   readonly isEnding: () => boolean;
   readonly open: Set<{ close(): void }>;
 }
 
-/** Yields a record now and after each change. */
 class RecordWatch<Value> implements AsyncIterableIterator<StoredRecord<Value> | null, void, void> {
   readonly #key: RecordKey;
   readonly #context: RecordsContext;
   readonly #signal: AbortSignal | undefined;
   readonly #close = (): void => this.close();
-  /** The version that was yielded last; undefined before the first one. */
+  /** Of the last yielded state; undefined before the first one. */
   #version: string | null | undefined;
   #unwatch: (() => void) | undefined;
   #isChanged = true;
@@ -398,7 +393,6 @@ class RecordWatch<Value> implements AsyncIterableIterator<StoredRecord<Value> | 
     this.#wake?.();
   }
 
-  /** Waits until the record must be read again. */
   async #wait(): Promise<void> {
     if (this.#isChanged || this.#isClosed) return;
     await new Promise<void>((resolve) => {

@@ -1,11 +1,10 @@
-/** A connection to a store: it abandons requests that hang, and repeats those that fail. */
+/** A connection to a store. It abandons requests that hang, and repeats those that fail. */
 import { detached, log } from "../log/log.ts";
 import { cannotOpen, innermostReason, reasonOf } from "./cannot_open.ts";
 import { CannotOpenError, UnsuitableStoreError } from "./topic_store.ts";
 
-/** The open client of a store. */
 export interface StoreEngine {
-  /** The store's time in milliseconds since 1970; by default that of this machine. */
+  /** In milliseconds since 1970, by the store; by default the time of this machine. */
   now?(): number;
   /** Requests the time if it has become uncertain. */
   refreshClock?(): Promise<unknown> | undefined;
@@ -18,13 +17,13 @@ export interface StoreConnectionOptions<Engine> {
   readonly open: (signal: AbortSignal) => Promise<Engine>;
   /** A request without an effect. */
   readonly probe: (engine: Engine) => Promise<unknown>;
-  /** Whether an error means that another process uses the store for some milliseconds. */
+  /** Another process uses the store for some milliseconds. */
   readonly isBusy?: (error: unknown) => boolean;
-  /** In ms, 3 s by default: then a request is abandoned, and the store opened again. */
+  /** In ms, 3 s by default: then the request is abandoned, and the store opened again. */
   readonly requestTimeout?: number;
-  /** How long a request is repeated, in milliseconds; 30 s by default. */
+  /** In milliseconds, 30 s by default. */
   readonly retryTimeout?: number;
-  /** Whether outages are logged, true by default. One of several connections logs. */
+  /** By default true. One of several connections logs outages. */
   readonly isLogged?: boolean;
 }
 
@@ -37,10 +36,10 @@ interface PendingRequest {
 }
 
 const DEFAULTS = { isBusy: () => false, requestTimeout: 3_000, retryTimeout: 30_000, isLogged: true };
-/** How long a start waits for a store that does not answer, in milliseconds. */
+/** For a start, in milliseconds. */
 const OPEN_TIMEOUT = 10_000;
 const MAX_PAUSE = 500;
-/** An outage of one kind is forgotten after so many milliseconds without another attempt. */
+/** Without another attempt, an outage of one kind is forgotten after so many milliseconds. */
 const OUTAGE_MEMORY = 60_000;
 /** Another process locks a file for a few milliseconds. */
 const MAX_BUSY_PAUSE = 20;
@@ -51,22 +50,22 @@ export class StoreConnection<Engine extends StoreEngine> {
   /** Abandoned requests stay here until they end. */
   readonly #pending = new Set<PendingRequest>();
   #engine: Promise<Engine> | undefined;
-  /** The engine that was opened last, also while it is being replaced. */
+  /** Also while it is being replaced. */
   #latest: Engine | undefined;
   #opening = new AbortController();
-  /** The kinds of requests that fail now, and the last failure of each by `performance.now()`. */
+  /** The kinds that fail now, with their last failure by `performance.now()`. */
   readonly #outages = new Map<Kind, number>();
 
   constructor(options: StoreConnectionOptions<Engine>) {
     this.#options = { ...DEFAULTS, ...options };
   }
 
-  /** How long a request is repeated, in milliseconds. */
+  /** In milliseconds. */
   get retryTimeout(): number {
     return this.#options.retryTimeout;
   }
 
-  /** The store's time in milliseconds since 1970, or this machine's before it is open. */
+  /** By the store, or by this machine before it is open. */
   now(): number {
     return this.#latest?.now?.() ?? Date.now();
   }
@@ -145,7 +144,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     );
   }
 
-  /** Closes the store. The next request opens it again. */
+  /** The next request opens the store again. */
   reopen(): void {
     const engine = this.#engine;
     this.#engine = undefined;
@@ -154,7 +153,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     engine?.then((engine) => closeQuietly(engine), () => {});
   }
 
-  /** Closes the connection when all requests have ended, or after the timeout of a request. */
+  /** Waits for requests, at most for the timeout of one. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     const drained = new AbortController();
@@ -166,7 +165,6 @@ export class StoreConnection<Engine extends StoreEngine> {
     this.reopen();
   }
 
-  /** Sends a request once, and abandons it after the timeout. */
   #attempt<Result>(action: (engine: Engine) => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
     const opening = this.#opened();
     const answer = opening.then((engine) => {
@@ -250,7 +248,7 @@ function closeQuietly(engine: StoreEngine): void {
   }
 }
 
-/** Waits for a time, or until the signal is aborted. */
+/** Or until the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const end = () => {
@@ -264,25 +262,24 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return promise;
 }
 
-/** How far the clocks of this machine may differ before the store's time is requested, in ms. */
+/** In ms. If the clocks of this machine differ by more, the store's time is requested. */
 const CLOCK_TOLERANCE = 2_000;
-/** How often a time is read, in milliseconds. To read that of each reply costs measurable time. */
+/** In milliseconds. To read the time of each reply costs measurable time. */
 const CLOCK_INTERVAL = 1_000;
 
 /**
- * An estimate of a store's clock, by the times in its replies. Between two replies it advances by
- * `performance.now()`, since the wall clock may be set at any moment.
+ * An estimate of a store's clock by its replies. Between them it advances by `performance.now()`,
+ * since the wall clock may be set at any moment.
  */
 export class StoreClock {
   readonly #precision: number;
   /** To `performance.now()`, in milliseconds; undefined before the first reply. */
   #skew: number | undefined;
-  /** By `performance.now()`. */
   #notedAt = -Infinity;
-  /** The difference of the wall clock to `performance.now()` at that moment, in milliseconds. */
+  /** The wall clock at that moment, less `performance.now()`. */
   #wallSkew = 0;
 
-  /** The times of replies may be behind the clock by `precision`, in milliseconds. */
+  /** `precision`: so many milliseconds may the times of replies be behind. */
   constructor(precision = 0) {
     this.#precision = precision;
   }
@@ -292,14 +289,13 @@ export class StoreClock {
     return this.#skew === undefined ? Date.now() : performance.now() + this.#skew;
   }
 
-  /** Whether the time of the next reply should be read. */
   get isDue(): boolean {
     return performance.now() - this.#notedAt > CLOCK_INTERVAL || this.isUncertain;
   }
 
   /**
-   * Whether the two clocks of this machine disagree about the time since the last reply: the wall
-   * clock was set, or the machine was asleep and `performance.now()` stood still.
+   * The two clocks of this machine disagree about the time since the last reply: the wall clock was
+   * set, or the machine slept and `performance.now()` stood still.
    */
   get isUncertain(): boolean {
     return this.#skew !== undefined && Math.abs(wallSkew() - this.#wallSkew) > CLOCK_TOLERANCE;

@@ -1,18 +1,16 @@
 /**
  * A store of topics has one append-only log for each topic, and records beside the logs.
  *
- * A log is an array of messages, each with a cursor; it grows at its end, and retention removes its
- * oldest messages. A record (`record_store.ts`) is a value by key that is changed by compare and
- * set.
+ * A log is an array of messages, each with a cursor: it grows at its end, and retention removes its
+ * oldest messages. A record (`record_store.ts`) is a value by key, changed by compare and set.
  *
- * An append comes from `topics/publisher.ts`, which batches messages, and goes through {@linkcode
- * TopicStore.append}. `memory/` has an array. `kv/appender.ts` writes each batch as one entry of
- * Deno KV, with dedup entries for its ids, and `kv/change_notifier.ts` wakes readers;
- * `jetstream/stream_appender.ts` publishes to a stream of NATS. `store_connection.ts` repeats
- * requests that fail, and `lazy_store.ts` loads kv/ or jetstream/ on first use.
+ * `topics/publisher.ts` batches messages for {@linkcode TopicStore.append}. `memory/` has an array,
+ * `kv/appender.ts` writes a batch as one entry of Deno KV, and `jetstream/stream_appender.ts`
+ * publishes to a stream of NATS. `store_connection.ts` repeats requests that fail, and
+ * `lazy_store.ts` loads kv/ or jetstream/ on first use.
  *
- * Several processes may share a store. Nothing is sent between them, so a topic knows of its log
- * only what it has read there.
+ * Processes that share a store send each other nothing: a topic knows of its log only what it has
+ * read there.
  */
 import type { ProcessStore, RecordStore } from "./record_store.ts";
 
@@ -41,19 +39,15 @@ export interface LogPolicy {
    * overhead. A store may exceed a small bound, and never removes the newest message.
    */
   readonly bytes: number;
-  /**
-   * How long the ids of messages are remembered, in milliseconds, within {@linkcode
-   * StoreCapabilities.ids}.
-   */
+  /** In milliseconds, within {@linkcode StoreCapabilities.ids}: how long ids are remembered. */
   readonly dedupe: number;
 }
 
 /** The first and last position of a log. */
 export interface LogBounds {
   /**
-   * Identifies this incarnation of the log: 8 random lower-case hexadecimal digits. A log that is
-   * lost and created again, or restored from a backup, gets another one. Cursors of another
-   * incarnation have no meaning.
+   * Identifies the incarnation of the log: 8 lower-case hexadecimal digits. A log that is lost and
+   * created again, or restored, has another one, to which earlier cursors mean nothing.
    */
   readonly incarnation: string;
   /** The position of the newest message that was removed; {@linkcode LOG_START} when none was. */
@@ -91,8 +85,8 @@ export interface NewMessage {
   /** The size of `data` in UTF-8. */
   readonly bytes: number;
   /**
-   * The span of OpenTelemetry that published it, as a `traceparent` of 55 characters (W3C Trace
-   * Context), for links from its readers. A store may drop it.
+   * The span of its publisher, for links from readers, as a `traceparent` of 55 characters (W3C
+   * Trace Context). A store may drop it.
    */
   readonly trace?: string | undefined;
 }
@@ -108,8 +102,8 @@ export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes
 /** What ends an append. */
 export interface AppendOptions {
   /**
-   * Abandons the append: it rejects at once. Its messages may be stored or not. Without a signal, a
-   * store whose appends never fail after they have stored need not remember generated ids.
+   * Rejects the append at once: its messages may be stored or not. Without it, a store whose
+   * appends never fail after they have stored need not remember generated ids.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -226,15 +220,10 @@ export interface TopicStore extends ProcessStore {
    */
   watch(log: LogRef, onChange: () => void): () => void;
 
-  /**
-   * Applies the retention now. Every store does so by itself within 30 seconds. One that does so in
-   * each call needs no such method.
-   */
+  /** Applies the retention now. All stores do so within 30 seconds, and some in each call. */
   trim?(log: LogRef): Promise<LogBounds>;
 
-  /**
-   * In milliseconds since 1970, by the clock that dates the messages; by default this machine's.
-   */
+  /** In milliseconds since 1970, by the clock that dates messages. By default this machine's. */
   now?(): number;
 
   /** All logs that were ever appended to, for operators. Without it, topics cannot be listed. */
@@ -248,8 +237,8 @@ export interface TopicStore extends ProcessStore {
 }
 
 /**
- * The store can never be opened as it is configured: retrying changes nothing. Nothing was sent to
- * it, so an append that fails with this error has stored nothing.
+ * The store can never be opened as it is configured. Nothing was sent to it, so an append that
+ * fails with this error has stored nothing.
  */
 export class CannotOpenError extends Error {
   /** The name of the class, for logs. */
@@ -270,11 +259,8 @@ export class UnsuitableStoreError extends CannotOpenError {}
 
 const GENERATED_ID = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(0|[1-9][0-9]{0,11})$/;
 
-/** The parts of a generated id. */
 export interface GeneratedId {
-  /** The producer session. */
   readonly session: string;
-  /** Of the message within the session. */
   readonly sequence: number;
 }
 
@@ -289,7 +275,7 @@ export function parseGeneratedId(id: string): GeneratedId | undefined {
   return session === undefined ? undefined : { session, sequence: Number(sequence) };
 }
 
-/** Settles like a promise, or rejects when a signal is aborted before. */
+/** Like the promise, unless the signal is aborted before. */
 export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
@@ -303,7 +289,6 @@ export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSig
   }
 }
 
-/** The callbacks of one watched log or record. */
 export class Callbacks {
   readonly #watches = new Set<{ readonly onChange: () => void }>();
 
@@ -357,7 +342,7 @@ export class Watchers {
   }
 }
 
-/** The cursor of the message with a number; 0 is before the first. */
+/** Numbers begin at 1; 0 is before the first message. */
 export function numberToCursor(number: number): Cursor {
   return number.toString(16).padStart(LOG_START.length, "0");
 }

@@ -9,7 +9,7 @@ import { toBound } from "./topic_options.ts";
 /** How often a message is tried. */
 export interface RetryOptions {
   /**
-   * How often a message is tried in all, 1 to 100.
+   * In all, 1 to 100.
    *
    * @default {5}
    */
@@ -161,7 +161,7 @@ export class Discard extends Error {
   readonly [DISCARD] = true;
 }
 
-/** Whether a value is a {@linkcode Discard} of this or another copy of the package. */
+/** Of this or another copy of the package. */
 export function isDiscard(value: unknown): value is Discard {
   try {
     return value instanceof Error && DISCARD in value;
@@ -171,18 +171,17 @@ export function isDiscard(value: unknown): value is Discard {
   }
 }
 
-/** A consumer as it was declared. */
 export interface DeclaredConsumer {
   readonly name: string;
   readonly log: LogRef;
   readonly isDurable: boolean;
   readonly options: ResolvedConsumeOptions;
-  /** Undefined where messages need no check. */
+  /** Undefined if messages need no check. */
   readonly check: StoredCheck | undefined;
   readonly handler: ConsumerHandler<unknown, object>;
 }
 
-/** Defaults are set. Durations are in milliseconds. */
+/** Durations are in milliseconds. */
 export interface ResolvedConsumeOptions {
   readonly concurrency: number;
   readonly attempts: number;
@@ -227,8 +226,6 @@ export function checkConsumerName(name: string, topic: string): void {
 }
 
 /**
- * Checks the options of a consumer, and sets defaults.
- *
  * @throws {TypeError} If an option is unknown or of the wrong type.
  * @throws {RangeError} If an option is out of its range.
  */

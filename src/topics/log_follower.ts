@@ -9,7 +9,7 @@ const MAX_RECENT_BYTES = 1024 * 1024;
 
 export interface LiveReader {
   wake(): void;
-  /** The end has moved: the reader waits at a position now from which it must read the log. */
+  /** The end has moved: the reader must read the log from here. */
   leaveEnd(position: string): void;
   fail(error: unknown): void;
   close(): void;
@@ -24,7 +24,6 @@ export interface Broadcaster<Subscriber = unknown> {
   broadcast(messages: readonly TopicMessage[], subscribers: Iterable<Subscriber>): void;
 }
 
-/** The messages that stay in memory. */
 interface FollowerOptions {
   readonly buffer: number;
   readonly age: number;
@@ -32,9 +31,8 @@ interface FollowerOptions {
 }
 
 /**
- * Reads the log whenever something was appended and a reader waits for it. While no reader waits,
- * it falls behind at no cost. It learns of messages only by reading the log; a call of the store is
- * a hint.
+ * Reads the log when it may have grown and a reader waits. Otherwise it falls behind at no cost. It
+ * learns of messages only by reads: a call of the store is a hint.
  */
 export class LogFollower<Data> {
   readonly #log: TopicLog<Data>;
@@ -43,24 +41,24 @@ export class LogFollower<Data> {
   readonly #unwatch: () => void;
   readonly #readers = new Set<LiveReader>();
   #waiting = new Set<LiveReader>();
-  /** Subscribers that wait at the end, with their readers. Their positions move with the end. */
+  /** With their readers. Their positions move with the end. */
   readonly #subscribers = new Map<Broadcaster, Map<unknown, LiveReader>>();
   #recent: RecentMessages<Data> | undefined;
   #isBroadcasting = false;
   #lastBroadcastAt = -Infinity;
   #isFollowing = false;
-  /** Whether the log may have grown since it was read. */
+  /** The log may have grown since it was read. */
   #isBehind = false;
-  /** Whether the last read had several messages, so that more are likely to follow the next one. */
+  /** The last read had several messages, so more are likely to follow the next one. */
   #isBurst = false;
-  /** How long the delivery of the last read took, in milliseconds. */
+  /** Of the last read, in milliseconds. */
   #deliveryTime = 0;
   #hasEnded = false;
 
-  /** The end of the log when it began to follow. It rejects if the log cannot be read. */
+  /** The end when it began to follow. Rejects if the log cannot be read. */
   readonly opened: Promise<string>;
 
-  /** `onEnd` is called when the last reader has left, or the log cannot be read. */
+  /** `onEnd`: the last reader has left, or the log cannot be read. */
   constructor(log: TopicLog<Data>, options: FollowerOptions, onEnd: () => void) {
     this.#log = log;
     this.#options = options;
@@ -74,12 +72,12 @@ export class LogFollower<Data> {
     this.opened.catch((error) => this.#fail(error));
   }
 
-  /** The id up to which the log has been read; undefined until the follower is opened. */
+  /** Undefined until it is opened. */
   get end(): string | undefined {
     return this.#recent?.end;
   }
 
-  /** Whether it has read all appends that it knows of, or is about to. */
+  /** It has read all appends that it knows of, or is about to. */
   get isCurrent(): boolean {
     return this.#recent !== undefined && (!this.#isBehind || this.#isAwaited);
   }
@@ -140,8 +138,8 @@ export class LogFollower<Data> {
   }
 
   /**
-   * The recent messages after an id, the same array for all: the first ones that fit the schema of
-   * the topic, or the first ones that do not. Undefined if only the log has them.
+   * The recent messages after an id that all fit the schema of the topic, or that all do not: the
+   * same array for all. Undefined if only the log has them.
    */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
     const { age, now } = this.#options;
@@ -149,7 +147,7 @@ export class LogFollower<Data> {
     return this.#recent?.after(id);
   }
 
-  /** Reads what follows an id from the log, for a reader that is behind. */
+  /** For a reader that is behind. */
   async read(after: string): Promise<LogSlice<Data>> {
     const slice = await this.#log.readShared(after);
     // The log has a new incarnation, and the store may not have called back for it.
@@ -167,7 +165,7 @@ export class LogFollower<Data> {
     return highWatermark;
   }
 
-  /** Reads up to the end of the log, one read at a time. Appends meanwhile cause another read. */
+  /** One read at a time. Appends meanwhile cause another read. */
   #follow(): void {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
@@ -200,9 +198,8 @@ export class LogFollower<Data> {
   }
 
   /**
-   * Waits for messages that are published at about the same time: with many readers, each delivery
-   * costs more than this wait. Requests that publish are handled meanwhile. A message that comes
-   * alone does not wait.
+   * Waits for messages that are published at about the same time: with many readers, a delivery
+   * costs more than this wait. A message that comes alone does not wait.
    */
   async #gather(): Promise<void> {
     const end = performance.now() + this.#deliveryTime / 8;
@@ -238,7 +235,7 @@ export class LogFollower<Data> {
     this.#isBroadcasting = false;
   }
 
-  /** Returns the subscribers to their readers, at the position where the end was before. */
+  /** At the position where the end was before. */
   #releaseSubscribers(position: string): void {
     for (const subscribers of this.#subscribers.values()) {
       for (const reader of subscribers.values()) {
@@ -249,7 +246,7 @@ export class LogFollower<Data> {
     this.#subscribers.clear();
   }
 
-  /** Continues at another position. Readers elsewhere find what they miss, or a gap, in the log. */
+  /** Readers elsewhere find what they miss, or a gap, in the log. */
   #restart(position: string): void {
     if (this.#recent) this.#releaseSubscribers(this.#recent.end);
     this.#recent = new RecentMessages(position, this.#options.buffer, MAX_RECENT_BYTES);
@@ -272,12 +269,12 @@ export class LogFollower<Data> {
   }
 }
 
-/** Waits until the event loop has handled what has arrived from elsewhere. */
+/** The event loop handles what has arrived from elsewhere. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => nodeTimers().setImmediate(resolve));
 }
 
-/** How many positions have a cached array of what follows. */
+/** Of positions with a cached array. */
 const MAX_LISTS = 16;
 
 /** The newest messages that this process has read, without a hole. */
@@ -289,7 +286,7 @@ export class RecentMessages<Data> {
   #bytes = 0;
   #start: string;
   #end: string;
-  /** The messages from an index on: all readers at one position get the same array. */
+  /** By index: all readers at one position get the same array. */
   readonly #lists = new Map<number, readonly TopicMessage<Data>[]>();
 
   constructor(start: string, maxMessages: number, maxBytes: number) {
@@ -298,17 +295,16 @@ export class RecentMessages<Data> {
     this.#maxBytes = maxBytes;
   }
 
-  /** The id up to which the log has been read. */
   get end(): string {
     return this.#end;
   }
 
-  /** Whether no message is missing between the end and a slice that was read after it. */
+  /** No message is missing before the slice. */
   isContinuedBy(slice: LogSlice<Data>): boolean {
     return isSameIncarnation(slice.highWatermark, this.#end) && slice.lowWatermark <= this.#end;
   }
 
-  /** Adds what was read after the end, and drops what the store has removed. */
+  /** Adds what follows, and drops what the store has removed. */
   extend({ messages, sizes, lowWatermark }: LogSlice<Data>): void {
     for (const [index, message] of messages.entries()) {
       const size = sizes[index] ?? 0;
@@ -331,8 +327,8 @@ export class RecentMessages<Data> {
   }
 
   /**
-   * The first messages after an id that all fit the schema of the topic, or that all do not: the
-   * same array for all. Undefined if older ones were dropped.
+   * The first messages after an id that all fit the schema of the topic, or that all do not.
+   * Undefined if older ones were dropped.
    */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
     if (!isSameIncarnation(id, this.#start) || id < this.#start) return undefined;

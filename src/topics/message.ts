@@ -71,7 +71,6 @@ export function toPosition(id: string): LogPosition {
   return { incarnation: id.slice(0, INCARNATION_LENGTH), cursor: id.slice(INCARNATION_LENGTH + 1) };
 }
 
-/** The position just before a message. */
 export function cursorBefore(cursor: Cursor): Cursor {
   return (BigInt(`0x${cursor}`) - 1n).toString(16).padStart(cursor.length, "0");
 }
@@ -81,7 +80,7 @@ export function idBefore(id: string): string {
   return toId(incarnation, cursorBefore(cursor));
 }
 
-/** Whether two ids are of one incarnation, so that they can be compared. */
+/** Only such ids can be compared. */
 export function isSameIncarnation(id: string, other: string): boolean {
   return id.startsWith(other.slice(0, INCARNATION_LENGTH));
 }
@@ -106,7 +105,7 @@ export function decodeMessage<Data>(
 
 const misfits = new WeakSet<TopicMessage>();
 
-/** Marks a message whose data does not fit the schema of its topic. Readers get a gap instead. */
+/** Readers get a gap instead of a message whose data does not fit the schema of its topic. */
 export function markMisfit(message: TopicMessage): void {
   misfits.add(message);
 }
@@ -115,7 +114,7 @@ export function isMisfit(message: TopicMessage | undefined): boolean {
   return message !== undefined && misfits.has(message);
 }
 
-/** The longest run of messages from an index on that all fit the schema, or that all do not. */
+/** The longest run from an index on that all fits the schema, or that all does not. */
 export function uniformRun<Data>(
   messages: readonly TopicMessage<Data>[],
   begin = 0,

@@ -67,26 +67,26 @@ export class PublishOutcomeUnknownError extends Error {
   }
 }
 
-/** A store that hangs must not fill the memory. */
+/** If the store hangs. */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
-/** The memory of a queued message besides its strings, rounded up: objects, promise, listener. */
+/** Of memory, besides its strings: objects, promise, listener. */
 const QUEUE_OVERHEAD = 512;
-/** How long a publish waits for a store, in milliseconds. Stores retry for as long. */
+/** Of a publish, in milliseconds. Stores retry for as long. */
 export const STORE_TIMEOUT = 30_000;
 /**
- * How long a producer session may be idle, in milliseconds, by either clock of this machine: the
- * wall clock may be set back, and `performance.now()` may stop while the machine sleeps. A store
- * may forget a session after twice as long.
+ * In milliseconds, by either clock of this machine: the wall clock may be set back, and
+ * `performance.now()` may stop while the machine sleeps. A store may forget a session after twice
+ * as long.
  */
 const MAX_SESSION_IDLE = 60_000;
 
-/** Without an id, it gets a generated one when it is appended. */
+/** Without an id, it gets a generated one. */
 export type PublishedMessage = Omit<NewMessage, "id" | "isGenerated"> & { readonly id: string | undefined };
 
 interface PublisherOptions {
   readonly store: () => TopicStore;
   readonly log: LogRef;
-  /** What must settle before a message that is published now is appended. */
+  /** Must settle before a message that is published now is appended. */
   readonly ready: () => Promise<void> | undefined;
   readonly now: () => number;
 }
@@ -100,7 +100,6 @@ export class Publisher {
   #queuedBytes = 0;
   #newestId: string | undefined;
   #draining: Promise<void> | undefined;
-  /** Rejects what the queue waits for. */
   #stopWaiting: (cause: unknown) => void = () => {};
 
   constructor({ store, log, ready, now }: PublisherOptions) {
@@ -114,30 +113,27 @@ export class Publisher {
     return this.#newestId;
   }
 
-  /** Whether no message waits to be stored. */
+  /** No message waits to be stored. */
   get isIdle(): boolean {
     return this.#draining === undefined;
   }
 
-  /** Resolves when no message waits to be stored. */
   async drained(): Promise<void> {
     await this.#draining;
   }
 
-  /** Stops waiting for the store. All publishes reject; what was sent may still be stored. */
+  /** All publishes reject. What was sent may still be stored. */
   abandon(cause: unknown): void {
     for (const [pending] of this.#queue) this.#drop(pending, cause);
     this.#stopWaiting(cause);
   }
 
   /**
-   * Stores a message. When an append fails, messages that have been queued for 30 seconds fail with
-   * it; younger ones are tried.
+   * Stores a message. When an append fails, messages that have been queued for 30 seconds fail,
+   * too.
    *
-   * @param signal Abandons the publish. Its reason is thrown if the message was not sent.
    * @throws {RangeError} If the message is larger than the store accepts.
-   * @throws {Error} If too many bytes are queued, or the message was not sent for 30 seconds:
-   * nothing is stored.
+   * @throws {Error} If too many bytes are queued, or the message was not sent for 30 seconds.
    * @throws {PublishOutcomeUnknownError} If the message was sent, and then abandoned or not
    * answered.
    */
@@ -193,7 +189,7 @@ export class Publisher {
     }
   }
 
-  /** Waits for a promise until the queue is abandoned. */
+  /** Until the queue is abandoned. */
   #wait<Result>(promise: Promise<Result>): Promise<Result> {
     const { promise: result, resolve, reject } = Promise.withResolvers<Result>();
     this.#stopWaiting = reject;
@@ -201,7 +197,7 @@ export class Publisher {
     return result;
   }
 
-  /** Fails what has been queued for too long. Otherwise each batch would wait once more. */
+  /** Otherwise each batch would wait once more. */
   #failOverdue(cause: unknown): void {
     const latest = performance.now() - STORE_TIMEOUT;
     for (const [pending] of this.#queue) {
@@ -254,23 +250,21 @@ function queuedBytesOf({ id = "", type = "", bytes }: PublishedMessage): number 
   return QUEUE_OVERHEAD + id.length + type.length + bytes;
 }
 
-/** A message on its way to the store. Its publisher may abort before the store has answered. */
+/** Its publisher may abort before the store has answered. */
 class PendingMessage {
   readonly message: PublishedMessage;
   readonly #signal: AbortSignal | undefined;
   readonly #topic: string;
   readonly #answer: PromiseWithResolvers<PublishResult> = Promise.withResolvers();
   #onAbort: () => void;
-  /** The id to publish the message with again; undefined until the message is sent. */
+  /** Undefined until the message is sent. */
   #sentId: string | undefined;
   isAborted = false;
   /** By `performance.now()`. */
   readonly begin: number = performance.now();
-  /**
-   * Runs work in the context of the code that publishes this message, not of an earlier publisher.
-   */
+  /** In the context of the code that publishes this message, not of an earlier publisher. */
   readonly inContext: <Result>(work: () => Result) => Result = captureSpan();
-  /** What must settle before the message is sent; undefined as soon as it has. */
+  /** Must settle before the message is sent; undefined as soon as it has. */
   blocker: Promise<void> | undefined;
 
   constructor(message: PublishedMessage, signal: AbortSignal | undefined, topic: string, onAbort: () => void) {
@@ -293,7 +287,7 @@ class PendingMessage {
     this.blocker = blocker?.then(() => this.blocker = undefined);
   }
 
-  /** The message for the store. From now on it may be stored, even if its publisher aborts. */
+  /** From now on it may be stored, even if its publisher aborts. */
   send(generatedId: string, onAbort: () => void): NewMessage {
     const { id, type, data, bytes, trace } = this.message;
     this.#onAbort = onAbort;
@@ -306,7 +300,7 @@ class PendingMessage {
     this.#answer.resolve(result);
   }
 
-  /** Rejects the publish: the store has not answered. */
+  /** The store has not answered. */
   fail(cause: unknown): void {
     this.#reject(cause instanceof CannotOpenError ? cause : this.#toUnknown(cause) ?? this.#toNotSent(cause));
   }
@@ -347,7 +341,7 @@ class ProducerSession {
     this.#now = now;
   }
 
-  /** The session of the next batch, and the sequence number of its first message. */
+  /** Of the next batch, and of its first message. */
   next(): { readonly session: string; readonly sequence: number } {
     const idle = Math.max(this.#now() - this.#advancedAt, performance.now() - this.#steadyAdvancedAt);
     if (idle > MAX_SESSION_IDLE) this.end();

@@ -18,10 +18,9 @@ export interface SubscribeOptions {
   signal?: AbortSignal;
 }
 
-/** A batch of which `next()` has returned some entries. */
+/** `next()` has returned a part of the batch. */
 interface PartialBatch<Data> {
   readonly batch: Batch<Data>;
-  /** How many. */
   count: number;
 }
 
@@ -163,9 +162,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
     }
   }
 
-  /**
-   * The batch is set when it arrives: nextBatch() may take its rest before the promise resolves.
-   */
+  /** Sets the batch when it arrives: nextBatch() may take its rest before the promise resolves. */
   #readPartial(): Promise<PartialBatch<Data> | undefined> {
     return this.#read((batch) => this.#partial = batch && { batch, count: 1 });
   }
@@ -184,7 +181,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 }
 
-/** The reader of a subscription, for a receiver of batches without promises. */
+/** For a receiver of batches without promises. */
 export function readerOf(subscription: Subscription): SubscriptionReader<unknown> {
   return getReader(subscription);
 }

@@ -7,9 +7,8 @@ import type { LogSlice, TopicBounds } from "./topic_log.ts";
 export type Batch<Data> = readonly TopicEntry<Data>[];
 
 interface ReaderOptions {
-  /** The id to begin after. */
   readonly position: string | Promise<string>;
-  /** Whether the id comes from the log itself, and not from a client. */
+  /** The id comes from the log, not from a client. */
   readonly isTrusted: boolean;
   readonly signal: AbortSignal | undefined;
 }
@@ -23,9 +22,9 @@ export interface BatchReceiver<Data> {
    */
   receive(batch: Batch<Data> | undefined): boolean;
   fail(error: unknown): void;
-  /** At the end of the topic, it gets the batches of many receivers instead of `receive`. */
+  /** At the end of the topic, it gets the batches of many receivers. */
   readonly broadcaster?: Broadcaster | undefined;
-  /** Identifies this receiver to the broadcaster. */
+  /** To the broadcaster. */
   readonly subscriber?: unknown;
 }
 
@@ -34,24 +33,24 @@ interface PositionedBatch<Data> {
   readonly position: string;
 }
 
-/** Reads on from a position. It has no messages but those that it is reading. */
+/** It has no messages but those that it is reading. */
 export class SubscriptionReader<Data> implements LiveReader {
   readonly #follower: LogFollower<Data>;
   readonly #signal: AbortSignal | undefined;
   readonly #close = (): void => this.close();
   #position: string | Promise<string>;
-  /** Whether a broadcaster serves it at the end. Then its position is the end of the follower. */
+  /** A broadcaster serves it at the end: its position is that of the follower. */
   #isAtEnd = false;
-  /** Whether the position is known to be one of the log. */
+  /** The position is one of the log. */
   #isVerified: boolean;
   #gapReason: GapReason;
   #hasBegun = false;
   #receiver: BatchReceiver<Data> | undefined;
-  /** What was read from the log for the next requests. */
+  /** From the log, for the next requests. */
   #fetched: PositionedBatch<Data>[] = [];
-  /** The outcome of every read after the reader has ended. */
+  /** Of every read after the reader has ended. */
   #outcome: Promise<undefined> | undefined;
-  /** Resolves when the reader ends, for those that wait for its position. */
+  /** For those that wait for its position. */
   #ended: PromiseWithResolvers<undefined> | undefined;
 
   constructor(follower: LogFollower<Data>, { position, isTrusted, signal }: ReaderOptions) {
@@ -70,7 +69,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     return this.#hasBegun;
   }
 
-  /** Whether a request waits for its batch. */
+  /** A request waits for its batch. */
   get isReading(): boolean {
     return this.#receiver !== undefined;
   }
@@ -79,7 +78,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     return this.#outcome !== undefined;
   }
 
-  /** The position after the last batch; undefined while it is unknown. */
+  /** After the last batch; undefined while it is unknown. */
   get currentPosition(): string | undefined {
     if (this.#isAtEnd) return this.#follower.end;
     return typeof this.#position === "string" ? this.#position : undefined;
@@ -90,7 +89,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     return this.#isAtEnd ? this.#follower.lastBroadcastAt : undefined;
   }
 
-  /** Continues after an id of a client. */
+  /** After an id of a client. */
   resumeAfter(id: string): void {
     this.#position = id;
     this.#isVerified = false;
@@ -98,8 +97,8 @@ export class SubscriptionReader<Data> implements LiveReader {
   }
 
   /**
-   * The position after the last batch, as soon as it is known. Undefined if the reader was closed
-   * before that; it rejects if the log cannot be read.
+   * After the last batch. Undefined if the reader was closed before the position was known; it
+   * rejects if the log cannot be read.
    */
   async position(): Promise<string | undefined> {
     if (this.#isAtEnd) return this.#follower.end;
@@ -116,7 +115,7 @@ export class SubscriptionReader<Data> implements LiveReader {
   }
 
   /**
-   * Reads the next batch as soon as there is one. Only one read or request may wait at a time.
+   * Waits for the next batch. Only one read or request may wait at a time.
    *
    * @param toResult Called when the batch arrives; with undefined when the reader is closed.
    */
@@ -138,7 +137,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     this.#answer();
   }
 
-  /** Cancels a request that waits for a broadcast. False if there is none. */
+  /** False if no request waits for a broadcast. */
   cancelRequest(): boolean {
     if (!this.#isAtEnd) return false;
     this.#leaveFollower();
@@ -150,18 +149,18 @@ export class SubscriptionReader<Data> implements LiveReader {
     this.#answer();
   }
 
-  /** Continues at a position that is no longer the end. */
+  /** At a position that is no longer the end. */
   leaveEnd(position: string): void {
     this.#position = position;
     this.#isAtEnd = false;
   }
 
-  /** Ends the reader. A pending read resolves to undefined. */
+  /** A pending read resolves to undefined. */
   close(): void {
     this.#end(Promise.resolve(undefined));
   }
 
-  /** Ends the reader. Every read rejects. */
+  /** Every read rejects. */
   fail(error: unknown): void {
     this.#end(Promise.reject(error));
   }
@@ -203,7 +202,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     this.leaveEnd(this.#follower.end!);
   }
 
-  /** The next batch, if recent messages have it. Undefined if it must be read from the log. */
+  /** Undefined if the next batch must be read from the log. */
   #recent(): PositionedBatch<Data> | undefined {
     const position = this.#position;
     if (typeof position !== "string") return undefined;
@@ -228,9 +227,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     this.#answer();
   }
 
-  /**
-   * Reads what follows a position from the log: the next batch, or a gap and the batch after it.
-   */
+  /** The next batch, or a gap and the batch after it. */
   async #readLog(position: string): Promise<PositionedBatch<Data>[]> {
     const slice = await this.#follower.read(position);
     const reason = gapReasonOf(position, slice, this.#gapReason);
@@ -252,8 +249,8 @@ export class SubscriptionReader<Data> implements LiveReader {
   }
 
   /**
-   * The batches of what was read after a position. Messages that do not fit the schema of the topic
-   * become one gap, however many they are: the log is read on to find its end.
+   * The batches after a position. Messages that do not fit the schema of the topic become one gap:
+   * the log is read on to find its end.
    */
   async #toBatches(position: string, { messages, highWatermark }: LogSlice<Data>): Promise<PositionedBatch<Data>[]> {
     const batches: PositionedBatch<Data>[] = [];
@@ -270,7 +267,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     return batches;
   }
 
-  /** Reads on until a message fits the schema; returns the gap before it, and what follows. */
+  /** Returns the gap before the next message that fits the schema, and what follows. */
   async #readPastMisfits(from: string, last: string, end: string): Promise<PositionedBatch<Data>[]> {
     while (last < end && !this.#outcome) {
       const slice = await this.#follower.read(last);
@@ -304,7 +301,7 @@ function settle<Data>(receiver: BatchReceiver<Data>, outcome: Promise<undefined>
   outcome.then((batch) => receiver.receive(batch), (error) => receiver.fail(error));
 }
 
-/** Why messages are missing between a position and what was read after it, if they are. */
+/** Why messages are missing before the slice, if they are. */
 function gapReasonOf(
   position: string,
   { lowWatermark, highWatermark }: TopicBounds,

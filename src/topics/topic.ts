@@ -285,14 +285,13 @@ export function schemaOfTopic(topic: Topic<unknown, never>): Schema | undefined 
   return getSchema(topic);
 }
 
-/** What the topics of an application share. */
 export interface RuntimeContext {
   /** After a stop of the application it is another store. */
   readonly store: (isDurable: boolean) => TopicStore;
-  /** Whether the application is ending its streams. */
+  /** The application ends its streams. */
   readonly isEnding: () => boolean;
   readonly followers: Set<Pick<LogFollower<unknown>, "close">>;
-  /** The time in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly addConsumer: (consumer: DeclaredConsumer) => void;
 }
@@ -311,7 +310,7 @@ export class TopicRuntime<Data> {
   #follower: LogFollower<Data> | undefined;
   /**
    * Settles when the start positions of all subscriptions so far are known. Publishing waits for
-   * it, so that no subscription misses a message that is published after it was made.
+   * it: no subscription misses a message that is published after it was made.
    */
   #resolvingStarts: Promise<void> | undefined;
 
@@ -329,7 +328,7 @@ export class TopicRuntime<Data> {
     this.publisher = new Publisher({ store, log, ready: () => this.#resolvingStarts, now: context.now });
   }
 
-  /** Whether nobody subscribes, and no message waits to be stored. */
+  /** No subscription is open, and no message waits to be stored. */
   get isIdle(): boolean {
     return this.#follower === undefined && this.publisher.isIdle;
   }
@@ -338,7 +337,6 @@ export class TopicRuntime<Data> {
     return this.#follower?.size ?? 0;
   }
 
-  /** See {@linkcode Publisher.publish}. */
   publish(message: PublishedMessage, signal: AbortSignal | undefined): Promise<PublishResult> {
     if (!this.#spans) return this.publisher.publish(message, signal);
     return this.#spans.publish(message.bytes, (trace) => this.publisher.publish({ ...message, trace }, signal));
@@ -369,7 +367,7 @@ export class TopicRuntime<Data> {
     return (await this.#log.bounds()).highWatermark;
   }
 
-  /** Makes a subscription. It is closed from the start while the application ends its streams. */
+  /** It is closed from the start while the application ends its streams. */
   subscribe(options: SubscribeOptions): Subscription<Data> {
     checkOptions(options, SUBSCRIBE_OPTIONS, `subscribe to the topic "${this.name}"`);
     const { after, from = "now", signal } = options;
@@ -411,7 +409,7 @@ export class TopicRuntime<Data> {
     });
   }
 
-  /** The end of the topic now. What this process publishes next comes after it. */
+  /** What this process publishes next comes after it. */
   #endOf(follower: LogFollower<Data>): string | Promise<string> {
     const { end } = follower;
     if (end !== undefined && follower.isCurrent) {

@@ -1,6 +1,6 @@
 /**
- * The log of a topic, by the ids and messages that readers see. Messages are checked against the
- * schema of the topic, which may be newer than they are.
+ * The log of a topic, by the ids and messages that readers get. Messages may be older than the
+ * schema of the topic, against which they are checked.
  */
 import { ThrottledLog } from "../log/log.ts";
 import { SpanKind, traceOf, type Tracing } from "../log/telemetry.ts";
@@ -12,17 +12,17 @@ import type { LogBounds, LogRef, ReadLimits, StoredMessage, TopicStore } from ".
 import { decodeMessage, markMisfit, toId, type TopicMessage, toPosition } from "./message.ts";
 import type { PublishResult } from "./publisher.ts";
 
-/** How much is read at once. A slow reader holds this much in memory at most. */
+/** Of one read. A slow reader holds so much in memory. */
 export const READ_LIMITS: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024 };
 
-/** The first and last position of a topic, as ids. */
+/** As ids. */
 export interface TopicBounds {
-  /** The id of the newest message that was removed, or of the position before the first. */
+  /** Of the newest removed message, or of the position before the first. */
   readonly lowWatermark: string;
   readonly highWatermark: string;
 }
 
-/** A part of a topic, and the bounds of the topic at the same moment. */
+/** With the bounds of the topic at the same moment. */
 export interface LogSlice<Data> extends TopicBounds {
   /** In order, without a hole; also those that do not fit the schema of the topic. */
   readonly messages: readonly TopicMessage<Data>[];
@@ -49,7 +49,7 @@ export class TopicLog<Data> {
     return toBounds(await this.#store().bounds(this.#log));
   }
 
-  /** Reads what follows an id, for all readers at the end. It sees all earlier appends. */
+  /** For all readers at the end. It sees all earlier appends. */
   readLive(after: string): Promise<LogSlice<Data>> {
     return this.#read(after, { ...READ_LIMITS, isLive: true });
   }
@@ -64,7 +64,7 @@ export class TopicLog<Data> {
     return read;
   }
 
-  /** The id before the first message of a time. */
+  /** Before the first message of a time. */
   async seek(time: Date): Promise<string> {
     const { incarnation, cursor } = await this.#store().seek(this.#log, time);
     return toId(incarnation, cursor);
@@ -111,13 +111,12 @@ function toBounds({ incarnation, lowWatermark, highWatermark }: LogBounds): Topi
   return { lowWatermark: toId(incarnation, lowWatermark), highWatermark: toId(incarnation, highWatermark) };
 }
 
-/** The name of the data in error messages. */
+/** In error messages. */
 const DATA = "its data";
 const LOGGED = "Stored messages do not fit the schema of their topic: readers get a gap, give new entries a default";
 
 export type CheckedData = { readonly data: unknown; readonly fault?: undefined } | { readonly fault: string };
 
-/** Checks stored messages against the schema of their topic. */
 export class StoredCheck {
   readonly #topic: string;
   readonly #validator: Validator;
@@ -133,7 +132,7 @@ export class StoredCheck {
     return this.#validator.isAsync;
   }
 
-  /** Checks data, and adds the defaults of properties that are newer. */
+  /** Adds the defaults of properties that are newer than the data. */
   check(data: unknown): CheckedData | Promise<CheckedData> {
     try {
       const dataset = this.#validator.validate(data, true);
@@ -143,7 +142,7 @@ export class StoredCheck {
     }
   }
 
-  /** Logs that messages do not fit, with the id of the last of them. */
+  /** With the id of the last of them. */
   note(count: number, id: string, fault: string): void {
     this.#log.note(count, { topic: this.#topic, message_id: id, fault });
   }
@@ -158,7 +157,7 @@ function toFault(error: unknown): CheckedData {
   return { fault: `a check has thrown ${error}` };
 }
 
-/** Attributes of spans about messages, by OpenTelemetry's conventions for messaging. */
+/** By OpenTelemetry's conventions for messaging. */
 export function messagingAttributes(topic: string, operation: string, type = operation): Record<string, string> {
   return {
     "messaging.system": "webfw",
@@ -171,7 +170,7 @@ export function messagingAttributes(topic: string, operation: string, type = ope
 export class TopicSpans {
   readonly #tracing: Tracing;
   readonly #log: LogRef;
-  /** The end of spans' names: empty where the name of the topic may come from a client. */
+  /** Of names of spans: empty if the name of the topic may come from a client. */
   readonly #suffix: string;
 
   constructor(tracing: Tracing, log: LogRef, isTransient: boolean) {
@@ -180,7 +179,7 @@ export class TopicSpans {
     this.#suffix = isTransient ? "" : ` ${log.name}`;
   }
 
-  /** Publishes a message in a span, whose trace the message carries. */
+  /** In a span, whose trace the message carries. */
   publish(bytes: number, publish: (trace: string) => Promise<PublishResult>): Promise<PublishResult> {
     const attributes = {
       ...messagingAttributes(this.#log.name, "publish", "send"),
@@ -194,8 +193,8 @@ export class TopicSpans {
   }
 
   /**
-   * Records that messages were read for subscribers, with links to their publishers. It is one span
-   * for all subscribers of this process: one for each would be too many.
+   * Records that messages were read, with links to their publishers, in one span for all
+   * subscribers of this process.
    */
   recordReceived(messages: readonly StoredMessage[], startTime: number): void {
     if (!messages.some(({ trace }) => trace !== undefined)) return;

@@ -67,12 +67,10 @@ const DEFAULT_RETENTION: Retention = { count: 1000 };
 const DEFAULT_DURABLE_RETENTION: Retention = { age: "7d" };
 const DEFAULT_BYTES = 64 * MIB;
 const MAX_BUFFER = 100_000;
-/** In milliseconds: ten years. */
+/** Ten years. */
 const MAX_DURABLE_DEDUPE = 10 * 365 * 24 * 60 * 60 * 1000;
 
 /**
- * Checks options and sets defaults.
- *
  * @throws {TypeError} If an option is unknown, or the schema is none.
  * @throws {RangeError} If a bound is out of its range.
  */
@@ -103,7 +101,7 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
 }
 
 /**
- * Checks that options that are given again agree with the first ones. Absent options agree.
+ * Compares the given options of another declaration.
  *
  * @throws {TypeError} If one of them differs.
  */
@@ -137,8 +135,8 @@ const CHANGED: ReadonlyMap<string, string> = new Map([
 const MADE: ReadonlyMap<string, string> = new Map([["to_date", "date"], ["to_bigint", "bigint"]]);
 
 /**
- * Checks that readers of a topic can get the output of its schema as it is. A lazy schema, and the
- * result of a function, is checked when it is published.
+ * Checks that JSON has the output of the schema. A lazy schema, and the result of a function, is
+ * checked when it is published.
  *
  * @throws {TypeError} If JSON changes or drops a part of it.
  */

@@ -1,4 +1,4 @@
-/** Reports the contents of a store: how many messages, how old, and how far behind a reader is. */
+/** Reports on topics: how many messages they have, and how far behind a reader is. */
 import { isSameIncarnation, toId, toPosition } from "./message.ts";
 import {
   type Cursor,
@@ -99,11 +99,9 @@ const LIMITS: ReadLimits = { maxMessages: 1_000, maxBytes: 1024 * 1024 };
 
 /**
  * Reports on all topics of a store, and on declared ones that it does not know yet, sorted by name.
- * It reads all their messages. A topic that cannot be read does not stop the report.
+ * A topic that cannot be read does not stop the report.
  *
- * @param after The id that a reader has reached.
- * @param declared Nothing is made for them in the store.
- * @throws {SyntaxError} If it is no id.
+ * @throws {SyntaxError} If `after`, the position of a reader, is no id.
  * @throws {TypeError} If the store cannot list its logs.
  */
 export async function reportTopics(
@@ -138,7 +136,7 @@ export async function reportLogs(
   return sortByName(reports);
 }
 
-/** Reports on durable topics and consumers that are declared, where there is no store yet. */
+/** For declarations without a store. */
 export function reportDeclared(
   topics: readonly LogRef[],
   consumers: readonly { readonly name: string; readonly log: LogRef }[],
@@ -187,7 +185,7 @@ async function reportTopic(
   };
 }
 
-/** Counts the messages of a log, and those after a position. */
+/** Also those after a position. */
 async function countMessages(tally: Tally, store: TopicStore, log: LogRef, position: Cursor): Promise<void> {
   for (let from: Cursor = LOG_START;;) {
     const page = await store.read(log, from, LIMITS);
@@ -208,7 +206,7 @@ async function countMessages(tally: Tally, store: TopicStore, log: LogRef, posit
   }
 }
 
-/** The failure of one log. Any other error is of the store, for all logs. */
+/** Any other error is of the store, for all logs. */
 function toFailure(error: unknown): string {
   if (error instanceof TypeError) return error.message;
   throw error;

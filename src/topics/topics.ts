@@ -18,13 +18,13 @@ import type { ConsumerReport, TopicReport } from "./topic_report.ts";
 /** In UTF-16 units. The name is part of a key, and stores limit keys. */
 const MAX_NAME_LENGTH = 256;
 
-/** How many transient topics stay while nobody uses them. */
+/** Transient topics that stay without use. */
 const MAX_IDLE_TOPICS = 10_000;
 
-/** How many such names are logged: clients may choose them. */
+/** Clients may choose the names. */
 const MAX_WARNED_NAMES = 20;
 
-/** How long a publish may take after all others were abandoned, in milliseconds. */
+/** For a publish after all others were abandoned, in milliseconds. */
 const LAST_PUBLISH_TIMEOUT = 1_000;
 
 interface Entry {
@@ -39,20 +39,20 @@ export interface DeclaredTopic {
 
 export interface TopicsOptions {
   /**
-   * Opens the store of durable topics, or that of the others. It is called on first use, and again
-   * after a close. If the store cannot be reached, this does not throw, but its methods do.
+   * Opens the store of durable topics, or the other one: on first use, and again after a close. If
+   * it cannot be reached, its methods throw, not this.
    */
   readonly openStore: (isDurable: boolean) => TopicStore;
-  /** Whether the store of durable topics was named: then records are durable though no topic is. */
+  /** If it was, records are durable though no topic is. */
   readonly isStoreNamed?: () => boolean;
   readonly now?: () => number;
   readonly maxIdle?: number;
 }
 
 /**
- * Finds topics by name. A topic has only its options outside its store, so one that nobody uses can
- * be dropped and made again. Topics that are made while the application serves are
- * transient: their names may come from requests.
+ * Finds topics by name. All of an unused topic but its options is in its store, so it can be
+ * dropped and made again. Topics made while serving are transient: their names may come from
+ * requests.
  */
 export class Topics implements Service {
   readonly records: Records;
@@ -61,27 +61,27 @@ export class Topics implements Service {
   readonly #maxIdle: number;
   readonly #context: RuntimeContext;
   readonly #declared = new Map<string, Entry>();
-  /** The most recently used is the newest. */
+  /** Sorted by the last use. */
   readonly #transient = new OrderedMap<string, Entry>();
-  /** Closed when subscriptions end: followers, and watches of records. */
+  /** Followers, and watches of records: closed when the application drains. */
   readonly #followers = new Set<Pick<LogFollower<unknown>, "close">>();
-  /** By whether they are for durable topics. */
+  /** By `isDurable`. */
   readonly #stores = new Map<boolean, TopicStore>();
   readonly #consumers: DeclaredConsumer[] = [];
   #isServing = false;
   readonly #warnedNames = new Set<string>();
   #hasStarted = false;
   #needsRecords = false;
-  /** Whether the store of durable topics has passed its check. */
+  /** The store of durable topics has passed its check. */
   #isOpen = false;
   #isEnding = false;
-  /** Aborted while the application stops: a start must not wait for a store then. */
+  /** A start must not wait for a store while the application stops. */
   #ending = new AbortController();
-  /** Resolves when publishing is abandoned; renewed by each close. */
+  /** Renewed by each close. */
   #abandoned = Promise.withResolvers<void>();
   /** Undefined before the first use of records. */
   #hasDurableRecords: boolean | undefined;
-  /** Abandons later publishes, too; undefined until publishing is abandoned. */
+  /** Abandons later publishes; undefined until publishing is abandoned. */
   #abandonTimer: ReturnType<typeof setInterval> | undefined;
 
   constructor({ openStore, isStoreNamed = () => false, now = Date.now, maxIdle = MAX_IDLE_TOPICS }: TopicsOptions) {
@@ -100,12 +100,12 @@ export class Topics implements Service {
     };
   }
 
-  /** The time in milliseconds since 1970, by the clock of the store of records if it has one. */
+  /** In milliseconds since 1970, by the store of records if it has a clock. */
   get recordsTime(): number {
     return this.#stores.get(this.#areRecordsDurable())?.now?.() ?? this.#context.now();
   }
 
-  /** The topics that were made before the application serves. */
+  /** Those that were made before the application serves. */
   get declared(): readonly DeclaredTopic[] {
     return Array.from(this.#declared.values(), ({ runtime: { name, options } }) => ({ name, options }));
   }
@@ -124,7 +124,7 @@ export class Topics implements Service {
   }
 
   /**
-   * The topic of a name: the same object every time.
+   * The same object every time.
    *
    * @throws {TypeError} If the name or an option is invalid, or an option differs from before.
    * @throws {RangeError} If a bound is out of its range.
@@ -142,8 +142,7 @@ export class Topics implements Service {
   /**
    * Reports on durable topics, declared or in their store, and on topics in memory with consumers.
    *
-   * @param after The id that a reader has reached.
-   * @throws {SyntaxError} If it is no id.
+   * @throws {SyntaxError} If `after`, the position of a reader, is no id.
    * @throws {TypeError} If the store cannot be listed.
    */
   async report(
@@ -165,9 +164,8 @@ export class Topics implements Service {
   }
 
   /**
-   * Checks that a durable topic of this name is declared here, or is in the store.
-   *
-   * @throws {TypeError} If not. The message names the nearest one.
+   * @throws {TypeError} If no durable topic of this name is declared or stored. The message names
+   * the nearest one.
    */
   async check(name: string): Promise<void> {
     const store = this.storeOf(true);
@@ -182,7 +180,7 @@ export class Topics implements Service {
   }
 
   /**
-   * Uses an open store for topics that are not durable, until the topics are closed.
+   * For topics that are not durable, until the topics are closed.
    *
    * @throws {Error} If such a topic was used already.
    */
@@ -199,8 +197,8 @@ export class Topics implements Service {
   }
 
   /**
-   * Opens the store of durable topics if one is needed. A later call opens it for topics that were
-   * declared meanwhile. From now on, no consumers can be declared.
+   * Opens the store of durable topics if one is needed, also in a later call. From now on, no
+   * consumers can be declared.
    *
    * @throws {Error} If the store cannot work.
    */
@@ -212,7 +210,7 @@ export class Topics implements Service {
     this.#isOpen = true;
   }
 
-  /** The store of durable topics, or of the others. After a close it is another one. */
+  /** After a close it is another one. */
   storeOf(isDurable: boolean): TopicStore {
     const store = this.#stores.get(isDurable) ?? this.#openStore(isDurable);
     this.#stores.set(isDurable, store);
@@ -224,7 +222,7 @@ export class Topics implements Service {
     this.#isServing = true;
   }
 
-  /** Closes all subscriptions. New ones are closed at once until {@linkcode Topics.close}. */
+  /** New subscriptions are closed at once until {@linkcode Topics.close}. */
   drain(): void {
     this.#isEnding = true;
     this.#ending.abort(new Error("Cannot start the application: it stops"));
@@ -232,8 +230,8 @@ export class Topics implements Service {
   }
 
   /**
-   * Abandons all publishes in progress. Later ones, such as those of lifespans that end, have about
-   * a second until the topics are closed: a store that cannot be reached must not delay a stop.
+   * Abandons all publishes. Later ones, such as those of lifespans that end, have about a second: a
+   * store that cannot be reached must not delay a stop.
    */
   abort(_reason?: DOMException, only?: "handlers"): void {
     if (only === "handlers") return;
@@ -243,8 +241,8 @@ export class Topics implements Service {
   }
 
   /**
-   * Waits up to 30 seconds for publishes in progress, and closes the stores. Topics can be used
-   * again afterwards; those in memory are empty.
+   * Waits up to 30 seconds for publishes, and closes the stores. Topics can be used again
+   * afterwards; those in memory are empty.
    */
   async close(): Promise<void> {
     this.drain();
@@ -319,10 +317,7 @@ export class Topics implements Service {
     this.#consumers.push(consumer);
   }
 
-  /**
-   * Refuses consumers whose dead letters form a circle: a message that fails in all of them would
-   * be published without end, and would grow each time.
-   */
+  /** A message that fails in all consumers of a circle would be published without end, and grow. */
   #refuseCircle({ name, log, options: { deadLetter } }: DeclaredConsumer): void {
     if (deadLetter === undefined) return;
     const way = new Set([deadLetter]);
@@ -363,8 +358,8 @@ export class Topics implements Service {
   }
 
   /**
-   * Warns of a name that is first used while serving: it may be mistyped, and is then another
-   * topic, in memory. Names that clients choose must not fill the log.
+   * A name that is first used while serving may be mistyped, and is then another topic, in memory.
+   * Names that clients choose must not fill the log.
    */
   #warnOf(name: string): void {
     const warned = this.#warnedNames;
@@ -377,7 +372,7 @@ export class Topics implements Service {
     });
   }
 
-  /** Drops the least recently used topics. It examines few of them at a time. */
+  /** Examines few of the least recently used topics at a time. */
   #dropIdle(): void {
     for (let steps = 8; steps > 0 && this.#transient.size > this.#maxIdle; steps--) {
       const { key, value } = this.#transient.oldest!;

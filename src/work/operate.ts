@@ -34,26 +34,20 @@ import type { ConsumerReport } from "../topics/topic_report.ts";
 
 export type ConsumerAction = "retry" | "remove";
 
-/** The result of a redelivery. */
 export interface Redelivery {
   readonly redelivered: number;
   /** The ids of messages that are no longer kept. */
   readonly gone: readonly string[];
 }
 
-/** How often a write is tried while nodes change the record. */
+/** Of a write, while nodes change the record. */
 const MAX_ATTEMPTS = 200;
-/** The longest pause in between, in milliseconds. */
+/** In between, in milliseconds. */
 const MAX_PAUSE = 100;
 const MAX_BYTES = 1024 * 1024;
-/** How many messages one read looks for. */
 const READ_AT_ONCE = 256;
 
-/**
- * Reports on topics, consumers and crons.
- *
- * @param after The id of the last message that a reader has seen.
- */
+/** `after` is the id of the last message that a reader has seen. */
 export async function reportWork(
   topics: Topics,
   crons: Pick<Crons<never>, "report">,
@@ -69,11 +63,7 @@ export async function reportWork(
   }
 }
 
-/**
- * Redelivers the failures of a consumer, or removes the consumer.
- *
- * @param path The names of the topic and the consumer, with a slash between them.
- */
+/** `path` has the names of the topic and the consumer, with a slash between them. */
 export async function changeConsumer(
   topics: Topics,
   action: ConsumerAction,
@@ -84,9 +74,8 @@ export async function changeConsumer(
 }
 
 /**
- * Redelivers the failures of a consumer whose messages are still kept.
+ * Redelivers the failures whose messages are still kept.
  *
- * @param path The names of the topic and the consumer, with a slash between them.
  * @throws {TypeError} If there is no such consumer: the message names the nearest one. If the store
  * cannot list its topics.
  */
@@ -124,9 +113,8 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
 }
 
 /**
- * Removes the record of a consumer. Processes that run it begin anew.
+ * Processes that run the consumer begin anew.
  *
- * @param path The names of the topic and the consumer, with a slash between them.
  * @throws {TypeError} If there is no such consumer. The message names the nearest one.
  */
 export async function removeConsumer(store: TopicStore, path: string): Promise<void> {
@@ -169,7 +157,7 @@ async function findPresent(store: TopicStore, log: LogRef, cursors: readonly Cur
   return present;
 }
 
-/** Adds pending messages to a consumer. The pages are written before the record refers to them. */
+/** Writes the pages before the record refers to them. */
 async function addPages(
   records: RecordStore,
   consumer: ConsumerName,
@@ -207,10 +195,10 @@ async function changeState(
   throw new Error(`${problem}: others change it all the time, try again`);
 }
 
-/** The state of a consumer without its failures: counting these reads all of them. */
+/** Without failures: counting them reads all. */
 export type ConsumerProgress = Omit<ConsumerReport, "failures">;
 
-/** The consumers of a log, sorted by name. */
+/** Sorted by name. */
 export async function reportConsumers(store: TopicStore, log: LogRef): Promise<ConsumerReport[]> {
   const reports: ConsumerReport[] = [];
   for (const { lost, lastError, ...progress } of await readProgress(store, log)) {
@@ -260,7 +248,7 @@ async function progressOf(name: string, state: ConsumerState, source: Source): P
   };
 }
 
-/** The oldest pending message of the record and of its pages. */
+/** Of the record and its pages. */
 async function firstWaiting(name: string, { pending, pages }: ConsumerState, source: Source): Promise<Cursor[]> {
   const found = pending.slice(0, 1).map(({ at }) => at);
   const stored = new PendingPages(source.records, { topic: source.log.name, name });
@@ -268,7 +256,7 @@ async function firstWaiting(name: string, { pending, pages }: ConsumerState, sou
   return found.sort().slice(0, 1);
 }
 
-/** The message after a position and so many others. */
+/** Skips so many messages after the position. */
 async function readAt({ store, log }: Source, after: Cursor, skipped: number): Promise<StoredMessage | undefined> {
   const { messages } = await store.read(log, after, { maxMessages: skipped + 1, maxBytes: MAX_BYTES });
   return messages.at(-1);

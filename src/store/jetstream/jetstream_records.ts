@@ -25,22 +25,21 @@ import { isRefusal, type NatsClient, textOf } from "./nats_client.ts";
 const WRITE_HEADER = "Webfw-Write";
 /** The time at which a record is absent, in milliseconds since 1970. */
 const EXPIRES_HEADER = "Webfw-Expires";
-/** How many records are read at a time for a list. */
+/** Of a list: how many records are read at a time. */
 const READS = 32;
-/** After so many refusals in a row a write pauses. */
+/** After so many in a row, a write pauses. */
 const MAX_REFUSALS = 20;
 /** Sequence numbers for each millisecond since 1970: no bucket is written to as fast as that. */
 const SEQS_PER_MS = 1_000;
 /** How long an expired record stays beyond its time, in seconds: the clocks are not exact. */
 const GRACE = 5;
 
-/** How many records have a remembered version. */
 const MAX_SEEN = 1_000;
 
-/** A part of a key that can be in a subject as it is. */
+/** Of a key: such a part is in a subject as it is. */
 const PLAIN_PART = /^[A-Za-z0-9_-]+$/;
 
-/** For a message of another program, which has no id of its write. */
+/** Of a message that another program has written. */
 const NO_WRITE = "00000000";
 
 interface BucketMessage {
@@ -73,7 +72,6 @@ export class JetStreamRecords implements RecordStore {
   readonly #subject: string;
   readonly #replicas: number;
   readonly #seen = new OrderedMap<string, Seen>();
-  /** The client whose servers have the bucket. */
   #ready: NatsClient | undefined;
 
   constructor(connection: StoreConnection<NatsClient>, { prefix, replicas }: StreamOptions) {
@@ -200,7 +198,7 @@ export class JetStreamRecords implements RecordStore {
     }
   }
 
-  /** @throws {Error} If the version is older than before: another server must be asked. */
+  /** @throws {Error} If the answer is older than an earlier one: another server must be asked. */
   #see(subject: string, seq: number): void {
     const seen = this.#seen.get(subject);
     if (seen && seq < seen.seq) {
@@ -256,7 +254,7 @@ export class JetStreamRecords implements RecordStore {
     this.#ready = client;
   }
 
-  /** Returns undefined if another process has just created it. */
+  /** Undefined if another process has just created it. */
   async #create(client: NatsClient): Promise<BucketInfo | undefined> {
     try {
       return await client.call<BucketInfo>(`STREAM.CREATE.${this.#stream}`, {

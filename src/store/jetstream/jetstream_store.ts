@@ -37,7 +37,6 @@ const NO_TIMEOUT = 2 ** 31 - 1;
 
 export interface JetStreamStoreOptions {
   readonly name: string;
-  /** The prefix of streams and subjects. */
   readonly prefix: string;
   readonly replicas: number;
   readonly open: () => Promise<NatsClient>;
@@ -45,10 +44,8 @@ export interface JetStreamStoreOptions {
 
 export class JetStreamStore implements TopicStore {
   readonly capabilities: StoreCapabilities;
-  /** By the servers. */
   readonly now: () => number;
   readonly #connection: StoreConnection<NatsClient>;
-  /** The client that was opened last, or is being opened. */
   #client: Promise<NatsClient> | undefined;
   readonly #closing = new AbortController();
   readonly #streams: LogStreams;
@@ -134,7 +131,6 @@ const OLDEST_VERSION: readonly [major: number, minor: number] = [2, 11];
 /** The least `max_payload` of a server: the largest data, and headers with an id and a type. */
 const LEAST_PAYLOAD = 72 * 1024;
 
-/** The store opens nothing before its first use. */
 export function openJetStream(location: JetStreamLocation): JetStreamStore {
   const name = location.servers.map(({ host }) => host).join(",");
   const { prefix, replicas } = location;
@@ -173,7 +169,7 @@ async function load(name: string): Promise<NatsPackage> {
   }
 }
 
-/** The package reads them when it connects; an error would then look like an outage. */
+/** An error while the package connects would look like an outage. */
 function checkCredentials(nats: NatsPackage, { credentials }: JetStreamLocation, name: string): void {
   if (credentials === undefined) return;
   try {

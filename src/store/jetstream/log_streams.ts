@@ -14,45 +14,38 @@ import {
 } from "../topic_store.ts";
 import { ERROR_CODES, isRefusal, JetStreamError, type NatsClient, type NatsMessage, textOf } from "./nats_client.ts";
 
-/** How long ids are remembered at least in a log of that age, in milliseconds. */
+/** In milliseconds: ids are remembered for at least so long, if the age of the log allows it. */
 const MIN_DEDUPE = 120_000;
-/**
- * In bytes: a server stores no message that is larger than its stream, with headers and subject.
- */
+/** In bytes: a server stores no message that is larger than its stream, with headers. */
 const MIN_BYTES = 128 * 1024;
 const MAX_LOGS = 10_000;
 /**
- * How long an answer is ignored that has less than earlier ones, in milliseconds. A server that was
- * cut off believes to be the leader until it hears of another one. After that time, the stream was
- * restored from a backup.
+ * How long an answer with less than earlier ones is ignored, in ms: a server that was cut off still
+ * believes to be the leader. After that, the stream was restored from a backup.
  */
 export const BEHIND_TIMEOUT = 3_000;
 const NANOSECONDS = 1_000_000;
 
-/** Names of topics that can be in the names of streams as they are. */
+/** Such names of topics are in names of streams as they are. */
 const PLAIN_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 const INCARNATION = /^[0-9a-f]{8}$/;
 
 export interface LogStream {
   readonly name: string;
-  /** Messages are published here. */
   readonly subject: string;
   readonly incarnation: string;
-  /** Whether a batch is stored as one. */
   readonly isAtomic: boolean;
-  /** The policy in the stream's metadata. */
   readonly policy: string;
   readonly replicas: number;
-  /** The greatest sequence number that this process has seen. */
+  /** The greatest sequence number seen. */
   newest: number;
   /** Whether it may have changed or be gone. */
   isDoubtful: boolean;
-  /** Since when answers have less than that, by `performance.now()`. */
+  /** Since when answers have less, by `performance.now()`. */
   readonly behindSince: number | undefined;
 }
 
-/** The greatest sequence number that was seen of an incarnation. */
 type Newest = Pick<LogStream, "incarnation" | "newest">;
 
 export interface StreamState {
@@ -77,11 +70,9 @@ interface StreamConfig {
   readonly num_replicas: number;
 }
 
-/** The parts that an update may change beyond the policy. */
 type Changeable = Pick<LogStream, "incarnation" | "replicas">;
 
 export interface StreamOptions {
-  /** The prefix of streams and subjects. */
   readonly prefix: string;
   readonly replicas: number;
 }
@@ -89,7 +80,6 @@ export interface StreamOptions {
 export class LogStreams {
   readonly #connection: StoreConnection<NatsClient>;
   readonly #options: StreamOptions;
-  /** The one used last comes last. */
   readonly #known = new OrderedMap<string, LogStream>();
 
   constructor(connection: StoreConnection<NatsClient>, options: StreamOptions) {
@@ -102,13 +92,13 @@ export class LogStreams {
     return `${this.#options.prefix}.stored.${stream}`;
   }
 
-  /** The known stream of a log; else it is requested, and created if it is missing. */
+  /** The stream of a log, which is created if it is missing. */
   async get(client: NatsClient, log: LogRef): Promise<LogStream> {
     const known = this.#known.get(log.name);
     return known && !known.isDoubtful ? known : (await this.#ask(client, log)).stream;
   }
 
-  /** The same, for a publisher: with the policy of the log. */
+  /** The same for a publisher: with the policy of its declaration. */
   async declared(client: NatsClient, log: LogRef): Promise<LogStream> {
     const stream = await this.get(client, log);
     // A process with fewer replicas removes none of the others'.
@@ -117,13 +107,13 @@ export class LogStreams {
     return await this.#update(client, log, (await this.#ask(client, log)).stream);
   }
 
-  /** The next use requests the stream again: it may be gone. */
+  /** The stream may be gone: the next use requests it again. */
   doubt({ name }: LogRef): void {
     const known = this.#known.get(name);
     if (known) known.isDoubtful = true;
   }
 
-  /** The present state of the stream of a log. One that was restored gets another incarnation. */
+  /** One that was restored from a backup gets another incarnation. */
   async state(log: LogRef): Promise<StreamState> {
     return await this.#connection.use(async (client) => {
       const state = await this.#ask(client, log);
@@ -139,9 +129,7 @@ export class LogStreams {
 
   /**
    * Begins another incarnation: the stream was restored from a backup, and repeats sequence
-   * numbers.
-   *
-   * @param former The one that ends. Another process may have ended it already.
+   * numbers. Another process may have ended the `former` one already.
    */
   async renew(client: NatsClient, log: LogRef, former: string): Promise<LogStream> {
     const { stream } = await this.#ask(client, log);
@@ -181,7 +169,7 @@ export class LogStreams {
     return this.#note(log, await this.#make(client, log, name), before);
   }
 
-  /** The least that an answer to a request must have: messages may be stored while it comes. */
+  /** Read before a request: messages may be stored before its answer comes. */
   #newestOf({ name }: LogRef): Newest | undefined {
     const known = this.#known.get(name);
     return known && { incarnation: known.incarnation, newest: known.newest };
@@ -281,13 +269,12 @@ export class LogStreams {
   }
 }
 
-/** The error of a stream that the servers will never create; undefined for other errors. */
 function toUnsuitable(error: unknown, topic: string): UnsuitableStoreError | undefined {
   const reason = refusalReason(error);
   return reason === undefined ? undefined : new UnsuitableStoreError(`Cannot keep the topic "${topic}": ${reason}`);
 }
 
-/** Why servers will never create a stream; undefined for other errors. */
+/** Why the servers will never create a stream; undefined for other errors. */
 export function refusalReason(error: unknown): string | undefined {
   if (!(error instanceof JetStreamError)) return undefined;
   const { code, status, message } = error;
@@ -309,7 +296,6 @@ function randomIncarnation(): string {
 }
 
 export const TYPE_HEADER = "Webfw-Type";
-/** The id of the append that stored a message. */
 export const APPEND_HEADER = "Webfw-Append";
 
 /** The trace of the publisher, under the name that other programs know. */

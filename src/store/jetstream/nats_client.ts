@@ -1,7 +1,4 @@
-/**
- * A connection to NATS servers: requests to JetStream, and messages from the servers; and the
- * package `@nats-io/nats-core`, as far as it is used.
- */
+/** A connection to NATS servers, and the used parts of the package `@nats-io/nats-core`. */
 import { Lazy, load } from "../../base/async_context.ts";
 import type { StoreClock, StoreEngine } from "../store_connection.ts";
 import { UnsuitableStoreError } from "../topic_store.ts";
@@ -32,7 +29,6 @@ const [END_OF_BATCH, NOTHING_FOUND] = [204, 404];
 
 export class JetStreamError extends Error {
   override readonly name = "JetStreamError";
-  /** One of {@linkcode ERROR_CODES}, or another one. */
   readonly code: number;
   /** As in HTTP: 400 for a fault of the request. */
   readonly status: number;
@@ -55,7 +51,7 @@ export function isRefusal(error: unknown, reason: keyof typeof ERROR_CODES): boo
 
 export interface Acknowledgement {
   readonly seq: number;
-  /** Whether its id was known: then the number is that of the first one. */
+  /** Whether its id was known: then `seq` is that of the first message. */
   readonly duplicate?: boolean;
 }
 
@@ -65,9 +61,8 @@ interface Failure {
 
 export interface NatsServers {
   readonly name: string;
-  /** The prefix of streams and subjects. */
   readonly prefix: string;
-  /** All connections to the servers share it. */
+  /** Shared by all connections. */
   readonly clock: StoreClock;
 }
 
@@ -76,14 +71,13 @@ export class NatsClient implements StoreEngine {
   readonly #nats: NatsPackage;
   readonly #connection: NatsConnection;
   readonly #clock: StoreClock;
-  /** Reads of several messages in progress, by the last part of the subject of their replies. */
+  /** By the last part of the subject of their replies. */
   readonly #reads = new Map<string, (error: Error | null, message: NatsMessage | undefined) => void>();
   /** End the waits for subscriptions to reach the server. */
   readonly #flushes = new Set<(error: Error) => void>();
   readonly #inbox: string;
   readonly #servers: NatsServers;
   #lastRead = 0;
-  /** A request whose reply has the time. */
   #timeRequest: string | undefined;
   #closed: Promise<void> | undefined;
 
@@ -129,8 +123,6 @@ export class NatsClient implements StoreEngine {
   }
 
   /**
-   * Calls JetStream.
-   *
    * @param method Follows `$JS.API.` in the subject.
    * @throws {JetStreamError} If it is refused.
    * @throws {UnsuitableStoreError} If the client has no permission.
@@ -153,10 +145,7 @@ export class NatsClient implements StoreEngine {
   }
 
   /**
-   * Stores a message in a stream, or the batch that this message ends.
-   *
-   * @throws {JetStreamError} If it is refused, and not stored.
-   * @throws {UnsuitableStoreError} If the client has no permission: it is not stored.
+   * Stores a message, or the batch that it ends. If it throws as `call` does, nothing is stored.
    */
   async store(subject: string, data: string, headers: NatsHeaders): Promise<Acknowledgement> {
     const reply = await this.#request(subject, data, headers);
@@ -165,7 +154,7 @@ export class NatsClient implements StoreEngine {
     return acknowledgement;
   }
 
-  /** Reads messages in one request from any replica. There are holes where replies were lost. */
+  /** From any replica, in one request. There are gaps where replies were lost. */
   read(stream: string, query: object): Promise<NatsMessage[]> {
     const { promise, resolve, reject } = Promise.withResolvers<NatsMessage[]>();
     const found: NatsMessage[] = [];
@@ -221,7 +210,7 @@ export class NatsClient implements StoreEngine {
     }
   }
 
-  /** Adds the cure for a missing permission, for which the package has its own class. */
+  /** Adds the cure for a missing permission. */
   #explain(error: Error): Error {
     const cause = error.cause instanceof Error ? error.cause : error;
     if (cause.name !== "PermissionViolationError") return error;
@@ -260,10 +249,7 @@ function throwFailure({ error }: Failure): void {
   if (error) throw new JetStreamError(error.err_code ?? error.code, error.code, error.description);
 }
 
-/**
- * The exact version, since internal parts are used. For a literal in `import()`, Deno would
- * download the package with every application.
- */
+/** Exact, since internal parts are used. Deno would download a literal with every application. */
 export const PACKAGE: string = "npm:@nats-io/nats-core@3.4.0";
 /** It has the parts for a connection over a custom socket. */
 const MODULE: string = `${PACKAGE}/internal`;
@@ -307,7 +293,6 @@ export interface NatsConnection {
   close(): Promise<void>;
 }
 
-/** Times are in milliseconds. */
 interface ConnectOptions {
   readonly servers: readonly string[];
   readonly name: string;
@@ -327,9 +312,8 @@ interface ConnectOptions {
 
 export interface NatsPackage {
   readonly NatsConnectionImpl: { connect(options: ConnectOptions): Promise<NatsConnection> };
-  /** Sets the factory of all sockets. */
   setTransportFactory(config: { readonly factory: () => object }): void;
-  /** Throws if the server does not fit the options. */
+  /** Throws if they do not fit. */
   checkOptions(info: object, options: object): void;
   headers(): NatsHeaders;
   createInbox(): string;

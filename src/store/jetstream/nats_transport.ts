@@ -1,11 +1,11 @@
 /**
- * The socket of a connection to a NATS server. The package `@nats-io/transport-node` uses sockets
- * of Node.js; in Deno, one that is reset at the moment of its close ends the program.
+ * The socket of a connection to a NATS server. That of `@nats-io/transport-node` uses Node.js: in
+ * Deno, a reset at the moment of its close ends the program.
  */
 import type { NatsPackage } from "./nats_client.ts";
 
 const READ_BYTES = 64 * 1024;
-/** The longest first line of a server, in bytes. */
+/** Of the first line of a server. */
 const MAX_INFO_BYTES = 64 * 1024;
 const NO_SERVER = "there is no NATS server at this address, give topics the address of one";
 
@@ -14,7 +14,6 @@ export class UnsuitableServerError extends Error {
   override readonly name = "UnsuitableServerError";
 }
 
-/** As the package passes it. */
 interface Server {
   readonly hostname: string;
   readonly port: number;
@@ -28,15 +27,13 @@ interface TransportOptions {
 
 /** The interface is that of the package. One socket is for one connection. */
 export class NatsTransport {
-  /** The client's name for the server. */
   readonly lang = "webfw";
   readonly version = "1";
-  /** Why the socket was closed. */
   closeError: Error | undefined;
   readonly #checkOptions: NatsPackage["checkOptions"];
   readonly #closed = Promise.withResolvers<Error | void>();
   #socket: Deno.TcpConn | Deno.TlsConn | undefined;
-  /** Was read with the first line. */
+  /** What was read with the first line. */
   #first = new Uint8Array();
   #isConnected = false;
   #isEncrypted = false;
@@ -51,7 +48,7 @@ export class NatsTransport {
     return this.#isDone;
   }
 
-  /** Connects to a server, with TLS if the server or the options require it. */
+  /** With TLS, if the server or the options require it. */
   async connect({ hostname, port, tlsName }: Server, options: TransportOptions): Promise<void> {
     try {
       const socket = this.#assign(await Deno.connect({ hostname, port }));
@@ -91,7 +88,7 @@ export class NatsTransport {
     this.#end(failure);
   }
 
-  /** Sends bytes after earlier ones. A failure shows when the socket is read. */
+  /** A failure shows when the socket is read. */
   send(frame: Uint8Array): void {
     this.#writing = this.#writing.then(() => this.#write(frame)).catch(() => {});
   }
@@ -105,7 +102,7 @@ export class NatsTransport {
     this.#end(undefined);
   }
 
-  /** Resolves when a socket that was connected is closed. */
+  /** Never resolves for a socket that was not connected. */
   closed(): Promise<Error | void> {
     return this.#closed.promise;
   }
@@ -128,7 +125,7 @@ export class NatsTransport {
     if (this.#isConnected) this.#closed.resolve(error);
   }
 
-  /** Assigns a socket to be closed later; if this one is done already, it is closed at once. */
+  /** If this one is done already, the socket is closed at once. */
   #assign<Socket extends Deno.TcpConn | Deno.TlsConn>(socket: Socket): Socket {
     this.#socket = socket;
     if (!this.#isDone) return socket;

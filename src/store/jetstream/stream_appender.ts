@@ -20,10 +20,9 @@ import {
 } from "./log_streams.ts";
 import { isRefusal, isRefused, type NatsClient, type NatsHeaders } from "./nats_client.ts";
 
-/** A message with an id that none before it in the batch has. */
+/** A message whose id no earlier one of the batch has. */
 interface Pending {
   readonly message: NewMessage;
-  /** Undefined until it is known to be stored. */
   outcome: AppendOutcome | undefined;
 }
 
@@ -37,8 +36,7 @@ export class StreamAppender {
   }
 
   /**
-   * Appends a batch. The server finds messages that an earlier attempt has stored by their ids, and
-   * a header shows that they are of this append.
+   * The server finds messages of an earlier attempt by their ids; a header shows whose they are.
    */
   async append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
     const batch = new StreamBatch(messages);
@@ -55,7 +53,7 @@ export class StreamAppender {
     return { incarnation: stored, outcomes: batch.outcomes };
   }
 
-  /** One attempt. Returns the incarnation of the log. */
+  /** Returns the incarnation of the log. */
   async #try(client: NatsClient, log: LogRef, batch: StreamBatch): Promise<string> {
     const stream = await this.#streams.declared(client, log);
     batch.begin(stream.incarnation);
@@ -74,18 +72,18 @@ export class StreamAppender {
 }
 
 class StreamBatch {
-  /** A header of the messages that this append has stored. */
+  /** The header of its messages. */
   readonly #appendId = crypto.randomUUID();
   readonly #messages: readonly NewMessage[];
   readonly #pending = new Map<string, Pending>();
   #incarnation: string | undefined;
-  /** Whether an attempt may have stored messages without an answer. */
+  /** An attempt without an answer may have stored messages. */
   #isUncertain = false;
-  /** Whether messages are stored one by one, since the server knows one of them. */
+  /** The server knows one of the messages. */
   #isOneByOne = false;
-  /** Whether the stream has repeated a sequence number, so that it needs another incarnation. */
+  /** The stream has repeated a sequence number, so that it needs another incarnation. */
   isRestored = false;
-  /** The least and the greatest sequence number that an attempt with an answer has stored. */
+  /** The sequence numbers that an attempt with an answer has stored. */
   oldestStored = Infinity;
   newestStored = 0;
 
@@ -103,12 +101,11 @@ class StreamBatch {
     });
   }
 
-  /** Whether an attempt may have stored a part. */
   get hasBegun(): boolean {
     return this.#isUncertain || this.#pending.values().some(({ outcome }) => outcome !== undefined);
   }
 
-  /** Begins an attempt. Messages of another incarnation may be lost. */
+  /** Messages of another incarnation may be lost. */
   begin(incarnation: string): void {
     if (this.#incarnation !== undefined && this.#incarnation !== incarnation) {
       this.#isUncertain = this.hasBegun;

@@ -18,14 +18,12 @@ const MAX_PAGE = 1_000;
 /** Servers count more than the data of a message, and at least so much for one. */
 const OVERHEAD = 1.25;
 const MIN_READ_BYTES = 64 * 1024;
-/** The longest pause before a lagging replica is read again, in milliseconds. */
+/** Before a lagging replica is read again, in milliseconds. */
 const MAX_PAUSE = 50;
-/** How long a page is read again, in milliseconds. */
+/** How long a page is read again and again, in milliseconds. */
 const READ_TIMEOUT = 30_000;
 
-/**
- * The latest time of a search: the servers' numbers have no room for nanoseconds of a later one.
- */
+/** Of a search: the servers' numbers have no room for nanoseconds of a later time. */
 const LATEST = Date.UTC(2200, 0);
 
 export class StreamReader {
@@ -114,8 +112,8 @@ function upTo(found: readonly NatsMessage[], maxBytes: number): NatsMessage[] {
 }
 
 /**
- * Behind a gap, a page begins where the leader does: a replica may still have older messages.
- * Without a gap, messages that were removed after they had been read are no loss.
+ * After a gap, a page begins where the leader does: a replica may have older messages. Without a
+ * gap, messages that were removed after they had been read are no loss.
  */
 function withoutRemoved(found: readonly NatsMessage[], from: number, { first }: StreamState): readonly NatsMessage[] {
   const isGap = found[0] !== undefined && seqOf(found[0]) > from + 1;
@@ -153,16 +151,14 @@ class WatchedLog {
   #client: NatsClient | undefined;
   #subscription: NatsSubscription | undefined;
   #isSubscribing = false;
-  /** The state at the last poll. */
+  /** At the last poll. */
   #seen = "";
 
   constructor(log: LogRef) {
     this.log = log;
   }
 
-  /**
-   * Calls back if the log has changed since the last poll, and subscribes to the server's messages.
-   */
+  /** Calls back if the log has changed since the last poll. It also subscribes. */
   async poll(connection: StoreConnection<NatsClient>, streams: LogStreams): Promise<void> {
     await connection.use(async (client) => {
       if (this.#client === client || this.#isSubscribing) return;

@@ -1,6 +1,4 @@
-/**
- * Appends batches to logs. Each message is stored once, whatever happens to requests and replies.
- */
+/** Appends batches. Each message is stored once, whatever happens to requests and replies. */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { type AppendOptions, type AppendResult, encodePolicy, type LogRef, type NewMessage } from "../topic_store.ts";
 import {
@@ -28,10 +26,7 @@ import {
   shardOf,
 } from "./keys.ts";
 
-/**
- * How long dedup entries live at least, in milliseconds: longer than an append is retried, and than
- * a publisher takes to republish a message whose outcome is unknown.
- */
+/** In milliseconds: longer than an append is retried, or a message with an unknown outcome. */
 const MIN_DEDUP = 120_000;
 /**
  * How many ids a write checks one by one. It has at most 10 checks: the incarnation, the session,
@@ -40,11 +35,10 @@ const MIN_DEDUP = 120_000;
  * rate of 64 publishers.
  */
 const MAX_CHECKED_IDS = 8;
-/** How many ids it checks one by one besides the guard. These need not be read. */
 const CHECKED_BESIDE_GUARD = MAX_CHECKED_IDS - 1;
 /**
- * After so many refused writes, the ids are checked one by one, since no other write can refuse
- * that. Otherwise a node far from the database would wait for as long as nearer ones write.
+ * After so many refused writes, ids are checked one by one: no other write can refuse that, so a
+ * node far from the database gets its turn.
  */
 const MAX_REFUSALS = 3;
 /** How long writes may go without a check of the incarnation, in milliseconds. */
@@ -54,15 +48,12 @@ const MAX_LOGS = 10_000;
 const EMPTY = new Uint8Array();
 const encoder = new TextEncoder();
 
-/** What this process knows of a log, in one incarnation of the database, from its own writes. */
+/** What this process knows of a log by its own writes, in one incarnation of the database. */
 interface WrittenLog {
   readonly incarnation: Incarnation;
-  /** Set by each write. */
   readonly sets: readonly KvSet[];
   hasPolicy: boolean;
-  /** The version of its newest write with ids. */
   newestIds: string | undefined;
-  /** The session that appended last, and the version of its entry. */
   session: { readonly id: string; readonly version: string } | undefined;
 }
 
@@ -76,7 +67,6 @@ export class Appender {
   readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
-  /** The one used last comes last. */
   readonly #logs = new OrderedMap<string, WrittenLog>();
 
   constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
@@ -86,9 +76,9 @@ export class Appender {
   }
 
   /**
-   * Appends a batch. A write whose reply is lost is repeated. Each attempt checks that the entry of
-   * the session is as it was before the batch, and that the ids are absent. So only the first of
-   * all attempts has an effect, even if it is carried out long after it was abandoned.
+   * Appends a batch. Each attempt of a write checks that the entry of the session is as it was
+   * before the batch, and that the ids are absent. So only the first attempt that the database
+   * carries out has an effect, however late.
    */
   async append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
     const session = sessionOf(messages);
@@ -114,7 +104,7 @@ export class Appender {
     return log;
   }
 
-  /** Stores a batch. Returns false if a new incarnation has begun: then all is repeated there. */
+  /** Returns false if a new incarnation has begun: then all is repeated there. */
   async #store(
     batch: Batch,
     written: WrittenLog,
@@ -184,7 +174,7 @@ export class Appender {
   }
 
   /**
-   * The guard is undefined if it changed between the reads, the result if the incarnation ended.
+   * The guard is undefined if it changed between the reads; the result, if the incarnation ended.
    */
   async #read(
     keys: readonly KvKey[],
@@ -265,9 +255,8 @@ export class Appender {
   }
 
   /**
-   * Finds republished messages. If their original batch was not stored, its session is fenced, so
-   * that a late write of it cannot store a message a second time. Returns false if the incarnation
-   * has ended.
+   * Finds republished messages. If their first batch was not stored, it fences its session, so that
+   * a late write stores no message twice. Returns false if the incarnation has ended.
    */
   async #findRepublished(batch: Batch, incarnation: Incarnation, signal: AbortSignal | undefined): Promise<boolean> {
     const { name, policy } = batch.log;

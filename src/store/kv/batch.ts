@@ -1,6 +1,6 @@
 /**
- * A batch that is being appended to a log, and the dedup entries that show which of its messages
- * are stored already: one for each id of a publisher, and one for each producer session.
+ * A batch to append, and the dedup entries that show which of its messages are stored already: one
+ * for each id of a publisher, and one for each producer session.
  */
 import {
   type AppendOutcome,
@@ -23,7 +23,7 @@ const UNIT_BYTES = 3;
 export interface Pending {
   readonly message: NewMessage;
   readonly index: number;
-  /** The id of its dedup entry; undefined if the entry of the session has it. */
+  /** Undefined if the dedup entry of the session has it. */
   id: string | undefined;
   /** Undefined until it is known to be stored. */
   outcome: AppendOutcome | undefined;
@@ -41,7 +41,6 @@ export class Batch {
   readonly log: LogRef;
   readonly session: string;
   readonly sequence: number;
-  /** For each message the first one with its id. */
   readonly #firsts: readonly Pending[];
   #isSplit = false;
 
@@ -60,7 +59,6 @@ export class Batch {
     });
   }
 
-  /** The messages that are not known to be stored, in order. */
   get pending(): readonly Pending[] {
     return this.#firsts.filter(({ outcome, index }, at) => outcome === undefined && index === at);
   }
@@ -70,7 +68,6 @@ export class Batch {
     return this.#isSplit;
   }
 
-  /** The outcomes of all messages, once none is pending. */
   get outcomes(): AppendOutcome[] {
     return this.#firsts.map(({ outcome, index }, at) => index === at ? outcome! : { ...outcome!, duplicate: true });
   }
@@ -81,7 +78,6 @@ export class Batch {
     for (const pending of this.#firsts) pending.id ??= pending.message.id;
   }
 
-  /** The messages of the next write: all that are pending, unless they have too many ids. */
   nextPart(maxIds: number): readonly Pending[] {
     const { pending } = this;
     let [ids, bytes] = [0, 0];
@@ -96,14 +92,12 @@ export class Batch {
     return this.nextPart(maxIds);
   }
 
-  /** Sets the outcomes of a part that a write has stored. */
   noteStored(part: readonly Pending[], version: string): void {
     for (const [index, pending] of part.entries()) {
       pending.outcome = { cursor: toCursor(version, index, part.length), duplicate: false };
     }
   }
 
-  /** Sets the outcomes by the entry of the session. */
   noteSession(entry: KvEntry): void {
     for (const pending of this.pending) {
       if (!pending.message.isGenerated) continue;
@@ -114,7 +108,6 @@ export class Batch {
     }
   }
 
-  /** Sets the outcome by the dedup entry of a message's id. */
   noteId(pending: Pending, entry: KvEntry): void {
     const [session, sequence, index, count] = decode<IdEntry>(entry);
     // An earlier attempt of the same append may have stored it: then it is no duplicate.
@@ -122,7 +115,6 @@ export class Batch {
     pending.outcome = { cursor: toCursor(entry.version, index, count), duplicate: !isOwn };
   }
 
-  /** Whether all messages that this append has stored come after a cursor, and in order. */
   isStoredAfter(cursor: Cursor): boolean {
     let last = cursor;
     return this.#firsts.every(({ outcome, index }, at) => {
@@ -135,8 +127,8 @@ export class Batch {
 }
 
 /**
- * The dedup entry of an id: the session and the sequence number of its batch, the index of its
- * message in the stored batch, and how many messages that has.
+ * The dedup entry of an id: the session and the sequence number of its batch, its index in the
+ * stored batch, and how many messages that has.
  */
 type IdEntry = readonly [session: string, sequence: number, index: number, count: number];
 
@@ -163,9 +155,8 @@ export function encodeFence(entry: KvEntry | undefined): Uint8Array {
 }
 
 /**
- * Finds the message of a sequence number in the entry of its session. Undefined means that the
- * session may store it later; `"none"`, that it never will: the number is of an earlier batch, or
- * the session is fenced.
+ * Finds the message of a sequence number. Undefined: the session may still store it. "none": it
+ * never will, since the number is of an earlier batch, or the session is fenced.
  */
 function findInSession(entry: KvEntry, number: number): Cursor | "none" | undefined {
   const [sequence, count, version, ...indexes] = decode<SessionEntry>(entry);
@@ -175,14 +166,12 @@ function findInSession(entry: KvEntry, number: number): Cursor | "none" | undefi
   return number < sequence || version !== null ? "none" : undefined;
 }
 
-/**
- * A message that is republished by the id of a `PublishOutcomeUnknownError`, which has its session.
- */
+/** A message that is published again by the id of a `PublishOutcomeUnknownError`. */
 export interface Republished extends GeneratedId {
   readonly pending: Pending;
 }
 
-/** The republished messages of a batch, by their original sessions. */
+/** By their original sessions. */
 export function republishedOf({ pending }: Batch): Map<string, readonly Republished[]> {
   const republished = pending.flatMap((pending) => {
     const generated = pending.id === undefined ? undefined : parseGeneratedId(pending.id);

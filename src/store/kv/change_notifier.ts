@@ -13,26 +13,22 @@ import { CHANGE_SHARDS, changedKey, headKey, INCARNATION_KEY, shardOf, VERSION_L
 const SHARD_KEYS = Array.from({ length: CHANGE_SHARDS }, (_, shard) => changedKey(shard));
 
 /**
- * The pause after a comparison of heads, as a multiple of its duration: others may append all the
- * time to logs that this process does not watch, and comparing must not take more than a fifth of
- * the time.
+ * The pause after a comparison of heads, as a multiple of its duration: logs that this process does
+ * not watch may change all the time.
  */
 const REST = 4;
 /** In milliseconds: a comparison also takes long while the database cannot be reached. */
 const MAX_REST = 1_000;
 
 interface Shard {
-  /** The watched ones, by name. */
   readonly logs: Map<string, WatchedLog>;
-  /** The version of the entry seen last. */
   seen: string;
-  /** The version of the entry up to which the heads of all logs were compared. */
+  /** The version up to which the heads of all logs were compared. */
   compared: string;
 }
 
 interface WatchedLog {
   readonly callbacks: Callbacks;
-  /** The newest version that the callbacks were called for. */
   notified: string;
 }
 
@@ -50,9 +46,8 @@ export class ChangeNotifier {
   #missed = 0;
 
   /**
-   * @param watching A second connection, for the watch: on a shared one, the reply of a write waits
-   * 40 ms for the change that it caused. Undefined if the database has no watch across processes.
-   * @param interval How often the database is polled, in milliseconds.
+   * @param watching A second connection for the watch: on a shared one, the reply of a write waits
+   * 40 ms for the change that it caused. Undefined if the database notifies no other processes.
    */
   constructor(
     connection: KvConnection,
@@ -66,7 +61,6 @@ export class ChangeNotifier {
     this.#interval = interval;
   }
 
-  /** Calls back when a log may have grown, until the returned function is called. */
   watch(name: string, onChange: () => void): () => void {
     const shard = this.#shardOf(name);
     // A watcher reads earlier messages by itself.
@@ -80,7 +74,7 @@ export class ChangeNotifier {
     };
   }
 
-  /** Notifies the watchers in this process of an append by this process. */
+  /** Notifies watchers of an append of this process. */
   notify(name: string, { incarnation, outcomes }: AppendResult): void {
     const log = this.#shardOf(name).logs.get(name);
     const { known } = this.#incarnations;
@@ -90,7 +84,7 @@ export class ChangeNotifier {
     notifyUpTo(log, newest.slice(0, VERSION_LENGTH));
   }
 
-  /** Versions mean nothing in another incarnation: forgets them, and calls all callbacks. */
+  /** Forgets versions, which mean nothing in another incarnation, and calls all callbacks. */
   reset(): void {
     for (const shard of this.#shards) shard.seen = shard.compared = "";
     for (const log of this.#shards.flatMap(({ logs }) => [...logs.values()])) {
@@ -105,7 +99,7 @@ export class ChangeNotifier {
     await Promise.all([this.#polling, this.#comparing]);
   }
 
-  /** Resolves when the watch has ended. Its connection must be closed before. */
+  /** Its connection must be closed before. */
   async ended(): Promise<void> {
     await this.#following;
   }
@@ -171,7 +165,7 @@ export class ChangeNotifier {
     }
   }
 
-  /** Notifies of entries of an incarnation. Returns whether one is new. */
+  /** Returns whether an entry is new. */
   #receive(entries: readonly (KvEntry | undefined)[], incarnation: Incarnation): boolean {
     let isNew = false;
     for (const [index, entry] of entries.entries()) {
@@ -187,9 +181,7 @@ export class ChangeNotifier {
     return isNew;
   }
 
-  /**
-   * Compares the heads of the watched logs of changed shards: an entry has its last change only.
-   */
+  /** Compares the heads of the logs of changed shards: an entry has only its last change. */
   async #compare(): Promise<void> {
     const { signal } = this.#closing;
     const findChanged = () => this.#shards.filter(({ seen, compared }) => seen > compared);

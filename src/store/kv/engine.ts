@@ -13,10 +13,10 @@ export interface KvEntry {
   readonly version: string;
 }
 
-/** A condition of a write: the entry has not changed since it was read. */
+/** The entry has not changed since it was read. */
 export interface KvCheck {
   readonly key: KvKey;
-  /** Null for an entry that must be absent. */
+  /** Null: the entry must be absent. */
   readonly version: string | null;
 }
 
@@ -38,13 +38,13 @@ export interface KvWrite {
 }
 
 export interface KvEngine {
-  /** The database's time in milliseconds since 1970. A file has this machine's time. */
+  /** In milliseconds since 1970. A file has this machine's time. */
   now?(): number;
-  /** Requests the time if it has become uncertain; otherwise it returns undefined. */
+  /** Requests the time if it has become uncertain. */
   refreshClock?(): Promise<unknown> | undefined;
   /** Reads at most {@linkcode KEYS_PER_READ} entries at one moment, in the order of the keys. */
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;
-  /** Reads at most 500 entries at one moment, in the order of their keys. `to` is excluded. */
+  /** At most 500 entries at one moment, in the order of their keys. `to` is excluded. */
   list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]>;
   /** Returns the version of the write; undefined if a check does not hold. */
   write(write: KvWrite): Promise<string | undefined>;
@@ -54,7 +54,6 @@ export interface KvEngine {
   close(): void;
 }
 
-/** A connection that opens another engine after a failure. */
 export type KvConnection = StoreConnection<KvEngine>;
 
 export function toEngine(kv: Deno.Kv): KvEngine {

@@ -1,6 +1,6 @@
 /**
- * The incarnation of the database. Creating the database again, or restoring a backup, starts a new
- * one, which makes every cursor of earlier ones invalid.
+ * The incarnation of the database. Another one begins when the database is created again or
+ * restored from a backup: then all earlier cursors are invalid.
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { orAborted } from "../topic_store.ts";
@@ -9,15 +9,12 @@ import { fencingTokenKey, hashOf, INCARNATION_KEY } from "./keys.ts";
 
 const MAX_ENDED = 100;
 
-/** One incarnation, and what this process knows of it. */
 export interface Incarnation {
   readonly id: string;
-  /** The version of the entries that its first write made. */
   readonly version: string;
   /**
-   * The newest version of an append seen here, and that of the write of a record. If the newest
-   * write of the database is older, a backup was restored. They are apart, since only appends leave
-   * a trace that polls find: see `ChangeNotifier`.
+   * The newest versions of an append and of a record's write seen here. If the database has only
+   * older ones, a backup was restored. They are apart, since polls find only appends.
    */
   newestVersion: string;
   newestRecord: string;
@@ -25,7 +22,6 @@ export interface Incarnation {
   confirmedAt: number;
 }
 
-/** Entries, and the incarnation that they are of. */
 export interface Snapshot {
   readonly incarnation: Incarnation;
   readonly entries: readonly (KvEntry | undefined)[];
@@ -35,27 +31,22 @@ export class Incarnations {
   readonly #connection: KvConnection;
   readonly #onEnd: () => void;
   #known: Incarnation | undefined;
-  /** How often the known incarnation has changed. */
   #changes = 0;
-  /** Oldest first. */
   readonly #ended = new OrderedMap<string, true>();
-  /** The read that all callers share until an incarnation is known. */
   #reading: Promise<Snapshot> | undefined;
 
-  /** `onEnd` is called when an incarnation turns out to have ended. */
   constructor(connection: KvConnection, onEnd: () => void) {
     this.#connection = connection;
     this.#onEnd = onEnd;
   }
 
-  /** Undefined before the first read. */
   get known(): Incarnation | undefined {
     return this.#known;
   }
 
   /**
-   * The incarnation read last. The first caller reads it. The read goes on when a caller stops
-   * waiting: otherwise impatient callers would never learn that the connection hangs.
+   * The incarnation read last. The read goes on when a caller stops waiting: otherwise nothing
+   * would find out that the connection hangs.
    */
   async current(signal?: AbortSignal): Promise<Incarnation> {
     if (this.#known) return this.#known;
@@ -64,8 +55,8 @@ export class Incarnations {
   }
 
   /**
-   * Reads up to nine entries together with the incarnation. It starts a new incarnation in an empty
-   * database, and instead of one that has ended: then an older backup was restored.
+   * Reads up to nine entries together with the incarnation. It begins an incarnation in an empty
+   * database, and in place of one that has ended: then an older backup was restored.
    */
   async get(keys: readonly KvKey[], signal?: AbortSignal): Promise<Snapshot> {
     for (;;) {
@@ -81,14 +72,13 @@ export class Incarnations {
     }
   }
 
-  /** Whether an incarnation entry is that of the known incarnation. */
   isKnown(entry: KvEntry | undefined): boolean {
     return entry !== undefined && this.#known?.version === entry.version && this.#known.id === idOf(entry);
   }
 
   /**
-   * Starts a new incarnation, after a backup was restored: otherwise the database would give the
-   * same cursors to other messages. Does nothing if another one has begun already.
+   * Begins another incarnation after a backup was restored: the database would repeat cursors. Does
+   * nothing if it has begun already.
    */
   async renew({ id }: Incarnation, signal?: AbortSignal): Promise<void> {
     await this.#replace(id, signal);
@@ -96,9 +86,8 @@ export class Incarnations {
   }
 
   /**
-   * Starts a new incarnation if the fencing token of the given one is missing or was rewritten.
-   * Every write that checks the token would be refused for ever, for example in an incomplete copy
-   * of a database.
+   * Begins another incarnation if the fencing token is missing or was rewritten, such as in an
+   * incomplete copy of a database: writes that check it would be refused for ever.
    */
   async confirm(incarnation: Incarnation, signal: AbortSignal | undefined): Promise<void> {
     const { key, version } = checkOf(incarnation);
@@ -118,7 +107,7 @@ export class Incarnations {
     return adopted;
   }
 
-  /** Starts a new incarnation if the entry still has this id; `""` stands for no entry. */
+  /** Only if the entry still has this id; `""` stands for no entry. */
   async #replace(id: string, signal: AbortSignal | undefined): Promise<void> {
     const key = fencingTokenKey(id);
     await this.#connection.use(async (engine) => {
@@ -139,8 +128,8 @@ export function logIncarnationOf(name: string, { id }: Incarnation): string {
 }
 
 /**
- * A check of the fencing token, which holds in one incarnation only. The key has the id, since a
- * database that is created again may repeat the version of its incarnation entry.
+ * Holds in one incarnation only. The key has the id, since a database that is created again may
+ * repeat the version of the entry.
  */
 export function checkOf({ id, version }: Incarnation): KvCheck {
   return { key: fencingTokenKey(id), version };

@@ -35,9 +35,9 @@ export const POLICIES_START: KvKey = [...ROOT, "policy", ""];
 export const POLICIES_END: KvKey = [...ROOT, "policy "];
 
 /**
- * Each append writes the entry of its log's shard. With the incarnation they are as many keys as a
- * watch may have. With a single entry, 200 watched logs waited up to 2 s while other logs were
- * busy, since each change hides the one before.
+ * Each append writes the entry of its log's shard. Nine shards and the incarnation are as many keys
+ * as a watch may have. With one entry, 200 watched logs waited up to 2 s while others were busy:
+ * each change hides the one before.
  */
 export const CHANGE_SHARDS = 9;
 
@@ -66,17 +66,15 @@ export function batchKeyAfter(name: string, cursor: Cursor): KvKey {
   return [...batchesPrefix(name), cursor.endsWith(LAST_INDEX) ? `${version} ` : version];
 }
 
-/** A cursor begins with the version of its batch. */
+/** Of the batch, with which a cursor begins. */
 export const VERSION_LENGTH = 20;
 /** The index of the last message of each batch: a reader after it need not read the batch again. */
 const LAST_INDEX = "ff";
 
-/** The cursor of a message: the version of its batch, and its index there. */
 export function toCursor(version: string, index: number, count: number): Cursor {
   return version + (index === count - 1 ? LAST_INDEX : index.toString(16).padStart(2, "0"));
 }
 
-/** The cursor of the last message of a batch. */
 export function endOf(version: string): Cursor {
   return version + LAST_INDEX;
 }
@@ -115,14 +113,13 @@ export type BatchMessage = Pick<NewMessage, "type" | "data" | "bytes" | "trace">
  */
 export interface StoredBatch {
   readonly time: number;
-  /** At least one. */
   readonly messages: readonly BatchMessage[];
 }
 
 export interface BatchSize {
   readonly time: number;
   readonly count: number;
-  /** The bytes of their data. */
+  /** Of the data. */
   readonly bytes: number;
 }
 
@@ -186,7 +183,6 @@ function withTraces(messages: readonly BatchMessage[], part: Uint8Array): readon
   });
 }
 
-/** Without decoding the strings. */
 export function measureBatch(bytes: Uint8Array): BatchSize {
   const { view, time, count } = readHeader(bytes);
   let sum = 0;
@@ -199,7 +195,6 @@ function readHeader(bytes: Uint8Array): { view: DataView; time: number; count: n
   return { view, time: view.getFloat64(1), count: view.getUint16(9) };
 }
 
-/** All values begin with their format. */
 function viewOf(bytes: Uint8Array): DataView {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint8(0) === FORMAT) return view;
@@ -207,7 +202,6 @@ function viewOf(bytes: Uint8Array): DataView {
 }
 
 export interface RecordValue {
-  /** As JSON. */
   readonly value: string;
   /** In milliseconds since 1970; `Infinity` for never. */
   readonly expires: number;

@@ -12,24 +12,23 @@ import type { KvConnection, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import { decodeValue, encodeValue, keyOfRecord, recordKey } from "./keys.ts";
 
-/** After so many refused writes, check that the incarnation still has its fencing token. */
+/** After so many, check that the incarnation still has its fencing token. */
 const REFUSALS_BEFORE_CHECK = 4;
-/** How many entries are listed first, to learn how large they are, and later at most. */
+/** Of a list: how many entries are read first, to learn how large they are, and later at most. */
 const FIRST_PAGE = 10;
 const MAX_PAGE = 200;
 const PAGE_BYTES = 1024 * 1024;
 
 /**
- * A version has the incarnation, since a database that is created again repeats versions; the
- * version of the entry; and when the record expires, since the database may still have an expired
- * one.
+ * The incarnation, since a database that is created again repeats versions; the version of the
+ * entry; and when the record expires: the database may still have an expired one.
  */
 const VERSION = /^([0-9a-f]{8})-([0-9a-f]{20})(?:-(\d{1,15}))?$/;
 
 interface ExpectedVersion {
   readonly incarnation: string;
   readonly version: string;
-  /** In milliseconds since 1970; `Infinity` for never. */
+  /** In milliseconds since 1970. */
   readonly expires: number;
 }
 
@@ -43,9 +42,7 @@ export class KvRecords implements RecordStore {
   readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
-  /** By the keys as JSON. */
   readonly #watchers = new Watchers();
-  /** How many writes were refused since the last one that was not. */
   #refusals = 0;
 
   constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
@@ -110,9 +107,7 @@ export class KvRecords implements RecordStore {
     return { value, version: toVersion({ incarnation: tagOf(incarnation), version: entry.version, expires }) };
   }
 
-  /**
-   * Writes an entry if it is as expected. Returns the version of the write; undefined if it is not.
-   */
+  /** Returns the version of the write; undefined if the entry is not as expected. */
   async #change(
     key: KvKey,
     write: KvWrite,
@@ -137,7 +132,6 @@ export class KvRecords implements RecordStore {
     }
   }
 
-  /** Writes if the entry has a version, in an incarnation; else it returns undefined. */
   async #write(
     key: KvKey,
     write: KvWrite,

@@ -37,14 +37,11 @@ import { hasOwnClient, IN_MEMORY, openFile, pathOf } from "./open_file.ts";
 import { ProcessLock } from "./process_lock.ts";
 import { RetentionWorker } from "./retention_worker.ts";
 
-/**
- * How often logs are trimmed, in milliseconds. A lease that is not released is free within 30 s.
- */
+/** In milliseconds. So a lease that is not released is free within 30 s. */
 const TRIM_INTERVAL = 5_000;
 
 export type ConnectionOptions = Omit<StoreConnectionOptions<KvEngine>, "probe" | "isBusy">;
 
-/** The database is opened on first use. */
 export function toConnection(options: ConnectionOptions): KvConnection {
   return new StoreConnection({ ...options, probe: (engine) => engine.get([INCARNATION_KEY]), isBusy: isBusyFile });
 }
@@ -52,9 +49,9 @@ export function toConnection(options: ConnectionOptions): KvConnection {
 export interface KvStoreOptions extends ConnectionOptions {
   /** Opens a second connection for the watch, if the database notifies across processes. */
   readonly openWatching?: ConnectionOptions["open"];
-  /** How often the database is polled for writes of others, in milliseconds. */
+  /** In milliseconds: of the poll for writes of other processes. */
   readonly interval: number;
-  /** The time in milliseconds since 1970, instead of the database's. */
+  /** Replaces the time of the database. */
   readonly now?: () => number;
   readonly processLock?: ProcessLock;
 }
@@ -66,7 +63,6 @@ export class KvStore implements TopicStore {
   readonly #connection: KvConnection;
   readonly #watching: KvConnection | undefined;
   readonly #reader: KvLogReader;
-  /** For readers at the end of a log. */
   readonly #endReader: KvLogReader;
   readonly #appender: Appender;
   readonly #notifier: ChangeNotifier;
@@ -149,11 +145,11 @@ export class KvStore implements TopicStore {
 
 const TOKEN = "DENO_KV_ACCESS_TOKEN";
 
-/** How often a file is read for messages of other processes, in milliseconds. */
+/** The polls of a file, in milliseconds. */
 const FILE_INTERVAL = 50;
-/** How often a database is read that is watched as well, in milliseconds. */
+/** The polls of a database that is watched as well, in milliseconds. */
 const WATCHED_INTERVAL = 1_000;
-/** The longest delay of a timer in milliseconds, 25 days. */
+/** The longest delay of a timer, 25 days. */
 const LONGEST = 2 ** 31 - 1;
 
 /** The store opens nothing before its first use. `now` replaces the time of the database. */

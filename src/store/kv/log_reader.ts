@@ -29,30 +29,27 @@ import {
 } from "./keys.ts";
 
 const MAX_BATCHES = 128;
-/** The most bytes of a page, if its later batches are no larger than its first ones. */
+/** If the later batches of a page are no larger than its first ones. */
 const MAX_BYTES = 1024 * 1024;
 /** The head, the newest write with ids and the low watermark follow the batches of a log. */
 const ENTRIES_AFTER_BATCHES = 3;
-/** How many entries are read first, to learn how large batches are. */
+/** To learn how large batches are. */
 const FIRST_ENTRIES = 2 + ENTRIES_AFTER_BATCHES;
 /** How many pages are read at once: it bounds the memory, and the load on a slow line, to 8 MiB. */
 const MAX_PAGES = 8;
 /** How long pages are small after one did not come in time, in milliseconds. */
 const SLOW_TIME = 10_000;
-/** For a search, which reads single batches. */
 const ONE_MESSAGE: ReadLimits = { maxMessages: 1, maxBytes: 1 };
 const MAX_POLICIES = 100;
 
 /** Batches without a hole, and the bounds of the log at that moment or later. */
 export interface BatchPage extends LogBounds {
   readonly batches: readonly KvEntry[];
-  /** Whether the log had no more. */
   readonly isEnd: boolean;
 }
 
 interface Listing {
   readonly entries: readonly KvEntry[];
-  /** Whether there were no more. */
   readonly isAll: boolean;
 }
 
@@ -62,7 +59,6 @@ export class KvLogReader {
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
   readonly #pages = new Semaphore(MAX_PAGES);
-  /** By `performance.now()`. */
   #slowUntil = -Infinity;
 
   constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
@@ -87,7 +83,7 @@ export class KvLogReader {
     return { incarnation: logIncarnationOf(name, incarnation), ...toWatermarks(head, low) };
   }
 
-  /** Messages after a cursor. It skips expired ones, removed or not. */
+  /** It skips expired messages, removed or not. */
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
     let lowWatermark = LOG_START;
     let incarnation: string | undefined;
@@ -112,7 +108,7 @@ export class KvLogReader {
     }
   }
 
-  /** A binary search by version for the first message of a time that has not expired. */
+  /** A binary search for the first message of a time that has not expired. */
   async seek(log: LogRef, time: Date): Promise<LogPosition> {
     const { incarnation, lowWatermark, highWatermark } = await this.bounds(log);
     const isWanted = ({ value }: KvEntry) => {
@@ -213,7 +209,7 @@ function isBatch({ key }: KvEntry): boolean {
   return /^[0-9a-f]{20}$/.test(key.at(-1)!);
 }
 
-/** How many entries to read after the first ones of a page, if all batches are about as large. */
+/** If all batches are about as large as the first ones. */
 function countMore(first: readonly KvEntry[], { maxMessages, maxBytes }: ReadLimits): number {
   // The read has reached the end of the batches.
   if (!first.every(isBatch)) return 0;
@@ -227,9 +223,7 @@ function countMore(first: readonly KvEntry[], { maxMessages, maxBytes }: ReadLim
   return wanted <= 0 ? 0 : wanted + ENTRIES_AFTER_BATCHES;
 }
 
-/**
- * Adds the messages of a batch that come after a cursor. Returns false if they exceed the limits.
- */
+/** Adds the messages after a cursor. Returns false if they exceed the limits. */
 function addMessages(
   messages: StoredMessage[],
   version: string,
@@ -254,7 +248,6 @@ function toWatermarks(head: KvEntry | undefined, low: KvEntry | undefined): Omit
   return { lowWatermark: lowest, highWatermark: highest > lowest ? highest : lowest };
 }
 
-/** The version of a cursor's batch, as a number. */
 function toVersion(cursor: Cursor): bigint {
   return BigInt(`0x${cursor.slice(0, VERSION_LENGTH)}`);
 }
@@ -263,10 +256,10 @@ function toText(version: bigint): string {
   return version.toString(16).padStart(VERSION_LENGTH, "0");
 }
 
-/** Runs so many actions at once. The others wait in their order. */
+/** Runs a number of actions at once. The others wait in their order. */
 class Semaphore {
   #free: number;
-  /** When they began to wait, by `performance.now()`. */
+  /** With the time at which they began to wait, by `performance.now()`. */
   readonly #waiters = new Map<PromiseWithResolvers<void>, number>();
 
   constructor(size: number) {
@@ -291,7 +284,7 @@ class Semaphore {
     }
   }
 
-  /** Fails all that have waited for so many milliseconds. */
+  /** Rejects all that have waited for so many milliseconds. */
   failWaiters(error: unknown, ms: number): void {
     const latest = performance.now() - ms;
     for (const [waiter, since] of this.#waiters) {

@@ -1,7 +1,7 @@
 /**
- * A connection to a database of Deno KV on the network, by `npm:@deno/kv`. The package knows the
- * protocol. This module sends its requests, and words the errors without tokens and bodies.
- * Source: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md
+ * A connection to a database of Deno KV on the network. `npm:@deno/kv` knows the protocol; this
+ * module sends its requests, and words errors without tokens and bodies. Source:
+ * https://github.com/denoland/denokv/blob/main/proto/kv-connect.md
  */
 import type { CannotOpenError } from "../topic_store.ts";
 import { cannotOpen } from "../cannot_open.ts";
@@ -10,18 +10,14 @@ import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { INCARNATION_KEY } from "./keys.ts";
 import { type NetworkReply, openNpmNetwork, toNpmEngine } from "./npm_client.ts";
 
-/** The versions of the protocol that it supports. */
+/** Of the protocol. */
 const VERSIONS: readonly number[] = [2, 3];
 /**
- * The longest lifetime of an access token, in milliseconds. The package knows no dates after the
- * year 9999.
+ * The longest lifetime of an access token, in ms. The package knows no dates after the year 9999.
  */
 const MAX_LIFETIME = 24 * 3_600_000;
 
-/**
- * How far a `Date` header may be behind the clock, in milliseconds: it has whole seconds, and some
- * servers send the same one for two seconds.
- */
+/** How far a `Date` header may be behind, in ms: some servers send one for two seconds. */
 const CLOCK_PRECISION = 2_000;
 
 /** The statuses with which a database refuses a token. */
@@ -29,7 +25,6 @@ const REFUSALS: readonly number[] = [400, 401, 403];
 /** The statuses with which a server that is no database says that it has nothing at the address. */
 const ABSENCES: readonly number[] = [404, 405, 410, 501];
 
-/** The format that the package requires. */
 const DATABASE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const ABSENCE = "there is no KV Connect at this address, give that of a denokv";
@@ -37,7 +32,7 @@ const NO_TLS = "the server does not speak TLS, give its address with http://";
 const ONLY_TLS = "the server does not speak HTTP without TLS, give its address with https://";
 const TOKEN_CURE = "give the one that it was started with";
 
-/** A database's description of itself, as far as it is used. */
+/** The description of a database, as far as it is used. */
 interface Metadata {
   readonly version: number;
   readonly databaseId: string;
@@ -107,8 +102,8 @@ export class NetworkClient implements KvEngine {
   }
 
   /**
-   * Abandons all requests. The package's `close()` is not called: it closes nothing else, and
-   * causes an unhandled rejection for each watch that has failed.
+   * Abandons all requests. The package's `close()` closes nothing else, and causes an unhandled
+   * rejection for each watch that has failed.
    */
   close(): void {
     if (this.#closing.signal.aborted) return;
@@ -139,7 +134,7 @@ export class NetworkClient implements KvEngine {
     return toNpmEngine(kv, () => this.now() + CLOCK_PRECISION);
   }
 
-  /** The package calls it at its start, and before the access token expires. */
+  /** Called at the start, and before the access token expires. */
   async #exchange(init: RequestInit): Promise<NetworkReply> {
     try {
       new Headers(init.headers);
@@ -167,7 +162,7 @@ export class NetworkClient implements KvEngine {
   }
 
   /**
-   * Checks a description: the package would repeat a wrong one, with its token, in an error. A
+   * Checks a description: the package would put a wrong one, with its token, into an error. A
    * redirect may have led to another address than `base`.
    */
   #toMetadata({ version, databaseId, endpoints, token, expiresAt }: Metadata, base: string): Metadata {
@@ -261,14 +256,14 @@ function statusError({ status }: Response): Error {
   return new Error(`The database answered with the status ${status}`);
 }
 
-/** Whether `fetch` had no response. The cause is the reason: DNS, connection, certificate. */
+/** The cause is the reason: DNS, connection or certificate. */
 function isFetchFailure(error: unknown): error is TypeError & { readonly cause: Error } {
   return error instanceof TypeError && error.cause instanceof Error;
 }
 
 /**
- * Removes the address from a message, since its query may be a secret. The address has no spaces,
- * so it ends before the first "): ".
+ * Removes the address, whose query may be a secret. It has no spaces, so it ends at the first "):
+ * ".
  */
 function withoutAddress(message: string): string {
   const end = message.indexOf("): ");

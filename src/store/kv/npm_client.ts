@@ -32,7 +32,6 @@ interface NpmNetworkKv extends NpmKv {
 
 type Fetcher = (address: string, init: RequestInit) => Promise<NetworkReply>;
 
-/** The parts of a response that the package reads. */
 export interface NetworkReply {
   readonly status: 200;
   readonly url: string;
@@ -74,7 +73,6 @@ export async function openNpmFile(path: string): Promise<NpmKv> {
   }
 }
 
-/** @throws {ClientMissingError} If the package cannot be loaded. */
 export async function openNpmNetwork(address: string, options: NetworkOptions): Promise<NpmKv> {
   // Without `implementation`, the package's `openKv()` uses Deno's own client, which takes 40 ms
   // for a write above 1 KB.
@@ -110,7 +108,7 @@ async function loadPackage(): Promise<NpmPackage> {
   }
 }
 
-/** Entries expire by the time of `now`, in milliseconds since 1970. */
+/** Entries expire by `now`. */
 export function toNpmEngine(kv: NpmKv, now: () => number = Date.now): KvEngine {
   const read = async (ranges: readonly ReadRange[]): Promise<KvEntry[][]> => {
     const reply = await kv.snapshotRead({ ranges });
@@ -224,7 +222,6 @@ export interface Mutation {
   readonly key: Uint8Array;
   readonly mutationType: "M_SET" | "M_DELETE" | "M_SET_SUFFIX_VERSIONSTAMPED_KEY";
   readonly value: { readonly data: Uint8Array; readonly encoding: "VE_BYTES" } | undefined;
-  /** In milliseconds since 1970. */
   readonly expireAtMs?: string | undefined;
 }
 

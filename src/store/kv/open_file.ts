@@ -37,11 +37,7 @@ function isPlainPath(path: string): boolean {
   return Deno.build.os !== "windows" && path.startsWith("/") && !path.endsWith("/");
 }
 
-/**
- * Checks that a file can be opened, without loading the store.
- *
- * @throws {CannotOpenError} If it cannot be opened.
- */
+/** @throws {CannotOpenError} If the file cannot be opened. It does not load the store. */
 export async function checkFile(location: FileLocation): Promise<void> {
   try {
     (await openFile(location)).close();
@@ -52,7 +48,7 @@ export async function checkFile(location: FileLocation): Promise<void> {
 }
 
 /**
- * Opens a file, or creates it.
+ * Opens or creates a file.
  *
  * @throws {CannotOpenError} If that will never work.
  */

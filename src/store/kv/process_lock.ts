@@ -1,6 +1,6 @@
 /**
  * Shows processes that share a file whether one of them has ended: each locks a file of its own,
- * and the system releases the lock when the process ends, also by `kill -9`.
+ * and the system releases the lock, also after `kill -9`.
  */
 import { nodePath } from "../../base/runtime.ts";
 import { isGranted } from "../cannot_open.ts";
@@ -19,20 +19,17 @@ export class ProcessLock {
   readonly #folder: string;
   #lock: Promise<Lock | undefined> | undefined;
 
-  /** The path of the store's file is absolute. */
   constructor(path: string) {
     this.#folder = path + SUFFIX;
   }
 
   /**
-   * The name of this process, which the first call locks. Undefined without the permission for the
-   * folder, or on a file system without locks.
+   * The name of this process. Undefined without the permission for the folder, or without locks.
    */
   async name(): Promise<string | undefined> {
     return (await (this.#lock ??= this.#acquire().catch(() => undefined)))?.name;
   }
 
-  /** Undefined if it is uncertain. */
   async hasEnded(name: string): Promise<boolean | undefined> {
     if (!NAME.test(name)) return undefined;
     if (name === (await this.#lock)?.name) return false;
@@ -68,8 +65,8 @@ export class ProcessLock {
   }
 
   /**
-   * Removes the files of processes that ended long ago. A file has the time of its process's start,
-   * so the time counts from when another process sees that it has ended.
+   * Removes the files of processes that ended long ago. The time of a file is that of its start, so
+   * the time counts from the first sweep that finds it free.
    */
   async #sweep(): Promise<void> {
     for await (const { name } of Deno.readDir(this.#folder)) {
@@ -97,7 +94,6 @@ interface Lock {
   readonly file: Deno.FsFile;
 }
 
-/** Whether no process locks a file. */
 async function isFree(path: string): Promise<boolean> {
   using file = await Deno.open(path, { read: true, write: true });
   return await file.tryLock(true);

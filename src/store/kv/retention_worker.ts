@@ -8,11 +8,11 @@ import { type BatchSize, endOf, headKey, LEASE_KEY, lowWatermarkKey, measureBatc
 import { type BatchPage, type KvLogReader, toLog } from "./log_reader.ts";
 
 /**
- * The lease in rounds: the fourth round that finds it unchanged acquires it. Half a round less than
- * three, since rounds take time, too.
+ * In rounds: the fourth one that finds the lease unchanged acquires it. Half a round less than
+ * three, since rounds take time.
  */
 const LEASE_ROUNDS = 2.5;
-/** After so many refusals, since another process removes, too, the next round continues. */
+/** After so many, since another process removes too, the next round continues. */
 const MAX_REFUSALS = 10;
 /** The most bytes of keys of one write, of which Deno KV allows 80 KiB. */
 const MAX_KEY_BYTES = 64 * 1024;
@@ -21,7 +21,7 @@ const KEY_OVERHEAD = 64;
 
 const NO_LIMITS = { maxMessages: Infinity, maxBytes: Infinity };
 
-/** Returns whether the lease is still held. */
+/** Whether the lease is still held. */
 type RenewLease = () => Promise<boolean>;
 
 export class RetentionWorker {
@@ -38,7 +38,6 @@ export class RetentionWorker {
   #round: Promise<void> = Promise.resolve();
   readonly #lease: Lease<Uint8Array<ArrayBuffer>>;
 
-  /** `interval` is in milliseconds. */
   constructor(
     connection: KvConnection,
     incarnations: Incarnations,
@@ -56,7 +55,6 @@ export class RetentionWorker {
     this.#lease = new Lease({ write, delete: (version) => this.#deleteLease(version) }, interval * LEASE_ROUNDS);
   }
 
-  /** Begins to trim all logs of the database regularly. */
   start(): void {
     if (this.#isRunning || this.#closing.signal.aborted) return;
     this.#isRunning = true;
@@ -79,7 +77,6 @@ export class RetentionWorker {
     await this.#round;
   }
 
-  /** Releases the lease, if this process has it. */
   async release(): Promise<void> {
     await this.#lease.release().catch(() => {});
   }
@@ -113,9 +110,7 @@ export class RetentionWorker {
   }
 
   /**
-   * Acquires or renews the lease. It has no time in it, since clocks differ: a lease is free if it
-   * has not changed for some rounds. Two holders do no harm, since each removal checks the low
-   * watermark.
+   * Acquires or renews the lease. Two holders do no harm: each removal checks the low watermark.
    */
   async #acquireLease(entry: KvEntry | undefined): Promise<boolean> {
     const version = entry?.version ?? null;
@@ -141,9 +136,8 @@ export class RetentionWorker {
   }
 
   /**
-   * Reads what is new in a log, and removes the excess after each page: the excess of a part of the
-   * log is in excess of all of it, too. It ends at the head of the log when the trimming began,
-   * since the log may grow faster than it is read.
+   * Reads what is new in a log, and removes the excess after each page. It ends at the head of the
+   * log when the trimming began, since the log may grow faster than it is read.
    */
   async #trimLog(log: LogRef, incarnation: Incarnation, head: Cursor, renewLease: RenewLease): Promise<void> {
     const { name, policy } = log;
@@ -171,7 +165,7 @@ export class RetentionWorker {
     }
   }
 
-  /** Each write moves the low watermark, which shows readers the hole. False if some are left. */
+  /** Each write moves the low watermark, so that readers see the gap. False if some are left. */
   async #remove(name: string, incarnation: Incarnation, end: Cursor, renewLease: RenewLease): Promise<boolean> {
     const lowKey = lowWatermarkKey(name);
     const most = Math.floor(MAX_KEY_BYTES / (3 * name.length + KEY_OVERHEAD));
@@ -219,20 +213,16 @@ interface Segment {
   end: Cursor;
   count: number;
   bytes: number;
-  /** The time of its first batch. */
   readonly begin: number;
-  /** The newest time of its batches. */
   newest: number;
 }
 
-/**
- * A segment of several batches is at most so large a part of each bound: the precision of trimming.
- */
+/** The largest part of each bound that a segment of several batches has. */
 const PRECISION = 1 / 64;
 
 /** The sizes and the times of a log's batches, so that each is read once to find the excess. */
 export class RetentionIndex {
-  /** The incarnation and the policy that it is for. */
+  /** Of the incarnation and the policy. */
   readonly id: string;
   readonly #policy: LogPolicy;
   #segments: Segment[] = [];
@@ -247,12 +237,10 @@ export class RetentionIndex {
     return this.#segments.length;
   }
 
-  /** The cursor up to which batches were added. */
   get end(): Cursor {
     return this.#end;
   }
 
-  /** Adds the next batch of the log, by its cursor. */
   add(end: Cursor, { count, bytes, time }: BatchSize): void {
     this.#end = end;
     const last = this.#segments.at(-1);
@@ -270,8 +258,9 @@ export class RetentionIndex {
   }
 
   /**
-   * The cursor up to which the log must be removed, if at all. It leaves rather more messages than
-   * too few, and rather fewer bytes than too many; the newest segment goes by its age only.
+   * The cursor up to which the log must be removed, if at all. Segments leave too many messages
+   * rather than too few, and too few bytes rather than too many. The newest one goes by its age
+   * only.
    */
   endOfExcess(now: number): Cursor | undefined {
     const { age, count, bytes } = this.#policy;
@@ -298,10 +287,7 @@ export class RetentionIndex {
       Math.abs(time - last.begin) <= policy.age * PRECISION;
   }
 
-  /**
-   * The time of a segment. If its clock was ahead of the one here, it is as old as what was written
-   * after it.
-   */
+  /** If the clock of its writer was ahead, it is as old as what was written after it. */
   #timeOf(index: number, now: number): number {
     return this.#segments.slice(index).find(({ newest }) => newest <= now)?.newest ?? now;
   }

@@ -9,17 +9,17 @@ import type {
 } from "../record_store.ts";
 import { Watchers } from "../topic_store.ts";
 
-/** The limit of all records together, in bytes. */
+/** Of all records together. */
 const MAX_BYTES = 128 * 1024 * 1024;
-/** The memory of an entry besides its strings, in bytes: measured with 100,000 short ones. */
+/** In bytes, besides its strings: measured with 100,000 short ones. */
 const ENTRY_BYTES = 500;
-/** How many entries each write examines to find expired ones, so that no timer is needed. */
+/** Entries that each write examines, so that no timer is needed. */
 const SWEPT = 2;
-/** The part of the memory that is freed at once when it is full: finding the records takes long. */
+/** Freed at once when the memory is full: finding the records takes long. */
 const FREED_PART = 1 / 16;
 
 interface Entry extends ListedRecord<string> {
-  /** In milliseconds since 1970; `Infinity` for never. */
+  /** In milliseconds since 1970. */
   readonly expires: number;
 }
 
@@ -34,11 +34,10 @@ export interface MemoryRecordsOptions {
   now?: () => number;
 }
 
-/** Its records end with it, or with the process. */
 export class MemoryRecords implements RecordStore {
   readonly #maxBytes: number;
   readonly #now: () => number;
-  /** By their keys as JSON. */
+  /** By key as JSON. */
   readonly #entries = new Map<string, Entry>();
   readonly #watchers = new Watchers();
   /** Versions of other stores do not begin with it. */
@@ -87,7 +86,7 @@ export class MemoryRecords implements RecordStore {
     return true;
   }
 
-  /** The cost grows with all records, whatever the prefix is. */
+  /** The cost grows with all records. */
   async *list(prefix: RecordKey): AsyncGenerator<ListedRecord<string>> {
     this.#assertOpen();
     const now = this.#now();
@@ -106,7 +105,6 @@ export class MemoryRecords implements RecordStore {
     this.#watchers.clear();
   }
 
-  /** The record if it has not expired. */
   #find(name: string): Entry | undefined {
     this.#assertOpen();
     const entry = this.#entries.get(name);
@@ -122,7 +120,7 @@ export class MemoryRecords implements RecordStore {
     this.#bytes -= sizeOf(name, entry);
   }
 
-  /** Frees memory for some bytes of the record of a name. */
+  /** Frees memory for a record. */
   #makeRoom(bytes: number, name: string): void {
     const now = this.#now();
     for (let step = 0; step < SWEPT; step++) {

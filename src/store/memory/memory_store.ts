@@ -22,7 +22,6 @@ import {
 } from "../topic_store.ts";
 
 const MIB = 1024 * 1024;
-/** The default limit of all logs together. */
 const MAX_BYTES = 256 * MIB;
 /** How often expired messages are removed, in milliseconds. They must be gone within 30 s. */
 const SWEEP_INTERVAL = 10_000;
@@ -51,12 +50,11 @@ export interface MemoryStoreOptions {
   now?: () => number;
 }
 
-/** Its logs end with it, or with the process. */
 export class MemoryStore implements TopicStore {
   readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
   readonly #maxBytes: number;
   readonly #now: () => number;
-  /** The most recently appended is the newest. */
+  /** Sorted by the last append. */
   readonly #logs = new OrderedMap<string, MemoryLog>();
   readonly #watchers = new Watchers();
   #bytes = 0;
@@ -78,7 +76,7 @@ export class MemoryStore implements TopicStore {
     return this.#use(ref, (log) => log.bounds());
   }
 
-  /** All messages are stored at once, and a signal has no effect. */
+  /** All are stored at once, and a signal has no effect. */
   async append(ref: LogRef, messages: readonly NewMessage[], options: AppendOptions = {}): Promise<AppendResult> {
     const result = this.#use(ref, (log) => {
       this.#logs.set(ref.name, log);
@@ -113,7 +111,6 @@ export class MemoryStore implements TopicStore {
     this.#watchers.clear();
   }
 
-  /** Calls an action with a log, and updates the memory that it uses. */
   #use<Result>(ref: LogRef, action: (log: MemoryLog) => Result): Result {
     if (this.#isClosed) throw new Error(`Cannot use the topic "${ref.name}": its store is closed`);
     let log = this.#logs.get(ref.name);
@@ -125,7 +122,7 @@ export class MemoryStore implements TopicStore {
     return result;
   }
 
-  /** Drops the other logs, and if that is not enough, the oldest messages of this one. */
+  /** Drops other logs, then the oldest messages of this one. */
   #makeRoom(used: MemoryLog): void {
     for (const [name, log] of this.#logs) {
       if (this.#bytes <= this.#maxBytes) return;
@@ -151,7 +148,7 @@ export class MemoryStore implements TopicStore {
     Deno.unrefTimer(this.#sweepTimer);
   }
 
-  /** Frees the memory of topics that nobody uses. A read removes expired messages by itself. */
+  /** For topics that no reader uses. A read removes expired messages by itself. */
   #sweep(): void {
     let hasMessages = false;
     for (const [, log] of this.#logs) {
@@ -173,17 +170,13 @@ interface RememberedId {
 
 /** Messages in the order of their numbers, which begin at 1 and have no holes. */
 class MemoryLog {
-  /** Whether messages can expire. */
   readonly hasAge: boolean;
   readonly #policy: LogPolicy;
   readonly #incarnation = crypto.randomUUID().slice(0, 8);
   readonly #now: () => number;
   #messages: (StoredMessage | undefined)[] = [];
-  /**
-   * How many at the beginning of the array were removed. A cut moves the rest, so cuts are rare.
-   */
+  /** So many at the beginning were removed. A cut moves the rest, so cuts are rare. */
   #removed = 0;
-  /** The number of the newest message that was removed. */
   #lowWatermark = 0;
   #dataBytes = 0;
   #idBytes = 0;
@@ -196,7 +189,7 @@ class MemoryLog {
     this.#now = now;
   }
 
-  /** The memory of the log in bytes, estimated. */
+  /** In bytes, estimated. */
   get size(): number {
     return LOG_OVERHEAD + this.#dataBytes + this.#idBytes + this.#count * ENTRY_OVERHEAD;
   }
@@ -259,9 +252,8 @@ class MemoryLog {
   }
 
   /**
-   * Applies the retention, and removes the oldest messages beyond a size.
-   *
-   * @param maxSize In bytes of memory. The newest message stays, whatever its size.
+   * Applies the retention, and removes the oldest messages beyond a size in bytes. The newest
+   * message stays, whatever its size.
    */
   trim(maxSize = Infinity): void {
     const { age, count, bytes } = this.#policy;
@@ -296,7 +288,6 @@ class MemoryLog {
     if (this.#ids.size > MAX_IDS) this.#forgetIds(Infinity, 1);
   }
 
-  /** Forgets ids that are older than the `dedupe` window, the oldest first. */
   #forgetIds(time: number, most = Infinity): void {
     const oldest = time - this.#policy.dedupe;
     for (const [id, remembered] of this.#ids) {

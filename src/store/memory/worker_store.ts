@@ -39,7 +39,7 @@ export function openWorkerStore(ports: WorkerPorts): TopicStore {
   return "host" in ports ? new RemoteStore(ports.host) : new HostStore(ports.guests);
 }
 
-/** A method call without its number. */
+/** Without the number of the call. */
 type StoreCall =
   | { readonly call: "bounds"; readonly log: LogRef }
   | {
@@ -63,11 +63,10 @@ type HostMessage =
   | { readonly number: number; readonly failure: string }
   | { readonly changed: string };
 
-/** A store in memory that other workers call, too. */
 export class HostStore extends MemoryStore {
   readonly #guests: readonly Guest[];
 
-  /** Answers the other workers from now on, by one port for each. */
+  /** Answers the other workers, by one port for each. */
   constructor(ports: readonly MessagePort[], options?: MemoryStoreOptions) {
     super(options);
     this.#guests = ports.map((port) => serveGuest(this, port));
@@ -83,7 +82,6 @@ export class HostStore extends MemoryStore {
 interface Guest {
   readonly port: MessagePort;
   hasJoined: boolean;
-  /** Resolves when the worker has left. */
   readonly left: Promise<void>;
 }
 
@@ -142,7 +140,6 @@ async function callStore(store: HostStore, call: StoreCall): Promise<unknown> {
   }
 }
 
-/** The store of another worker. */
 export class RemoteStore implements TopicStore {
   readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
   readonly #port: MessagePort;
@@ -152,7 +149,7 @@ export class RemoteStore implements TopicStore {
   #lastNumber = 0;
   #isClosed = false;
 
-  /** Joins the store at the other end of a port, which is closed with it. */
+  /** Joins the store at the other end of the port, which it owns from now on. */
   constructor(port: MessagePort) {
     this.#port = port;
     port.onmessage = ({ data }: MessageEvent<HostMessage>) => this.#receive(data);
@@ -249,11 +246,9 @@ async function callRecords(records: RecordStore, call: RecordCall): Promise<unkn
   }
 }
 
-/** The records of another worker. */
 class RemoteRecords implements RecordStore {
   readonly #call: <Value>(call: RecordCall) => Promise<Value>;
 
-  /** `call` sends a call to the worker that has the records. */
   constructor(call: <Value>(call: RecordCall) => Promise<Value>) {
     this.#call = call;
   }

@@ -1,4 +1,4 @@
-/** One consumer in this process: a node of those that share it. */
+/** One consumer on this node: claims messages, runs their handlers, and records the outcomes. */
 import { errorText } from "../../log/log_text.ts";
 import { describeError, log } from "../../log/log.ts";
 import { OrderedMap } from "../../base/ordered_map.ts";
@@ -42,49 +42,46 @@ export interface ConsumerSetup {
   readonly store: TopicStore;
   readonly records: RecordStore;
   readonly options: ResolvedConsumeOptions;
-  /** For stored messages that may be older than the schema of the topic. */
+  /** If messages may be older than the schema of the topic. */
   readonly check?: StoredCheck | undefined;
   readonly handle: (
     message: TopicMessage,
     context: ConsumerTry,
-    /** The trace of the publisher. */
+    /** Of the publisher. */
     trace: string | undefined,
   ) => unknown;
   readonly deadLetter: DeadLetterTopic | undefined;
   readonly clock: Clock;
 }
 
-/** How long outcomes are collected for one write, in milliseconds. */
+/** Outcomes are collected for so many milliseconds. */
 const ACK_DELAY = 50;
 /** Messages are claimed ahead for so many milliseconds of handlers' time. */
 const AHEAD_MS = 20;
-/** Nothing is claimed ahead while more bytes of data are in flight. */
+/** Beyond so many bytes in flight, nothing is claimed ahead. */
 const MAX_AHEAD_BYTES = 8 * 1024 * 1024;
 /** The pause between two claims: a part of the mean handler time, and at most so long. */
 const MAX_PACE = 10;
 const PACE_PART = 1 / 8;
-/** The first pause before the record is read again, while another node is the claimer. */
+/** Before the record is read again, while another node is the claimer. */
 const FIRST_POLL = 20;
-/** The shortest pause after a transition that changed nothing. */
+/** After a transition that changed nothing. */
 const IDLE_REST = 5;
-/** The pauses after an error of the store, in milliseconds. */
+/** After an error of the store. */
 const FIRST_PAUSE = 100;
 const MAX_PAUSE = 5_000;
-/** How long handlers have after an abort, and a close has for its last write, in milliseconds. */
+/** For handlers after an abort, and for the last write of a close. */
 const LAST_MS = 1_000;
 const MAX_LAST_ERROR_BYTES = 200;
 /** With fewer attempts, each claim is recorded first: see `#claimsUnrecorded`. */
 const MIN_TRIES = 3;
-/** How many late results are kept until the record has them. */
 const MAX_LATE_DONE = 1_000;
-/** How many former incarnations of a log are kept. */
 const MAX_FORMER = 16;
 /** A shorter wait is not worth a timer. */
 const SOON = 0.5;
 /** After so many rounds the event loop gets a turn. */
 const ROUNDS_OF_TURN = 100;
 
-/** Claims messages, runs their handlers, and records the outcomes. */
 export class Consumer implements Service<void> {
   readonly #setup: ConsumerSetup;
   readonly #consumer: ConsumerName;
@@ -101,20 +98,19 @@ export class Consumer implements Service<void> {
   #cancelClose: (() => void) | undefined;
   #wake: () => void = () => {};
 
-  /** The name of this node: another one for each start. */
+  /** Another one for each start. */
   #node = "";
   #state: ConsumerState | undefined;
   #version: string | null = null;
   /**
-   * The version that this node has written; undefined after a write without a reply. A read may be
-   * older: a store of several servers may answer from one that was replaced.
+   * The version that this node has written; undefined after a write without a reply. A server that
+   * was replaced may answer a read with an older one.
    */
   #written: string | undefined;
-  /** Whether the record may have changed since it was read. */
+  /** It may have changed since it was read. */
   #isStale = true;
-  /** When the record was read or written last. */
   #seenAt = -Infinity;
-  /** How often the record was read since the log has grown. */
+  /** Reads of the record since the log has grown. */
   #polls = 0;
   #unrecorded: UnrecordedClaim | undefined;
   #heartbeat = 0;
@@ -124,9 +120,9 @@ export class Consumer implements Service<void> {
   #errors = 0;
   #lastError: string | undefined;
   #incarnation = "";
-  /** Whether messages of busy keys wait in the record. */
+  /** Messages of busy keys wait in the record. */
   #hasBlocked = false;
-  /** Messages whose handlers resolved late, until the record has them as done. */
+  /** Until the record has them as done. */
   readonly #lateDone = new OrderedMap<Cursor, true>();
   #isStopping = false;
   #isGone = false;
@@ -168,7 +164,7 @@ export class Consumer implements Service<void> {
     return this.#opened.promise;
   }
 
-  /** Claims nothing more, and releases the messages that wait for a handler. */
+  /** Releases the messages that wait for a handler. */
   drain(): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
@@ -177,7 +173,7 @@ export class Consumer implements Service<void> {
     this.#wake();
   }
 
-  /** Aborts the signals of the handlers. It waits one more second for them. */
+  /** Waits one more second for the handlers. */
   abort(reason: DOMException): void {
     this.drain();
     const handlers = this.#inFlight.running;
@@ -208,7 +204,6 @@ export class Consumer implements Service<void> {
     await this.#failures.settled();
   }
 
-  /** How many more messages this node can take. */
   get #freeSlots(): number {
     return this.#isStopping ? 0 : this.#capacity - this.#unfinished;
   }
@@ -237,7 +232,7 @@ export class Consumer implements Service<void> {
     return this.#setup.options.attempts >= MIN_TRIES;
   }
 
-  /** How many messages are claimed before a handler is free for them. */
+  /** Messages that are claimed before a handler is free for them. */
   get #ahead(): number {
     const { concurrency, attempts } = this.#setup.options;
     const { meanTime, bytes } = this.#inFlight;
@@ -271,7 +266,7 @@ export class Consumer implements Service<void> {
     }
   }
 
-  /** Whether this node is stopping and holds nothing any more. */
+  /** It is stopping, and holds nothing any more. */
   get #isOver(): boolean {
     return this.#isStopping && this.#inFlight.size === 0 && !this.#isClaimer && !this.#isStale;
   }
@@ -303,7 +298,6 @@ export class Consumer implements Service<void> {
     await this.#sleep(Math.min(FIRST_PAUSE * 2 ** Math.min(this.#errors, 10), longest));
   }
 
-  /** When the next transition is due. */
   #whenNext(): number {
     const state = this.#state!;
     const times = [this.#ackAt, this.#seenAt + this.#lease.pollInterval];
@@ -312,7 +306,7 @@ export class Consumer implements Service<void> {
     return Math.max(this.#restUntil, Math.min(...times));
   }
 
-  /** When this node should claim more messages, or, if it is full, let other nodes claim them. */
+  /** When to claim more or, if this node is full, to let others claim. */
   #whenToClaim(state: ConsumerState): number {
     if (this.#isStopping) return Infinity;
     const { meanTime = 0, running, waiting } = this.#inFlight;
@@ -331,7 +325,7 @@ export class Consumer implements Service<void> {
     return Math.min(...times);
   }
 
-  /** When the first pending message is due, on the clock of the store. */
+  /** By the clock of the store. */
   #whenDue(state: ConsumerState): number {
     let due = Infinity;
     for (const page of state.pages) due = Math.min(due, page.due);
@@ -388,7 +382,7 @@ export class Consumer implements Service<void> {
     }
   }
 
-  /** Forgets late results that the record has. */
+  /** Forgets those that the record has. */
   async #forgetLate(recorded: readonly Cursor[]): Promise<void> {
     for (const at of recorded) {
       this.#lateDone.delete(at);
@@ -448,7 +442,7 @@ export class Consumer implements Service<void> {
     return true;
   }
 
-  /** Moves pending messages to a page if there are too many, and restores a page that is due. */
+  /** Moves pending messages to a page if there are many, and restores a page that is due. */
   async #movePages(transition: StateTransition): Promise<PendingPage | undefined> {
     const { excess } = transition;
     if (excess.length > 0) transition.movePage(await this.#pages.write(excess, this.#version), excess);
@@ -477,7 +471,7 @@ export class Consumer implements Service<void> {
     transition.setClaimer(left > taken, isEnd);
   }
 
-  /** Writes the record. False if another node has changed it. */
+  /** False if another node has changed the record. */
   async #write(transition: StateTransition, takenPage: PendingPage | undefined): Promise<boolean> {
     const { records } = this.#setup;
     const window = this.#window;
@@ -521,7 +515,7 @@ export class Consumer implements Service<void> {
     }));
   }
 
-  /** Reads the record, and creates it if there is none. */
+  /** Creates the record if there is none. */
   async #refresh(): Promise<void> {
     const { records, store, log: ref, options } = this.#setup;
     const key = consumerKey(this.#consumer);
@@ -543,7 +537,7 @@ export class Consumer implements Service<void> {
     this.#opened.resolve();
   }
 
-  /** Continues with a record, and drops deliveries that other nodes may have. */
+  /** Drops deliveries that other nodes may have. */
   #accept(state: ConsumerState, version: string): void {
     const isOther = this.#incarnation !== state.incarnation;
     if (isOther) {
@@ -567,7 +561,7 @@ export class Consumer implements Service<void> {
   }
 
   /**
-   * The part of the unrecorded claim that a record does not have. A write without a reply may have
+   * The part of the unrecorded claim that a record does not have: a write without a reply may have
    * recorded the first part.
    */
   #unrecordedAfter(state: ConsumerState): UnrecordedClaim | undefined {
@@ -585,7 +579,6 @@ export class Consumer implements Service<void> {
     return { from: recorded.to, to, count: count - recorded.count };
   }
 
-  /** Keeps the record, and compares the heartbeats of the other nodes. */
   #observe(state: ConsumerState, version: string): void {
     this.#state = state;
     this.#version = version;
@@ -664,12 +657,11 @@ export class Consumer implements Service<void> {
   }
 }
 
-/** Why signals are aborted when the lease cannot be renewed. */
 function awayReason(): DOMException {
   return new DOMException("The store does not answer, and another process may get the message", "AbortError");
 }
 
-/** Whether all messages after a position were removed. */
+/** All messages after the position were removed. */
 function isSkipped(after: Cursor, { low, messages }: LogWindow): boolean {
   return low > after && messages.length === 0;
 }

@@ -11,10 +11,9 @@ import { type Service, stopReason } from "../../base/service.ts";
 import { Consumer } from "./consumer.ts";
 import type { DeadLetterTopic } from "./failures.ts";
 
-/** How long a start waits for a store that cannot be reached, in milliseconds. */
+/** For a store that cannot be reached, in milliseconds. */
 const START_TIMEOUT = 3_000;
 
-/** What handlers get of their application. */
 interface Owner {
   readonly app: object;
   readonly state: unknown;
@@ -29,8 +28,7 @@ export class Consumers implements Service<Owner> {
   }
 
   /**
-   * Starts all consumers. If the store cannot be reached, the application starts after 3 seconds
-   * without waiting for them, and they try again.
+   * If the store cannot be reached, the application starts after 3 seconds without waiting.
    *
    * @throws {TypeError} If the topic of dead letters is not declared or is less durable, or the
    * store has no records.
@@ -103,7 +101,7 @@ function contextOf(
   };
 }
 
-/** Calls the handler in a trace of its own, linked to that of the publisher. */
+/** In a trace of its own, linked to that of the publisher. */
 async function handle(
   { name, log, handler }: DeclaredConsumer,
   message: TopicMessage,

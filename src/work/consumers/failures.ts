@@ -8,9 +8,9 @@ import { toId } from "../../topics/message.ts";
 import type { Delivery } from "./in_flight.ts";
 import { type ConsumerName, failureKey } from "./record.ts";
 
-/** A message that has failed for good, as it is stored. */
+/** As it is stored. */
 export interface Failure {
-  /** The id of the message. */
+  /** Of the message. */
   readonly id: string;
   readonly error: string;
   readonly attempts: number;
@@ -20,9 +20,9 @@ export interface Failure {
 
 export interface DeadLetterTopic {
   readonly name: string;
-  /** The size limit of its messages, in bytes. */
+  /** Of a message. */
   readonly maxBytes: number;
-  /** @param trace The trace of the publisher of the message. */
+  /** `trace` is that of the publisher of the message. */
   publish(letter: DeadLetter, options: { readonly id: string }, trace: string | undefined): Promise<unknown>;
 }
 
@@ -33,9 +33,9 @@ export interface FailuresOptions {
   readonly attempts: number;
 }
 
-/** How many failures of a consumer are kept when a node deletes the oldest. */
+/** Failures that stay when a node deletes the oldest. */
 const MAX_FAILURES = 10_000;
-/** How many failures a node stores between two such deletions. */
+/** Failures that a node stores between two deletions. */
 const MAX_MORE_FAILURES = 1_000;
 /** Of messages that could not be parked yet. */
 const MAX_REASONS = 1_000;
@@ -45,13 +45,12 @@ interface Reason {
   readonly attempts: number;
 }
 
-/** Parks messages: a dead letter if the consumer has a topic for them, else a stored failure. */
+/** A dead letter if the consumer has a topic for them, else a stored failure. */
 export class Failures {
   readonly #options: FailuresOptions;
   /** By id of a message that could not be parked: why it must be. */
   readonly #reasons = new Map<string, Reason>();
   #trimming: Promise<void> | undefined;
-  /** How many failures this node stores before it next deletes the oldest. */
   #untilTrim = 1;
 
   constructor(options: FailuresOptions) {
@@ -59,10 +58,10 @@ export class Failures {
   }
 
   /**
-   * Parks a message. Parking it twice does no harm.
+   * Parks a message. Doing so twice does no harm.
    *
-   * @param error The cause; undefined if an earlier call with the cause could not park the message.
-   * @param lastError The last error of the consumer, used if this process does not know the cause.
+   * @param error Undefined if an earlier call with the cause could not park the message.
+   * @param lastError Of the consumer, for a process that does not know the cause.
    * @returns Whether it is parked. If not, try again.
    */
   async park(delivery: Delivery, incarnation: string, error: unknown, lastError: string | undefined): Promise<boolean> {
@@ -92,17 +91,16 @@ export class Failures {
     }
   }
 
-  /** Deletes the failure of a message that was handled after all. */
+  /** For a message that was handled after all. */
   async forget(id: string): Promise<void> {
     await this.#options.records.delete(failureKey(this.#options.consumer, id), {});
   }
 
-  /** Waits until no failures are being deleted. */
   async settled(): Promise<void> {
     await this.#trimming;
   }
 
-  /** Publishes a dead letter. False if its topic can never take it. */
+  /** False if its topic can never take the letter. */
   async #send({ message }: Delivery, id: string, { error, attempts }: Reason): Promise<boolean> {
     const { consumer: { topic, name }, deadLetter } = this.#options;
     const { type = null, data } = message!.message;
@@ -136,7 +134,7 @@ export class Failures {
     return { topic, consumer: name, message_id: id };
   }
 
-  /** Counts a stored failure, and deletes the oldest ones in the background when that is due. */
+  /** In the background, when it is due. */
   #trim(): void {
     this.#untilTrim--;
     this.#trimming ??= this.#deleteWhileDue().finally(() => this.#trimming = undefined);

@@ -1,14 +1,14 @@
-/** The messages that a node has claimed, and the handlers that run. */
+/** The messages that a node has claimed, and their handlers. It does not know the record. */
 import { isDiscard } from "../../topics/consume_options.ts";
 import type { Cursor } from "../../store/topic_store.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ReadMessage } from "./log_window.ts";
 
-/** The result of a delivery, which is in flight until the record has the result. */
+/** A delivery is in flight until the record has its outcome. */
 export type Outcome =
   | {
     readonly isDone: true;
-    /** Whether the message was no longer in the log. */
+    /** It is no longer in the log. */
     readonly isLost?: boolean;
   }
   | {
@@ -18,7 +18,6 @@ export type Outcome =
     readonly due: number;
   };
 
-/** A message in flight. */
 export interface Delivery {
   readonly at: Cursor;
   /** Undefined if it is no longer in the log. */
@@ -26,9 +25,8 @@ export interface Delivery {
   readonly attempt: number;
   readonly crashCount: number;
   readonly key: string | undefined;
-  /** The start of the range that holds it; undefined if the record lists it by itself. */
+  /** The start of its range; undefined if it is in none. */
   range: Cursor | undefined;
-  /** Its index in the range. */
   index: number;
   outcome: Outcome | undefined;
 }
@@ -40,14 +38,13 @@ export interface InFlightOptions {
   /** In milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
-  /** The time of the store, in milliseconds since 1970. */
+  /** Of the store, in milliseconds since 1970. */
   readonly time: () => number;
-  /** Whether the lease of this node is held. */
   readonly isHeld: () => boolean;
   readonly handle: (message: ReadMessage, attempt: number, signal: AbortSignal) => unknown;
   /** Publishes a dead letter or stores the failure. It never rejects; false: try again later. */
   readonly park: (delivery: Delivery, error: unknown) => Promise<boolean>;
-  /** An attempt failed, and another one will follow. */
+  /** Another attempt will follow. */
   readonly onFailure: (delivery: Delivery, error: unknown) => void;
   /** A handler resolved after its timeout, or after another node got the message: it is done. */
   readonly onLateResult: (delivery: Delivery) => void;
@@ -58,29 +55,27 @@ interface Run {
   readonly delivery: Delivery;
   readonly controller: AbortController;
   readonly begin: number;
-  /** Whether its signal was aborted before its timeout. An error then counts as no attempt. */
+  /** Its signal was aborted before its timeout: an error counts as no attempt. */
   isInterrupted: boolean;
 }
 
-/** The longest backoff, unless the first one is longer. In milliseconds. */
+/** In milliseconds, unless the first backoff is longer. */
 const MAX_BACKOFF = 3_600_000;
-/** The largest random part that is added to a backoff. */
+/** At most so large a part is added to a backoff. */
 const JITTER = 1 / 4;
-/** The weight of one handler in the mean time. */
+/** Of one handler in the mean time. */
 const MEAN_WEIGHT = 1 / 32;
 const CRASHED = "Cannot handle the message: the processes that had it have ended, each of them before it was done";
 
-/** The deliveries of one node. It does not know the record. */
 export class InFlight {
   readonly #options: InFlightOptions;
   readonly #deliveries = new Map<Cursor, Delivery>();
-  /** In the order of their claims. */
   #ready: Delivery[] = [];
-  /** In the order in which they began. */
+  /** In the order of their starts. */
   readonly #runs = new Set<Run>();
-  /** Messages whose handlers run, including those that are no longer in flight. */
+  /** Also those that are no longer in flight. */
   readonly #running = new Set<Cursor>();
-  /** Keys with a message that is being handled or parked. */
+  /** Keys of a message that is being handled or parked. */
   readonly #busyKeys = new Map<string, Delivery>();
   #finished = 0;
   #meanTime: number | undefined;
@@ -94,7 +89,6 @@ export class InFlight {
     this.#options = options;
   }
 
-  /** All deliveries, including those with an outcome. */
   get all(): Iterable<Delivery> {
     return this.#deliveries.values();
   }
@@ -103,27 +97,27 @@ export class InFlight {
     return this.#deliveries.size;
   }
 
-  /** How many handlers run. */
+  /** Running handlers. */
   get running(): number {
     return this.#runs.size;
   }
 
-  /** How many deliveries wait for a handler. */
+  /** Deliveries without a handler. */
   get waiting(): number {
     return this.#ready.length;
   }
 
-  /** The size of their data in bytes. */
+  /** Of their data. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The mean time of a handler, in milliseconds; undefined before the first one has ended. */
+  /** In milliseconds; undefined before the first handler has ended. */
   get meanTime(): number | undefined {
     return this.#meanTime;
   }
 
-  /** How many deliveries have an outcome that is not stored yet. */
+  /** Deliveries whose outcome is not stored yet. */
   get finished(): number {
     return this.#finished;
   }
@@ -132,7 +126,7 @@ export class InFlight {
     return this.#deliveries.get(at);
   }
 
-  /** Adds deliveries in their order. {@linkcode InFlight.dispatch} begins to handle them. */
+  /** Adds deliveries in their order, without running handlers. */
   take(claimed: readonly Delivery[]): void {
     if (claimed.length === 0) return;
     const failed = this.#failedKeys();
@@ -150,7 +144,6 @@ export class InFlight {
     }
   }
 
-  /** Waits until each delivery has an outcome. */
   async whenFinished(): Promise<void> {
     if (this.#deliveries.size === this.#finished) return;
     this.#allFinished ??= Promise.withResolvers();
@@ -179,7 +172,6 @@ export class InFlight {
     }
   }
 
-  /** Starts as many handlers as concurrency and keys allow. */
   dispatch(): void {
     const { concurrency, isHeld } = this.#options;
     if (this.#isClosed) return;
@@ -197,18 +189,18 @@ export class InFlight {
     }
   }
 
-  /** Releases the messages that wait for a handler, and those that are added from now on. */
+  /** Releases messages without a handler, also those that are added from now on. */
   drain(): void {
     this.#isDraining = true;
     for (const delivery of this.#ready.splice(0)) this.#release(delivery);
   }
 
-  /** Aborts the signals of all handlers. If a handler then throws, this counts as no attempt. */
+  /** If a handler then throws, this counts as no attempt. */
   abortAll(reason: DOMException): void {
     for (const run of this.#runs) this.#abort(run, reason);
   }
 
-  /** Releases all deliveries without an outcome. Their handlers may still run. */
+  /** Handlers may still run. */
   close(): void {
     this.#isDraining = this.#isClosed = true;
     this.#cancelWatchdog?.();
@@ -217,7 +209,7 @@ export class InFlight {
     for (const delivery of this.#deliveries.values()) if (!delivery.outcome) this.#release(delivery);
   }
 
-  /** The keys of failed or released deliveries that are not stored yet. */
+  /** Of failed or released deliveries that are not stored yet. */
   #failedKeys(): ReadonlySet<string | undefined> {
     const failed = new Set<string | undefined>();
     if (this.#finished === 0) return failed;
@@ -241,7 +233,7 @@ export class InFlight {
     }
   }
 
-  /** A handler has ended, or has timed out and may still run. */
+  /** The handler has ended, or timed out and may still run. */
   #end(run: Run, failure: { readonly thrown: unknown } | undefined): void {
     const { delivery } = run;
     if (!this.#runs.delete(run)) {
@@ -268,7 +260,7 @@ export class InFlight {
     this.#settle(delivery, { isDone: false, attempt: attempt + 1, due: this.#dueAfter(attempt) });
   }
 
-  /** Parks a message. Its key stays busy until then, so later messages of the key wait. */
+  /** The key stays busy until then, so later messages of the key wait. */
   async #park(delivery: Delivery, error: unknown): Promise<void> {
     if (delivery.key !== undefined) this.#busyKeys.set(delivery.key, delivery);
     const isDone = await this.#options.park(delivery, error);
@@ -321,7 +313,6 @@ export class InFlight {
     run.controller.abort(reason);
   }
 
-  /** When the next attempt may begin. */
   #dueAfter(attempt: number): number {
     const { backoff, time } = this.#options;
     const pause = Math.min(backoff * 2 ** (attempt - 1), Math.max(backoff, MAX_BACKOFF));
@@ -351,8 +342,8 @@ export class InFlight {
 type Attempts = Pick<InFlightOptions, "attempts">;
 
 /**
- * The next attempt of a message that failed for good and could not be parked. It is beyond the
- * allowed ones: whichever node claims the message parks it, and calls no handler.
+ * The next attempt of a message that failed for good and could not be parked: one too many, so
+ * whichever node claims the message parks it without a handler.
  */
 function attemptToPark({ attempt }: Delivery, { attempts }: Attempts): number {
   return Math.max(attempt, attempts) + 1;

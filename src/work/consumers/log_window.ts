@@ -14,9 +14,8 @@ import type { CheckedData, StoredCheck } from "../../topics/topic_log.ts";
 import { heldCount, LEFT, type PendingMessage, type Range } from "./record.ts";
 import { Discard } from "../../topics/consume_options.ts";
 
-/** The size of one read. */
 const PAGE: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024, isLive: true };
-/** How many messages are cached for further attempts, and their data in bytes. */
+/** The cache of messages for further attempts. */
 const MAX_CACHED = 2_000;
 const MAX_CACHED_BYTES = 4 * 1024 * 1024;
 
@@ -43,12 +42,12 @@ export class LogWindow {
   #messages: ReadMessage[] = [];
   #begin: Cursor = "";
   #end: Cursor = "";
-  /** The low watermark of the last read. */
+  /** Of the last read. */
   #low: Cursor = "";
   #mayHaveMore = true;
   #reading: Promise<void> | undefined;
   readonly #cache = new OrderedMap<Cursor, ReadMessage>();
-  /** The results of an async check. */
+  /** Of an async check. */
   readonly #checked = new WeakMap<StoredMessage, CheckedData>();
   #cachedBytes = 0;
 
@@ -56,7 +55,6 @@ export class LogWindow {
     this.#options = options;
   }
 
-  /** The next messages, in order. */
   get messages(): readonly ReadMessage[] {
     return this.#messages;
   }
@@ -66,7 +64,7 @@ export class LogWindow {
     return this.#low;
   }
 
-  /** Whether the log may have messages after those in memory. */
+  /** There may be messages after those in memory. */
   get mayHaveMore(): boolean {
     return this.#mayHaveMore;
   }
@@ -84,9 +82,7 @@ export class LogWindow {
     this.#cachedBytes = 0;
   }
 
-  /**
-   * Moves the start, also backwards. No message is missing between it and the first one in memory.
-   */
+  /** Moves the start, also backwards. No message is missing after it. */
   startAfter(after: Cursor): void {
     if (after === this.#begin) return;
     if (after < this.#begin || after > this.#end) {
@@ -105,16 +101,12 @@ export class LogWindow {
     return this.#reading ??= this.#fill().finally(() => this.#reading = undefined);
   }
 
-  /**
-   * Waits until nothing is being read.
-   *
-   * @throws {OtherIncarnation} If the log has another incarnation.
-   */
+  /** @throws {OtherIncarnation} If the log has another incarnation. */
   async settled(): Promise<void> {
     await this.#reading;
   }
 
-  /** The first messages after a position. They are cached. */
+  /** Caches what it reads. */
   async readAfter(after: Cursor, count: number): Promise<readonly ReadMessage[]> {
     const { lowWatermark, messages } = await this.#read(after, { ...PAGE, maxMessages: count });
     const gap = lowWatermark > after ? lowWatermark : undefined;
@@ -123,7 +115,7 @@ export class LogWindow {
     return found;
   }
 
-  /** The index of a message in a range; undefined if it is no longer in the log. */
+  /** Undefined if the message is no longer in the log. */
   async indexIn(range: Range, at: Cursor): Promise<number | undefined> {
     const found = await this.#readAll(range);
     const index = found.findIndex(({ cursor }) => cursor === at);
@@ -131,7 +123,7 @@ export class LogWindow {
     return index < 0 ? undefined : range.count - found.length + index;
   }
 
-  /** The messages that a range still holds, and how many of them are no longer in the log. */
+  /** The messages that a range still holds, and how many are no longer in the log. */
   async readRange(range: Range): Promise<{ readonly messages: readonly ReadMessage[]; readonly lost: number }> {
     const found = await this.#readAll(range);
     // Removed messages are missing at the start.
@@ -152,7 +144,7 @@ export class LogWindow {
     return found;
   }
 
-  /** Keeps a message in memory for its next attempt. */
+  /** For the next attempt. */
   cache(message: ReadMessage): void {
     this.#evict(message.cursor);
     this.#cache.set(message.cursor, message);
@@ -227,14 +219,14 @@ export class LogWindow {
 }
 
 /**
- * Checks that the server of a page has a message, or had it: after an outage a server may lack what
- * the others have stored. A log that is restored from a backup gets another incarnation.
+ * Checks that a server has or had a message: after an outage it may lack what others have stored. A
+ * log that is restored from a backup gets another incarnation.
  */
 function checkReaches({ highWatermark }: LogPage, cursor: Cursor): void {
   if (highWatermark < cursor) throw new Error("The store does not have yet what it has recorded before");
 }
 
-/** How many gaps are before the messages. The first message follows the position. */
+/** Before the messages, the first of which follows the position. */
 export function countGaps(after: Cursor, messages: readonly ReadMessage[]): number {
   let gaps = 0;
   let last = after;
@@ -245,12 +237,11 @@ export function countGaps(after: Cursor, messages: readonly ReadMessage[]): numb
   return gaps;
 }
 
-/** The option `key` of a consumer. */
 export type KeyOf = (message: TopicMessage) => unknown;
 
 export interface MessageReading {
   readonly keyOf: KeyOf | undefined;
-  /** For stored messages that may be older than the schema of the topic. */
+  /** For messages that may be older than the schema of the topic. */
   readonly check?: StoredCheck | undefined;
 }
 
@@ -284,12 +275,10 @@ export class ReadMessage {
     return this.#stored.cursor;
   }
 
-  /** The size of its data. */
   get bytes(): number {
     return this.#stored.bytes;
   }
 
-  /** The trace of its publisher. */
   get trace(): string | undefined {
     return this.#stored.trace;
   }
@@ -303,9 +292,7 @@ export class ReadMessage {
     return this.#findKey().hash;
   }
 
-  /**
-   * Why the data does not fit the schema, or the key cannot be used; undefined without a fault.
-   */
+  /** Why the data does not fit the schema, or the key cannot be used. */
   get fault(): unknown {
     return this.#findKey().fault;
   }
@@ -346,10 +333,7 @@ export class ReadMessage {
   }
 }
 
-/**
- * Hashes a key to at most 11 characters, whatever its length. Keys with the same hash share a
- * queue, which is slower, but correct.
- */
+/** At most 11 characters. Keys with the same hash share a queue, which is slower, but correct. */
 export function hashKey(key: string): string {
   let [high, low] = [0x811c9dc5, 0x9747b28c];
   for (let index = 0; index < key.length; index++) {

@@ -1,25 +1,23 @@
 /** The other nodes of a consumer: which are alive, and which have ended. */
 import type { ProcessStore } from "../../store/record_store.ts";
 
-/**
- * After this part of a lease without reading the record, the other nodes' lease timers restart.
- */
+/** After so much of a lease without a read, the other nodes' lease timers restart. */
 const BLIND_PART = 1 / 2;
-/** How often they restart at most: a store may always be slow. */
+/** At most so often: a store may always be slow. */
 const MAX_RENEWALS = 3;
-/** How often the store is asked whether processes have ended, in milliseconds. */
+/** In milliseconds. */
 const CHECK_INTERVAL = 1_000;
-/** Separates the name of the process from the rest of the name of a node. */
+/** Between the name of the process and the rest of a node's name. */
 const SEPARATOR = ".";
 
 interface Sighting {
   readonly heartbeat: number;
   time: number;
-  /** How often its lease timer was restarted since. */
+  /** Restarts of its lease timer since. */
   renewals: number;
 }
 
-/** Makes the name of a node. It begins with the name of the process if the store has one. */
+/** It begins with the name of the process if the store has one. */
 export async function newNodeName(store: ProcessStore): Promise<string> {
   const id = crypto.randomUUID();
   let process: string | undefined;
@@ -36,9 +34,9 @@ export class Members {
   readonly #store: ProcessStore;
   readonly #lease: number;
   readonly #sightings = new Map<string, Sighting>();
-  /** Nodes whose processes have ended. */
+  /** By their processes. */
   readonly #ended = new Set<string>();
-  /** Nodes whose processes were running at the last check. */
+  /** By their processes at the last check. */
   readonly #alive = new Set<string>();
   #checkedAt = -Infinity;
 
@@ -48,11 +46,9 @@ export class Members {
   }
 
   /**
-   * Compares the record with the last one.
+   * Compares the heartbeats of all other nodes that hold something with those of the last read.
    *
-   * @param nodes The heartbeats of all other nodes that hold something.
-   * @param now When the record was read.
-   * @param before When it was read before.
+   * @param before When the record was read before.
    */
   observe(nodes: ReadonlyMap<string, number>, now: number, before: number): void {
     // The store could not be reached, or this process was suspended. The other nodes may have been
@@ -75,8 +71,8 @@ export class Members {
   }
 
   /**
-   * Asks the store which processes have ended, so that their leases need not run out. Before an
-   * expired lease counts as a crash, it is asked again.
+   * Asks which processes have ended, so that their leases need not run out. Before an expired lease
+   * counts as a crash, it asks again.
    */
   async checkProcesses(now: number): Promise<void> {
     if (now < this.nextCheck && !this.#hasSilent(now)) return;
@@ -91,7 +87,7 @@ export class Members {
     }
   }
 
-  /** Whether a lease has expired whose process can be checked. */
+  /** A lease has expired whose process can be checked. */
   #hasSilent(now: number): boolean {
     for (const [node, { time }] of this.#sightings) {
       if (now - time >= this.#lease && this.#processOf(node) !== undefined) return true;
@@ -99,29 +95,29 @@ export class Members {
     return false;
   }
 
-  /** The name of a node's process; undefined if the store cannot check it. */
+  /** Undefined if the store cannot check the process. */
   #processOf(node: string): string | undefined {
     const [process, rest] = node.split(SEPARATOR);
     return rest === undefined || !this.#store.hasEnded ? undefined : process;
   }
 
-  /** Whether a node has ended: its process has, or its lease has expired. */
+  /** Its process has ended, or its lease has expired. */
   hasEnded(node: string, now: number): boolean {
     return this.#ended.has(node) || now - (this.#sightings.get(node)?.time ?? now) >= this.#lease;
   }
 
-  /** Whether a node that has ended has crashed: its process is not known to be running. */
+  /** Of a node that has ended: its process is not known to be running. */
   hasCrashed(node: string): boolean {
     return !this.#alive.has(node);
   }
 
-  /** When the next check is due; `Infinity` if there is nothing to check. */
+  /** `Infinity` if there is nothing to check. */
   get nextCheck(): number {
     const canAsk = [...this.#sightings.keys()].some((node) => this.#processOf(node) !== undefined);
     return canAsk ? this.#checkedAt + CHECK_INTERVAL : Infinity;
   }
 
-  /** When the next lease expires; `-Infinity` if a node has ended, `Infinity` if there is none. */
+  /** `-Infinity` if a node has ended, `Infinity` if there is no lease. */
   get nextEnd(): number {
     let next = this.#ended.size > 0 ? -Infinity : Infinity;
     for (const { time } of this.#sightings.values()) next = Math.min(next, time + this.#lease);

@@ -1,6 +1,6 @@
 /**
- * The record of a consumer: which node holds which messages. It is the single source of truth: it
- * changes by compare-and-set only, and other records count when it refers to them.
+ * The record of a consumer, the single source of truth: which node holds which messages. It changes
+ * by compare-and-set only. Other records count when it refers to them.
  */
 import type { RecordKey, RecordStore } from "../../store/record_store.ts";
 import type { Cursor } from "../../store/topic_store.ts";
@@ -8,14 +8,14 @@ import type { Cursor } from "../../store/topic_store.ts";
 /** Consecutive messages of the log that a node has claimed together. */
 export interface Range {
   readonly node: string;
-  /** The position before the first one. */
+  /** Before the first one. */
   readonly from: Cursor;
-  /** The position of the last one. */
+  /** Of the last one. */
   to: Cursor;
   count: number;
   /** For each message {@linkcode LEFT} or {@linkcode HELD}; "" if the range still holds all. */
   left: string;
-  /** The keys of the messages that it holds, if the consumer has keys. */
+  /** Of the messages that it holds, if the consumer has keys. */
   keys?: readonly string[] | undefined;
 }
 
@@ -27,11 +27,11 @@ export const LEFT = "1";
 /** A message outside of ranges: it failed, its node crashed, or an earlier one of its key is not done. */
 export interface PendingMessage {
   readonly at: Cursor;
-  /** The next attempt, from 1. */
+  /** The next one, from 1. */
   attempt: number;
   /** When it may begin, in milliseconds since 1970 on the clock of the store; 0 for at once. */
   due: number;
-  /** How many nodes have crashed while they had it. */
+  /** Crashes of nodes that had it. */
   crashCount: number;
   /** The node that holds it; "" while it waits. */
   node: string;
@@ -42,14 +42,14 @@ export interface PendingMessage {
 export interface PendingPage {
   readonly id: string;
   readonly count: number;
-  /** When the last of them is due. */
+  /** Of the last one. */
   readonly due: number;
 }
 
 export interface ConsumerState {
   /** The incarnation of the log that the cursors belong to. */
   incarnation: string;
-  /** Its former incarnations, before its store was restored from a backup. */
+  /** Before its store was restored from a backup. */
   former?: readonly string[] | undefined;
   /** All messages up to here were claimed, or are pending. */
   next: Cursor;
@@ -69,7 +69,7 @@ export interface ConsumerState {
   lastError?: string | undefined;
 }
 
-/** The first parts of the keys. They differ, so that a list of consumers has nothing else. */
+/** They differ, so that a list of consumers has nothing else. */
 export const CONSUMERS = "consumers";
 const PENDING = "consumers.pending";
 const FAILED = "consumers.failed";
@@ -83,12 +83,12 @@ export function consumerKey({ topic, name }: ConsumerName): RecordKey {
   return [CONSUMERS, topic, name];
 }
 
-/** The key of a page, or the prefix of all pages. */
+/** Or the prefix of all pages. */
 export function pageKey({ topic, name }: ConsumerName, ...id: [] | [id: string]): RecordKey {
   return [PENDING, topic, name, ...id];
 }
 
-/** The key of a failure, or the prefix of all failures. */
+/** Or the prefix of all failures. */
 export function failureKey({ topic, name }: ConsumerName, ...id: [] | [id: string]): RecordKey {
   return [FAILED, topic, name, ...id];
 }
@@ -97,7 +97,7 @@ export function failureKey({ topic, name }: ConsumerName, ...id: [] | [id: strin
 type PackedPending = [at: string, attempt: number, due: number, crashCount: number, node: number, key?: string];
 
 interface PackedState extends Omit<ConsumerState, "next" | "ranges" | "pending" | "pages" | "nodes"> {
-  /** The prefix of all cursors. */
+  /** Of all cursors. */
   readonly prefix: string;
   readonly next: string;
   readonly nodes: [string, number][];
@@ -141,7 +141,6 @@ export function decodeState(json: string): ConsumerState {
   };
 }
 
-/** A copy that can be changed. */
 export function copyState(state: ConsumerState): ConsumerState {
   return {
     ...state,
@@ -191,7 +190,6 @@ function commonPrefix(texts: readonly string[]): string {
   return prefix;
 }
 
-/** The pages of one consumer in the store. */
 export class PendingPages {
   readonly #records: RecordStore;
   readonly #consumer: ConsumerName;
@@ -212,13 +210,13 @@ export class PendingPages {
     return id;
   }
 
-  /** The messages of a page; none if another node has deleted it. */
+  /** None if another node has deleted the page. */
   async read(id: string): Promise<readonly PendingMessage[]> {
     const record = await this.#records.get(pageKey(this.#consumer, id));
     return record ? unpackPending(JSON.parse(record.value), [], "") : [];
   }
 
-  /** Deletes a page to which the record no longer refers. */
+  /** The record no longer refers to the page. */
   async delete(id: string): Promise<void> {
     // A page without a reference is never read, so a failure does no harm.
     await this.#records.delete(pageKey(this.#consumer, id), {}).catch(() => {});

@@ -12,21 +12,14 @@ import {
   type Range,
 } from "./record.ts";
 
-/**
- * How many ranges a node may have. Of the oldest ones, the record lists the messages one by one:
- * otherwise each slow message would keep a range.
- */
+/** The record lists the messages of older ranges one by one: a slow one would keep its range. */
 const MAX_RANGES = 4;
 /** A consumer with keys reads no further while so many messages wait. */
 const MAX_WAITING = 512;
-/** How many messages a page has. */
 export const PAGE_SIZE = 256;
-/**
- * Nothing more is claimed while the record has so many messages. They take less than 60 KiB if it
- * lists them one by one.
- */
+/** Beyond that nothing is claimed. Listed one by one, so many messages take less than 60 KiB. */
 const MAX_IN_RECORD = 900;
-/** The space that a page takes in the record, in messages. */
+/** Of a page, in messages. */
 const PAGE_COST = 2 / 3;
 /** One transition claims at most so many of the messages that must be read one by one. */
 const MAX_LOADED = 64;
@@ -40,37 +33,34 @@ export interface UnrecordedClaim {
   count: number;
 }
 
-/** What a node knows besides the record. */
 export interface TransitionOptions {
   readonly node: string;
   readonly hasKeys: boolean;
-  /** The time of the store. */
+  /** Of the store. */
   readonly time: number;
   readonly inFlight: readonly Delivery[];
   readonly unrecorded: UnrecordedClaim | undefined;
-  /** Whether nodes claim messages before they record them. */
+  /** Nodes claim messages before they record them. */
   readonly claimsUnrecorded: boolean;
 }
 
 export interface Others {
   readonly hasEnded: (node: string) => boolean;
-  /** Whether a node that has ended has crashed, perhaps because of a message. */
+  /** Of a node that has ended: a message may be the cause. */
   readonly hasCrashed: (node: string) => boolean;
 }
 
-/** Reads of the log. */
 type LogReading = Pick<LogWindow, "readRange" | "readAfter" | "indexIn">;
 
 /** A change of a copy of the record. It takes effect when it is written. */
 export class StateTransition {
   readonly state: ConsumerState;
-  /** Deliveries whose outcomes it records. */
+  /** Their outcomes are recorded. */
   readonly acknowledged: readonly Delivery[];
-  /** Deliveries that the record lists one by one from now on. */
+  /** The record lists them one by one from now on. */
   readonly dissolved: Delivery[] = [];
-  /** Messages of the log that it claims. */
+  /** Of the log. */
   readonly claimed: Delivery[] = [];
-  /** Pending messages that it claims. */
   readonly claimedPending: PendingMessage[] = [];
   readonly #base: ConsumerState;
   readonly #options: TransitionOptions;
@@ -115,9 +105,7 @@ export class StateTransition {
 
   /**
    * Records messages as done whose handlers resolved late: after their timeout, or after another
-   * node got the message.
-   *
-   * @returns Those that need no further transition.
+   * node got the message. Returns those that need no further transition.
    */
   async finishLate(late: Iterable<Cursor>, log: LogReading): Promise<Cursor[]> {
     const { state } = this;
@@ -136,7 +124,7 @@ export class StateTransition {
     return recorded;
   }
 
-  /** Lists what is left of the oldest ranges one by one. */
+  /** Lists the rest of the oldest ranges one by one. */
   #dissolveRanges(): void {
     const { node } = this.#options;
     const known = new Set(this.#unfinished.map(({ range }) => range));
@@ -152,8 +140,7 @@ export class StateTransition {
   }
 
   /**
-   * Frees the messages of nodes that have ended, and messages that this node holds without knowing:
-   * a write without a reply has claimed them.
+   * Frees the messages of nodes that have ended, and those that a write without a reply claimed.
    */
   async takeOver({ hasEnded, hasCrashed }: Others, log: LogReading): Promise<void> {
     const { state } = this;
@@ -191,7 +178,7 @@ export class StateTransition {
   }
 
   /**
-   * Counts a crash for the messages that a node may have claimed without recording them: it may
+   * Counts a crash for messages that a node may have claimed without recording them, since it may
    * have crashed in the first moment of a handler.
    */
   async #suspectNext(log: LogReading): Promise<void> {
@@ -204,7 +191,7 @@ export class StateTransition {
     state.next = last.cursor;
   }
 
-  /** The page to restore before pending messages are claimed, if there is space for one. */
+  /** To restore before pending messages are claimed. */
   get duePage(): PendingPage | undefined {
     const { pending, pages } = this.state;
     const due = pages.filter(({ due, count }) => due <= this.#options.time && pending.length + count <= MAX_WAITING);
@@ -220,12 +207,7 @@ export class StateTransition {
     this.#isChanged = true;
   }
 
-  /**
-   * Claims messages that are due.
-   *
-   * @param room How many at most.
-   * @param isLoaded Whether a message is in memory.
-   */
+  /** Claims pending messages that are due. */
   claimPending(room: number, isLoaded: (at: Cursor) => boolean): void {
     const { time, node } = this.#options;
     let toLoad = MAX_LOADED;
@@ -276,8 +258,8 @@ export class StateTransition {
   }
 
   /**
-   * The pending messages to move to a page, if there are too many or a page that is due needs
-   * space. With keys all stay in the record, since they hold up others.
+   * Pending messages to move to a page: there are too many, or a page that is due needs space. With
+   * keys all stay, since they hold up others.
    */
   get excess(): readonly PendingMessage[] {
     const { pending, pages } = this.state;
@@ -295,7 +277,7 @@ export class StateTransition {
     this.state.pages.push({ id, count: put.size, due: Math.max(...pending.map(({ due }) => due)) });
   }
 
-  /** Updates the heartbeat. The result is whether there is anything to write. */
+  /** Updates the heartbeat. Returns whether there is anything to write. */
   finish(heartbeat: number, isRenewal: boolean): boolean {
     const { state } = this;
     const base = this.#base;
@@ -321,7 +303,7 @@ export class StateTransition {
     return [...keys];
   }
 
-  /** The keys of messages before `next` that are not queued in this process. */
+  /** Of messages before `next` that are not queued in this process. */
   #blockedKeys(): (string | undefined)[] {
     const { pending, ranges } = this.state;
     const others = ranges.filter(({ node }) => node !== this.#options.node);
@@ -329,7 +311,7 @@ export class StateTransition {
   }
 }
 
-/** Pending messages of no node that no earlier message of their key holds up. */
+/** Of no node, and not held up by an earlier message of their key. */
 export function* claimable({ pending, ranges }: ConsumerState): Generator<PendingMessage> {
   const keys = new Set(ranges.flatMap(({ keys }) => keys ?? []));
   for (const entry of pending) {
@@ -340,8 +322,8 @@ export function* claimable({ pending, ranges }: ConsumerState): Generator<Pendin
 }
 
 /**
- * Whether two messages must not be in flight together. A message that was in flight during two
- * crashes may cause a third one, and this would count for the other message, too.
+ * Two messages must not be in flight together: one that was in flight during two crashes may cause
+ * a third one, which would count for the other message, too.
  */
 export function isRisk(crashCount: number, others: number): boolean {
   return Math.min(crashCount, others) >= 1 && Math.max(crashCount, others) >= 2;
@@ -352,7 +334,7 @@ export function hasOtherClaimer({ claimer }: ConsumerState, node: string): boole
   return claimer !== "" && claimer !== node;
 }
 
-/** Whether nothing more of the log may be claimed. */
+/** Nothing more of the log may be claimed. */
 export function isFull(state: ConsumerState, hasKeys: boolean): boolean {
   const { pending, pages } = state;
   // With keys, pages are redeliveries by operators. One is restored when there is space for it.
@@ -360,7 +342,7 @@ export function isFull(state: ConsumerState, hasKeys: boolean): boolean {
   return spaceIn(state) <= 0 || (hasKeys && pending.length >= most);
 }
 
-/** For how many messages the record has space. */
+/** For so many messages the record has space. */
 export function spaceIn({ pending, ranges, pages }: ConsumerState): number {
   const held = ranges.reduce((sum, range) => sum + heldCount(range), 0);
   return MAX_IN_RECORD - pending.length - held - Math.ceil(pages.length * PAGE_COST);
@@ -374,12 +356,12 @@ function toPending(
   return { at, attempt, due, crashCount, node, key };
 }
 
-/** A message of the log that waits for its first attempt. */
+/** It waits for its first attempt. */
 function toFirst({ cursor: at, key }: ReadMessage, crashCount: number): PendingMessage {
   return { at, attempt: 1, due: 0, crashCount, node: "", key };
 }
 
-/** The delivery of a message that has not been tried before. */
+/** It has not been tried before. */
 export function firstDelivery(message: ReadMessage, range: Cursor, index: number): Delivery {
   const { cursor: at, key } = message;
   return { at, message, key, range, index, attempt: 1, crashCount: 0, outcome: undefined };

@@ -1,6 +1,6 @@
 /**
- * Runs one cron on this node. All nodes share one record, in which one of them claims each run: the
- * record changes by compare-and-set only.
+ * Runs one cron on this node. All nodes share one record, in which one of them claims each run. It
+ * changes by compare-and-set only.
  */
 import type { SharedClock } from "../../base/clock.ts";
 import { type Service, stopReason } from "../../base/service.ts";
@@ -15,22 +15,21 @@ import type { StoredRecord } from "../../store/record_store.ts";
 import { CRON_SPACE, type CronRecord, MAX_AHEAD, newRecord, type RunningCron } from "./record.ts";
 import { CronTimes } from "./times.ts";
 
-/** How long a crashed node holds a run, in milliseconds. */
+/** In milliseconds: so long a crashed node holds a run. */
 const LEASE = 30_000;
-/** How late a node may still run a time if it was up when the time was due. */
+/** A node may run a time so late if it was up when the time was due. */
 const LATE = 2 * LEASE;
-/** The pause after an error of the store. */
+/** After an error of the store. */
 const RETRY = 5_000;
 /** The wall clock may be set, so a node sleeps no longer than this. */
 const LONGEST_SLEEP = 60_000;
-/** How far the clocks of this machine may drift apart before the time of the store is read. */
+/** If the clocks of this machine drift apart further, the time of the store is read. */
 const TOLERANCE = 2_000;
-/** How long an aborted run has to end before it is released. */
+/** Then an aborted run is released. */
 const ABORTED_RUN_TIMEOUT = 1_000;
-/** How long after an abort a close waits: for the handler and one write. */
+/** A close waits so long after an abort: for the handler and one write. */
 const ABORTED_CLOSE_TIMEOUT = 2_000;
 
-/** What the crons of an application share. */
 export interface CronContext {
   readonly app: AppHandle;
   readonly state: unknown;
@@ -38,7 +37,6 @@ export interface CronContext {
   readonly clock: SharedClock;
 }
 
-/** A run of this node. */
 interface OwnRun {
   readonly running: RunningCron;
   readonly controller: AbortController;
@@ -48,7 +46,6 @@ interface OwnRun {
 
 type Entry = StoredRecord<CronRecord>;
 
-/** A cron on this node. */
 export class CronJob implements Service<void> {
   readonly #cron: DeclaredCron;
   readonly #times: CronTimes;
@@ -56,9 +53,9 @@ export class CronJob implements Service<void> {
   readonly #records: Records;
   readonly #lease: Lease<CronRecord>;
   readonly #key: readonly string[];
-  /** Identifies the node in the record. */
+  /** In the record. */
   readonly #node = crypto.randomUUID();
-  /** The name of this process, if the store can say whether it has ended. */
+  /** If the store can say whether the process has ended. */
   #process: string | undefined;
   /** By the monotonic clock. */
   readonly #madeAt: number;
@@ -66,9 +63,9 @@ export class CronJob implements Service<void> {
   #since = Infinity;
   /** For how long before its creation the node counts as up, in milliseconds. */
   #upBefore = 0;
-  /** The difference of the clocks of this machine when the time of the store was read. */
+  /** Between the clocks of this machine, when the time of the store was read. */
   #skew: number | undefined;
-  /** The time that was due at the last poll. */
+  /** At the last poll. */
   #due: number | undefined;
   /** The newest time that was due while this node was up. */
   #noticed: number | undefined;
@@ -76,9 +73,9 @@ export class CronJob implements Service<void> {
   #awaited: number | undefined;
   /** The newest time for which "missed" was logged. */
   #missed: number | undefined;
-  /** Whether the record was read since the last time was due. */
+  /** The record was read since the last time was due. */
   #isSettled = false;
-  /** Whether another node has a run. */
+  /** Another node has a run. */
   #isElsewhere = false;
   #run: OwnRun | undefined;
   #isDraining = false;
@@ -102,7 +99,7 @@ export class CronJob implements Service<void> {
     this.#lease = new Lease(slot, LEASE, context.clock);
   }
 
-  /** Runs what is due now, and waits for its end. The platform calls this, perhaps late. */
+  /** Ends when nothing is due or runs. The platform calls this, perhaps late. */
   async runDue(): Promise<void> {
     this.#upBefore = LATE;
     await this.#work(true);
@@ -145,7 +142,7 @@ export class CronJob implements Service<void> {
     this.#cancelTimeout?.();
   }
 
-  /** @param isOnce Ends when nothing is due and nothing runs. */
+  /** `isOnce`: it ends when nothing is due and nothing runs. */
   async #work(isOnce: boolean): Promise<void> {
     this.#process = await processNameOf(this.#records);
     while (!this.#isClosed && (this.#run || !this.#isDraining)) {
@@ -166,7 +163,7 @@ export class CronJob implements Service<void> {
     cancel();
   }
 
-  /** Takes one step. The result is the pause before the next one, in milliseconds. */
+  /** Returns the pause before the next step, in milliseconds. */
   async #tryStep(): Promise<number> {
     try {
       const wait = await this.#step();
@@ -212,8 +209,8 @@ export class CronJob implements Service<void> {
   }
 
   /**
-   * Reads the record to get the time of the store: at the first step, and after the wall clock
-   * was set or the machine has slept. A store's time is known from its replies.
+   * Reads the record to get the time of the store from its reply: at the first step, and after the
+   * wall clock was set or the machine has slept.
    */
   async #learnTime(): Promise<void> {
     const { clock } = this.#context;
@@ -248,7 +245,7 @@ export class CronJob implements Service<void> {
     });
   }
 
-  /** Claims what is due. The result is the pause before the next poll; undefined if none is. */
+  /** Claims what is due. Returns the pause before the next poll; undefined if none is due. */
   async #poll(entry: Entry, now: number): Promise<number | undefined> {
     const { watermark, run } = entry.value;
     const due = this.#times.latest(watermark, now);
@@ -281,8 +278,8 @@ export class CronJob implements Service<void> {
   }
 
   /**
-   * Whether the node of a run has crashed: its process has ended. The lease decides only where the
-   * store does not know processes, since a handler that blocks its thread renews nothing.
+   * The node of a run has crashed: its process has ended. The lease counts only where the store
+   * knows no processes, since a handler that blocks its thread renews nothing.
    */
   async #isGone(version: string, { process }: RunningCron): Promise<boolean> {
     const hasExpired = this.#lease.hasExpired(version);
@@ -415,9 +412,8 @@ function isoTime(time: number): string {
   return new Date(time).toISOString();
 }
 
-/** What a call of the handler is made of. */
 interface CronCall {
-  /** The time that is due, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly scheduled: number;
   readonly signal: AbortSignal;
   readonly app: AppHandle;

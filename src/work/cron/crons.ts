@@ -14,7 +14,6 @@ import type { CronReport } from "./record.ts";
 /** `Deno.cron`, which Deno Deploy calls at the times of a cron. */
 export type PlatformCron = (name: string, schedule: string, handler: () => Promise<void>) => unknown;
 
-/** What handlers get of their application. */
 interface Owner<State> {
   readonly app: AppHandle;
   readonly state: Readonly<State>;
@@ -38,7 +37,6 @@ export class Crons<State> implements Service<Owner<State>> {
   #isFrozen = false;
   #jobs: readonly CronJob[] = [];
   #owner: Owner<State> | undefined;
-  /** Aborts the runs of {@linkcode Crons.runNow}. */
   #runsNow = new AbortController();
 
   constructor({ topics, startApp, clock, platform = platformCron() }: CronsParts) {
@@ -56,9 +54,9 @@ export class Crons<State> implements Service<Owner<State>> {
   }
 
   /**
-   * Checks that each schedule has a next time. From now on, no cron can be declared.
+   * From now on, no cron can be declared.
    *
-   * @throws {TypeError} If one has none.
+   * @throws {TypeError} If a schedule has no next time.
    */
   async check(): Promise<void> {
     this.#isFrozen = true;
@@ -91,9 +89,10 @@ export class Crons<State> implements Service<Owner<State>> {
   }
 
   /**
-   * Runs a cron at once, for tests: whatever its times are, and whether another node runs it.
+   * For tests: whatever the times are, and whether another node runs it. It fails as the handler
+   * does.
    *
-   * @throws {TypeError} If there is no cron of this name. It fails as the handler does.
+   * @throws {TypeError} If there is no cron of this name.
    */
   async runNow(name: string): Promise<void> {
     const cron = this.#declared.get(name);
@@ -107,11 +106,7 @@ export class Crons<State> implements Service<Owner<State>> {
     await callHandler(cron, { ...this.#owner!, scheduled: this.#clock.time(), signal });
   }
 
-  /**
-   * Reports on each cron, for operators.
-   *
-   * @param hasRecords False where there is no store to read.
-   */
+  /** `hasRecords` is false where there is no store to read. */
   async report(hasRecords = true): Promise<CronReport[]> {
     if (this.#declared.size === 0) return [];
     const { reportCrons } = await load(() => import("./record.ts"));
@@ -152,7 +147,7 @@ export class Crons<State> implements Service<Owner<State>> {
   }
 }
 
-/** `Deno.cron` on Deno Deploy, which stops programs between requests; undefined elsewhere. */
+/** Undefined except on Deno Deploy, which stops programs between requests. */
 function platformCron(): PlatformCron | undefined {
   // The types of a program have it only with `--unstable-cron`.
   const cron: unknown = readVariable("DENO_DEPLOYMENT_ID") === undefined ? undefined : Reflect.get(Deno, "cron");

@@ -3,7 +3,7 @@ import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } 
 import type { Log } from "../../log/log.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
 
-/** When the times of a cron are. */
+/** The options of a cron. */
 export interface CronOptions {
   /**
    * The time zone of the schedule, such as `"Europe/Berlin"`. A local time that the start of summer
@@ -94,7 +94,7 @@ export interface DeclaredCron {
   readonly name: string;
   readonly schedule: string;
   readonly timeZone: string;
-  /** In milliseconds; 0 for none. */
+  /** 0 for none. */
   readonly catchUp: number;
   readonly handler: CronHandler<never>;
 }
@@ -103,7 +103,7 @@ const OPTIONS: OptionNames<CronOptions> = { timeZone: true, catchUp: true };
 
 /** Deno Deploy accepts the same names. */
 const NAME = /^[A-Za-z0-9_ -]{1,64}$/;
-/** 31 days, in milliseconds. */
+/** 31 days. */
 const MAX_CATCH_UP = 31 * 24 * 3_600_000;
 
 /** Checks a declaration. The errors are those of {@linkcode DeclareCron}. */
@@ -156,9 +156,9 @@ interface Field {
   readonly name: string;
   readonly least: number;
   readonly most: number;
-  /** The names of values. The first one is that of `least`. */
+  /** The first one is that of `least`. */
   readonly names?: readonly string[];
-  /** Forms that only this field has. */
+  /** Of this field alone. */
   readonly special?: RegExp;
 }
 
@@ -182,7 +182,7 @@ const FIELDS: readonly Field[] = [
 /** A value, a range, or `*`, perhaps with a step. */
 const ITEM = /^(?:\*|(\w+)(?:-(\w+))?)(?:\/(\d+))?$/;
 
-/** Checks a cron expression. The result says what is wrong with it; undefined if nothing is. */
+/** Returns what is wrong with a cron expression, if anything. */
 export function faultOf(schedule: unknown): string | undefined {
   const rule = 'the schedule must have five fields, such as "0 3 * * *" for each day at 3:00';
   if (typeof schedule !== "string") return rule;
@@ -198,15 +198,13 @@ export function faultOf(schedule: unknown): string | undefined {
   return undefined;
 }
 
-/** Whether the hour of a schedule is `*`: such a cron runs in each hour that passes. */
+/** If the hour is `*`, a cron runs in each hour that passes. */
 export function hasEachHour(schedule: string): boolean {
   const [, hour] = schedule.trim().split(/\s+/);
   return hour!.split(",").includes("*");
 }
 
-/**
- * A schedule in UTC that includes all times of another one, whatever its time zone and the day.
- */
+/** A schedule in UTC that includes all times of another one, whatever its time zone. */
 export function triggersOf(schedule: string, timeZone: string): string {
   const [minute, hour] = schedule.trim().split(/\s+/) as [string, string];
   const minutes = listOf(minute, FIELDS[0]!);
@@ -230,7 +228,7 @@ function isItem(item: string, field: Field): boolean {
   return Number(step) > 0 && Number(step) <= field.most && (from === undefined || to !== undefined);
 }
 
-/** The number of a value; NaN if it is out of range. */
+/** NaN if it is out of range. */
 function valueOf(text: string, { least, most, names }: Field): number {
   const index = names?.indexOf(text.toUpperCase()) ?? -1;
   const value = index >= 0 ? index + least : /^\d+$/.test(text) ? Number(text) : NaN;

@@ -4,14 +4,12 @@ import type { TopicReport } from "../../topics/topic_report.ts";
 import type { DeclaredCron } from "./options.ts";
 import { CronTimes } from "./times.ts";
 
-/** A run in progress. */
 export interface RunningCron {
-  /** The scheduled time. */
   readonly scheduled: number;
   readonly began: number;
-  /** The node that runs it; "" after it gave the run back. */
+  /** "" after the node gave the run back. */
   readonly node: string;
-  /** The name of its process, if the store can say whether that has ended. */
+  /** If the store can say whether the process has ended. */
   readonly process?: string | undefined;
 }
 
@@ -27,19 +25,17 @@ export interface CronRecord {
   readonly watermark: number;
   readonly run?: RunningCron | undefined;
   readonly last?: EndedCron | undefined;
-  /** How many runs have ended, how many of them failed, and how many times were skipped. */
+  /** How many runs have ended and failed, and how many times were skipped. */
   readonly runs: number;
   readonly failures: number;
   readonly skipped: number;
   readonly lastError?: { readonly at: number; readonly error: string } | undefined;
 }
 
-/** The first part of the keys. */
 export const CRON_SPACE = "cron";
 /** A watermark that is further ahead, in milliseconds, comes from a wrong clock. */
 export const MAX_AHEAD = 3_600_000;
 
-/** The record of a new cron. */
 export function newRecord(watermark: number): CronRecord {
   return { watermark, runs: 0, failures: 0, skipped: 0 };
 }
@@ -84,7 +80,7 @@ export interface TopicsReport {
   readonly crons: readonly CronReport[];
 }
 
-/** Reports on crons, sorted by name. */
+/** Sorted by name. */
 export async function reportCrons(
   declared: Iterable<DeclaredCron>,
   records: Records | undefined,

@@ -3,19 +3,19 @@ import { Cron } from "croner";
 import { hasEachHour } from "./options.ts";
 import type { DeclaredCron } from "./options.ts";
 
-/** The resolution of the library, in milliseconds. */
+/** Of the library. */
 const SECOND = 1_000;
 /** A change of the offset longer ago than this doubles no local time of now. */
 const LONGEST_SHIFT = 26 * 3_600_000;
 
 /**
- * Computes the times of a cron, in milliseconds since 1970. The library computes local times as if
- * the zone were UTC, so that they have no gaps; the zone converts them.
+ * The times of a cron, in milliseconds since 1970. The library computes local times as if the zone
+ * were UTC, so that they have no gaps; `Zone` converts them.
  */
 export class CronTimes {
   readonly #cron: Cron;
   readonly #zone: Zone;
-  /** Whether it runs in each hour that passes, including a doubled one. */
+  /** Also in a doubled one. */
   readonly #hasEachHour: boolean;
 
   /** @throws {TypeError} If the schedule cannot be parsed, or has no next time. */
@@ -104,7 +104,7 @@ export class Zone {
     });
   }
 
-  /** How far local time is ahead of UTC at a moment. */
+  /** By how much local time is ahead of UTC. */
   offset(time: number): number {
     if (!this.#format) return 0;
     const fields: Record<string, number> = {};
@@ -115,8 +115,8 @@ export class Zone {
   }
 
   /**
-   * The moment of a local time: the first one if there are two, and the end of the gap if it is
-   * skipped. A later local time never has an earlier moment.
+   * The first moment of a local time; the end of the gap if it is skipped. A later local time never
+   * has an earlier moment.
    */
   momentOf(local: number): number {
     // No zone is a day from UTC.
@@ -147,7 +147,6 @@ export class Zone {
     return undefined;
   }
 
-  /** The moment between two at which the offset changes. */
   #changeWithin(from: number, to: number): number {
     const offset = this.offset(from);
     while (to - from > 1) {
