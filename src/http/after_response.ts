@@ -36,9 +36,7 @@ export class AfterResponse {
     this.#logger = logger;
   }
 
-  /**
-   * Tasks run before the cleanups, which close what they use. With `always`, also after a failure.
-   */
+  /** Tasks run before the cleanups, which close what they use. `always`: also after a failure. */
   addTask(task: Task, always = false): void {
     this.#tasks.push({ run: deferred(task), always });
   }
@@ -55,8 +53,7 @@ export class AfterResponse {
   }
 
   /**
-   * Ends what ends with the handler, last one first. Throws what one of them throws, or the failure
-   * of a middleware that replied before the handler ended.
+   * Last one first. Also throws the failure of a middleware that replied before the handler ended.
    */
   async endWithHandler(): Promise<void> {
     if (this.#failure) throw this.#failure.thrown;
@@ -67,10 +64,7 @@ export class AfterResponse {
     return !this.#hasFailed && (this.#endsWithHandler || this.#failure !== undefined);
   }
 
-  /**
-   * Ends what dependencies opened, because the request fails before its reply, and drops its tasks.
-   * A dependency can replace the error.
-   */
+  /** Ends what dependencies opened, and drops the tasks. A dependency can replace the error. */
   async fail(thrown: unknown): Promise<Failure> {
     this.failLater(thrown);
     this.#hasFailed = true;
@@ -79,10 +73,7 @@ export class AfterResponse {
     return this.#failure = failure;
   }
 
-  /**
-   * For a failure while the handler or the stream still runs: drops the tasks. What dependencies
-   * opened ends by the error after that.
-   */
+  /** While the handler or stream still runs: what dependencies opened ends by the error later. */
   failLater(thrown: unknown): void {
     this.#failure ??= { thrown };
     this.#tasks = this.#tasks.filter(({ always }) => always);
@@ -169,7 +160,6 @@ export class BackgroundTasks {
  * Runs the tasks and cleanups of a request once its reply was sent, and returns the reply to send.
  *
  * @param isBuffered Whether the whole body is in memory.
- *
  * @param sent Settles when the server has sent the reply or lost the client; undefined without a
  * server.
  */

@@ -26,10 +26,7 @@ export interface AppHandle {
   readonly mcpUrl: string | null;
   /** Values by key that all nodes of the application share, in the store of its topics. */
   readonly records: Records;
-  /**
-   * The log, for entries of no request, such as those of a lifespan. They go to stderr, or to the
-   * option `log`.
-   */
+  /** The log, for entries of no request. They go to stderr, or to the option `log`. */
   readonly log: Log;
   /** All routes, including those of routers, in the order of their registration. */
   readonly routes: readonly RouteInfo[];

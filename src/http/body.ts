@@ -13,10 +13,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 const FORM_TYPES = "application/x-www-form-urlencoded, multipart/form-data";
 
-/**
- * Up to this announced length, in bytes, the platform reads a body at once. It reserves twice as
- * much before the first byte arrives.
- */
+/** In bytes. Up to this length the platform reads at once; it reserves twice as much first. */
 const MAX_AT_ONCE = 32 * 1024;
 
 interface BodyOwner {
@@ -62,8 +59,7 @@ export class BodyReader {
   }
 
   /**
-   * Saves an async layer. The caller compares the length with the limit: an application can pass on
-   * a body that is longer than announced.
+   * Saves an async layer. A body of an application can be longer than announced: check its length.
    */
   jsonBytes(): Promise<Bytes> {
     return this.#bytes ??= this.#readAtOnce(this.#limits.body) ?? this.#readBytes();
@@ -140,8 +136,7 @@ export class BodyReader {
   }
 
   /**
-   * Reads the body by the platform's own method, several times faster than the stream. It needs an
-   * announced length, and an unused stream.
+   * Reads by the platform, several times faster; undefined without a length or an unused stream.
    */
   #readAtOnce(limit: number): Promise<Bytes> | undefined {
     this.#refuseUsed();

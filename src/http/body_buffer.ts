@@ -1,7 +1,4 @@
-/**
- * Bodies that can be read more than once. Their memory follows the bytes that arrive, whatever
- * length was announced and however small the chunks are.
- */
+/** Bodies that can be read more than once, in memory that follows the bytes that arrive. */
 import { HTTPError } from "../base/errors.ts";
 import { cutShort, tooLarge, tooSlow } from "./body_errors.ts";
 import { noteWait } from "./deadline.ts";
@@ -21,10 +18,7 @@ export class BodyBuffer {
   #cut: Error | undefined;
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers();
 
-  /**
-   * At most `limit` bytes are kept: a longer stream can be read once. For `owner`, see {@linkcode
-   * noteWait}.
-   */
+  /** Keeps at most `limit` bytes: a longer stream can be read once. `owner`: see `noteWait`. */
   constructor(source: ReadableStream<Bytes>, limit: number, owner?: object) {
     this.#reader = new ChunkReader(source);
     this.#limit = limit;
@@ -32,10 +26,7 @@ export class BodyBuffer {
     noteWait(this.#end.promise, owner, tooSlow, (error) => this.#cutOff(error));
   }
 
-  /**
-   * A stream over the whole source. It fails with 413 when it needs bytes that were dropped, and
-   * with 400 when the source fails.
-   */
+  /** A stream over the whole source: 413 when it needs bytes that were dropped, 400 if it fails. */
   open(): ReadableStream<Bytes> {
     let read = 0;
     return new ReadableStream({

@@ -9,10 +9,7 @@ const METADATA = /[\s,]resource_metadata\s*=/i;
 const SCOPE = /[\s,]scope\s*=/i;
 const INSUFFICIENT_SCOPE = /[\s,]error\s*=\s*"?insufficient_scope(?:["\s,]|$)/i;
 
-/**
- * Whether an error asks for a token, or a better one: a 401, or a 403 for a token without a scope
- * (RFC 6750, section 3.1).
- */
+/** A 401, or a 403 for a token without a scope (RFC 6750, section 3.1). */
 export function isChallenge({ status, headers }: Pick<HTTPError, "status" | "headers">): boolean {
   if (status !== 403) return status === 401;
   try {

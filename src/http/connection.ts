@@ -58,10 +58,7 @@ export interface Mounted {
   readonly signIns: readonly SignIn[];
   /** Names the caller by the guards around the mount; undefined without guards. */
   readonly callerOf: (() => Promise<string>) | undefined;
-  /**
-   * Counts the request again by the limits around the mount, and rejects with 429 beyond one: a
-   * batch of an agent makes several calls in one request. Undefined without limits.
-   */
+  /** Counts a further call of an agent's batch, and rejects with 429. Undefined without limits. */
   readonly countAgain: (() => Promise<void>) | undefined;
 }
 
@@ -89,10 +86,7 @@ const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 const MAX_LENGTH = 1_024;
 
-/**
- * Parses a base path from a proxy, which a client may have written, without its final slash.
- * Undefined if it is invalid; empty for the root.
- */
+/** Parses a base path that a client may have written. Undefined if invalid; empty for the root. */
 export function readBasePath(text: string): string | undefined {
   const path = text.endsWith("/") ? text.slice(0, -1) : text;
   return path === "" || isBasePath(path) ? path : undefined;

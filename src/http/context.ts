@@ -177,10 +177,7 @@ export class RequestContext implements Logger {
     return this.forwarded?.host ?? hostOf(this.raw.url);
   }
 
-  /**
-   * By guard. A `WeakMap` of requests would cost microseconds each, mostly in the garbage
-   * collector.
-   */
+  /** By guard. A `WeakMap` of requests costs microseconds each, mostly in the garbage collector. */
   get cache(): Map<object, unknown> {
     return this.#cache ??= new Map();
   }

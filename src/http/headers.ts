@@ -12,8 +12,7 @@ const FORMS: readonly RegExp[] = [
 ].map((form) => new RegExp(`^${form}$`));
 
 /**
- * Parses an HTTP date (RFC 9110, section 5.6.7) to milliseconds. `Date.parse` accepts many other
- * forms, some of them as local time.
+ * In milliseconds (RFC 9110, section 5.6.7). `Date.parse` accepts other forms, some as local time.
  */
 export function readHttpDate(text: string, now: number = Date.now()): number | undefined {
   for (const form of FORMS) {

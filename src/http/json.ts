@@ -35,18 +35,13 @@ export function parseJson(text: string, request: Request): unknown {
   }
 }
 
-/**
- * Compressed bytes are never JSON, so the header is only read here: for each request that would
- * have a measurable cost.
- */
+/** Compressed bytes are never JSON. Reading the header for each request costs too much. */
 function refuseJson({ headers }: Request, detail: string): never {
   refuseContentEncoding(headers);
   throw new HTTPError(400, detail);
 }
 
-/**
- * Writes JSON, a bigint as a string of digits. Throws a TypeError for a value without a JSON form.
- */
+/** Writes JSON, a bigint as digits. Throws a TypeError for a value without a JSON form. */
 export function stringify(value: unknown): string {
   let json: string | undefined;
   try {

@@ -131,10 +131,7 @@ export function peerAddress(address: Deno.Addr | undefined): string | null {
   return address && "hostname" in address ? address.hostname : null;
 }
 
-/**
- * Whether the client is on this machine, without a proxy between. A page can send the headers of a
- * proxy, too.
- */
+/** Whether the client is on this machine. A page can send the headers of a proxy, too. */
 export function isDirectLoopback(headers: Headers, peer: string | null): boolean {
   return peer !== null && LOOPBACK_ADDRESS.test(peer) && !FORWARDING.some((name) => headers.has(name));
 }

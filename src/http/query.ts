@@ -29,10 +29,7 @@ export function queryText(url: string, pathEnd: number): string {
 /** Escapes of letters, digits, `-`, `.`, `_` and `~` (RFC 3986, section 2.3). */
 const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi;
 
-/**
- * Unescapes unreserved characters. The path is equivalent (RFC 3986, section 6.2.2.2), and code
- * that compares strings would miss it.
- */
+/** The path is equivalent (RFC 3986, section 6.2.2.2), but code that compares it would miss it. */
 export function resolveUnreserved(path: string): string {
   return path.replace(UNRESERVED, decodeURIComponent);
 }

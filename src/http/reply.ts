@@ -24,9 +24,7 @@ const PROBLEM = { "content-type": "application/problem+json" };
 
 const RESPONSE_OPTIONS: OptionNames<ResponseInit> = { status: true, statusText: true, headers: true };
 
-/**
- * Makes the reply of a handler's result. `status` is that of a success, if the route declares one.
- */
+/** Makes the reply of a handler's result. `status` is that of a success, if declared. */
 export function toReply(
   result: unknown,
   status: number | undefined,
@@ -56,9 +54,6 @@ export function toReply(
 /**
  * A reply of plain text.
  *
- * @param init The status and further headers.
- * @throws {TypeError} If an option is unknown.
- *
  * @example Plain text
  * ```ts
  * import { App, text } from "@webfw/core";
@@ -80,9 +75,6 @@ export function text(body: string, init?: ResponseInit): Response {
 /**
  * A reply of HTML. It escapes nothing: the template has to.
  *
- * @param init The status and further headers.
- * @throws {TypeError} If an option is unknown.
- *
  * @example A page
  * ```ts
  * import { html } from "@webfw/core";
@@ -102,9 +94,8 @@ export function html(body: string, init?: ResponseInit): Response {
 /**
  * A reply that redirects the client.
  *
- * @param location The target: a URL or a path. Never take it from a client unchecked.
- * @param status One of 301, 302, 303, 307 and 308. With 303 the client continues with a GET.
- * @throws {RangeError} If the status is not one of these.
+ * @param location A URL or a path. Never take it from a client unchecked.
+ * @param status 301, 302, 303, 307 or 308. With 303 the client continues with a GET.
  *
  * @example After a form
  * ```ts
@@ -239,9 +230,7 @@ const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filenam
  * With `root`, the path can come from a client: the file is always within the folder, and no part
  * of its path begins with a dot, even behind links. Without it, the path must be trusted.
  *
- * @throws {TypeError} If an option is unknown.
- * @throws {HTTPError} With 404 if there is no such file, or the path is that of a folder. A `root`
- * that does not exist is logged as well.
+ * @throws {HTTPError} With 404 if there is no such file. A missing `root` is logged as well.
  *
  * @example A folder of downloads
  * ```ts

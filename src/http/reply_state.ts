@@ -108,7 +108,7 @@ export class ReplyState {
   }
 
   /**
-   * The response if the request owns it, otherwise a copy. Throws if a reader has locked its body.
+   * The response, or a copy if the request does not own it. Throws if a reader has locked its body.
    */
   own(response: Response): Response {
     if (response === this.#own || response.status === 101) return response;
@@ -186,10 +186,7 @@ export class ReplyState {
     return reply;
   }
 
-  /**
-   * Adds all headers to an error reply, also those of the reply that it replaces. They replace
-   * nothing, and headers of a success are left out.
-   */
+  /** They replace nothing, and headers of a success are left out. */
   placeOnError(response: Response): Response {
     this.#keepPlaced();
     if (this.#rateLimits) this.#placeRateLimits(response);

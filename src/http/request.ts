@@ -35,9 +35,7 @@ let getContext: (request: HttpRequest<unknown>) => RequestContext;
  * @category Requests and replies
  */
 export class HttpRequest<State = Record<string, unknown>> {
-  /**
-   * The platform's request. Read its body through the methods of this class, which apply limits.
-   */
+  /** The platform's request. Read its body by the methods of this class, which apply limits. */
   readonly raw: Request;
   /** The application that serves the request. */
   readonly app: AppHandle;
@@ -121,18 +119,12 @@ export class HttpRequest<State = Record<string, unknown>> {
     return this.#cookies ??= readCookies(this.raw.headers);
   }
 
-  /**
-   * Aborts when the client disconnects, and by `timeout()`. Deno's default also aborts it after
-   * replies.
-   */
+  /** Aborts when the client disconnects, and by `timeout()`. Deno also aborts it after replies. */
   get signal(): AbortSignal {
     return this.#context.signal;
   }
 
-  /**
-   * The id for logs: a random UUID made on first use, or what `requestId()` took from a trusted
-   * proxy.
-   */
+  /** A random UUID made on first use, or what `requestId()` took from a trusted proxy. */
   get id(): string {
     return this.#context.requestId;
   }
@@ -150,10 +142,7 @@ export class HttpRequest<State = Record<string, unknown>> {
     return idempotencyKeyOf(this.raw.headers) ?? null;
   }
 
-  /**
-   * The id of the last event that a client received: `Last-Event-ID`, or `lastEventId` of the
-   * query.
-   */
+  /** The last event id of a client: `Last-Event-ID`, or `lastEventId` of the query. */
   get lastEventId(): string | null {
     return this.#context.lastEventId;
   }
@@ -195,8 +184,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * replaces one of the same name, domain and path. By default it is `HttpOnly`, `Secure` and
    * `SameSite=Lax`, with `Path=/`.
    *
-   * @throws {TypeError} If a part of it cannot be sent, if browsers would refuse it, or if the
-   * reply has begun.
+   * @throws {TypeError} If browsers would refuse it, or the reply has begun.
    * @throws {RangeError} If it has more than 4,096 bytes with its attributes.
    */
   setCookie(cookie: Cookie): void {
@@ -207,9 +195,8 @@ export class HttpRequest<State = Record<string, unknown>> {
   /**
    * Makes the browser delete a cookie, also with an error reply.
    *
-   * @param attributes Those of the cookie: a browser looks for the same `domain` and `path`, and
-   * drops no `Secure` cookie without `secure`.
-   * @throws {TypeError} If a part of it cannot be sent, or if the reply has begun.
+   * @param attributes Those of the cookie: domain, path and `secure` must match.
+   * @throws {TypeError} If the reply has begun.
    */
   deleteCookie(name: string, attributes: CookieAttributes = {}): void {
     this.#context.reply.assertOpen("delete the cookie", name);
@@ -224,8 +211,7 @@ export class HttpRequest<State = Record<string, unknown>> {
   /**
    * The body as parsed JSON, not validated.
    *
-   * @throws {HTTPError} With 400 if it is not JSON in UTF-8, 408 if it arrives too slowly, 413 if
-   * it is too large.
+   * @throws {HTTPError} With 400 if it is malformed, 408 if it is too slow, 413 if it is too large.
    */
   json(): Promise<unknown> {
     return this.#context.body.json();
@@ -276,8 +262,6 @@ export class HttpRequest<State = Record<string, unknown>> {
    *
    * If an error becomes the reply or ends the stream after this call, the task does not run, unless
    * `always` is set: it then runs after dependencies have closed.
-   *
-   * @throws {TypeError} If the task is no function, or an option is unknown.
    *
    * @example A mail for an order that was taken
    * ```ts

@@ -1,7 +1,4 @@
-/**
- * Sign-ins, and when they end. A guard adds the client's to its request; streams and WebSockets end
- * with it.
- */
+/** Sign-ins that guards add to requests. Streams and WebSockets end with them. */
 import { MAX_TIMER_MS } from "../base/options.ts";
 
 export interface SignIn {
@@ -33,10 +30,7 @@ export interface SignedIn {
   readonly matched: { readonly info: { readonly options: { readonly endsWithSignIn?: boolean } } | null };
 }
 
-/**
- * Calls back once when a sign-in ends, unless the route has `endsWithSignIn: false`. The result
- * ends the watch.
- */
+/** Calls back once when a sign-in ends, unless `endsWithSignIn` is false. The result stops that. */
 export function whileSignedIn({ signIns, matched }: SignedIn, onEnd: () => void): () => void {
   if (matched.info?.options.endsWithSignIn === false) return () => {};
   let hasEnded = false;

@@ -29,8 +29,6 @@ const ID = /^[\w.:/+=~@-]{1,128}$/;
  *
  * Add it first: an id that was read before does not change.
  *
- * @throws {TypeError} If an option is unknown, or the header has no valid name.
- *
  * @example The id in a reply
  * ```ts
  * import { App } from "@webfw/core";

@@ -130,9 +130,6 @@ const POLICY = "default-src 'self'; base-uri 'self'; form-action 'self'; object-
  *
  * Headers of the reply are kept: a handler can set its own policy, as the documentation page does.
  *
- * @throws {TypeError} If an option is unknown or cannot be sent.
- * @throws {RangeError} If `hsts.maxAge` is not a positive duration.
- *
  * @example A page that a partner may show in a frame
  * ```ts
  * import { App, html } from "@webfw/core";

@@ -13,10 +13,7 @@ const LOG_INTERVAL_MS = 1_000;
 /** How many of Deno's servers are kept for their open connections. */
 const MAX_SERVERS = 32;
 
-/**
- * Descriptors reserved for the program while clients use all others: without one, Deno 2.9 cannot
- * load a module, and the process exits.
- */
+/** Reserved for the program: without one, Deno 2.9 cannot load a module, and the process exits. */
 const SPARE = 8;
 const NULL_DEVICE = "/dev/null";
 

@@ -219,10 +219,7 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
 /** One listener for each application of `deno serve`. */
 const served = new WeakMap<Servable, Promise<Stopper>>();
 
-/**
- * Starts an application when `deno serve` listens: Deno then calls the own property `onListen` of
- * the default export; with `--parallel`, only in the first thread.
- */
+/** Deno calls the own property `onListen` of the default export, only in the first thread. */
 export function startWithDenoServe(exported: object, app: Servable): void {
   const onListen = (address: Deno.Addr): void => {
     log("info", `Listening on ${addressText(address)}`);
@@ -242,10 +239,7 @@ export function stopWithDenoServe(app: Servable): void {
   if (isDenoServe()) stopAtSignals(app);
 }
 
-/**
- * Closes an application on SIGINT or SIGTERM. Deno then shuts down its server, and waits for
- * replies; but an event stream never ends by itself.
- */
+/** Deno shuts down its server and waits for replies, but an event stream never ends by itself. */
 function stopAtSignals(app: Servable): Promise<Stopper> {
   const known = served.get(app);
   if (known) return known;
@@ -268,10 +262,7 @@ function stopAtSignals(app: Servable): Promise<Stopper> {
   return by;
 }
 
-/**
- * Waits for a start. After a signal of the system, the process exits at the end of the grace
- * period: a lifespan may never end.
- */
+/** A lifespan may never start: after a signal of the system, the process exits with the grace. */
 async function endOfStart(start: Promise<void>, requested: Promise<Stopper>, grace: number): Promise<void> {
   let isOver = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -332,10 +323,7 @@ async function listen(
   return { by, end, begin };
 }
 
-/**
- * Ends the requests in flight within the grace period, and waits for the tasks after their replies.
- * `shutdown` settles when the server has sent all replies.
- */
+/** Waits for requests in flight and the tasks after them. `shutdown` settles after all replies. */
 async function endRequests(app: Servable, grace: number, shutdown: () => Promise<unknown>): Promise<Stop["end"]> {
   const halfTime = performance.now() + grace / 2;
   const { promise: late, resolve } = Promise.withResolvers<"late">();
@@ -404,9 +392,7 @@ function setEnding(app: Servable, isEnding: boolean): void {
  * only for streamed replies whether clients read.
  *
  * @param earliest Replies have time until then, as `performance.now()`.
- *
  * @param timeout How long clients must have read nothing, in milliseconds.
- *
  * @param over Ends the wait when it settles.
  */
 function stalledReplies(app: Servable, earliest: number, timeout: number, over: Promise<unknown>): Promise<"cut"> {

@@ -2,10 +2,7 @@
 
 export type Stopper = "system" | "program";
 
-/**
- * Signals within this time count as one: a supervisor may signal all processes of a service, and
- * one of them may forward the signal.
- */
+/** Signals within this time count as one: a supervisor and a forwarding process may both signal. */
 const SAME_MS = 300;
 
 /** Listens until it is disposed. */

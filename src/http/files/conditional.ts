@@ -48,10 +48,7 @@ export async function blobReply(
   return versionReply(blob, await validatorsOf(blob), raw, headers);
 }
 
-/**
- * Answers a GET or HEAD by one version of a content. Throws a 412 if a condition fails, a 416 if
- * the range has no bytes.
- */
+/** Throws a 412 if a condition fails, a 416 if the range has no bytes. */
 export function versionReply(
   blob: Blob,
   validators: Validators,
@@ -240,10 +237,7 @@ export const ENCODINGS = ["br", "gzip"] as const;
 
 export type Encoding = typeof ENCODINGS[number];
 
-/**
- * Chooses a compressed form (RFC 9110, section 12.5.3). Undefined for the uncompressed content,
- * which is also sent if nothing else is accepted.
- */
+/** Undefined for the uncompressed content, also if nothing else is accepted (section 12.5.3). */
 export function chooseEncoding(header: string | null, offered: readonly Encoding[]): Encoding | undefined {
   if (header === null || offered.length === 0) return undefined;
   const weights = weightsOf(header);

@@ -29,10 +29,7 @@ const SUFFIXES: Readonly<Record<Encoding, string>> = { br: ".br", gzip: ".gz" };
 /** Separators that a client has escaped, and the one of Windows. */
 const HIDDEN_SEPARATOR = /%2f|%5c|\\/i;
 
-/**
- * Throws a CannotStartError if the folder, or the page for unknown paths, is missing or may not be
- * read.
- */
+/** Throws a CannotStartError if the folder, or the page for unknown paths, is missing. */
 export async function checkFolder({ root, spa }: ServedFolder, name: string): Promise<void> {
   const folder = await realPath(toPath(root)).catch((error) => {
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
@@ -48,10 +45,7 @@ export async function checkFolder({ root, spa }: ServedFolder, name: string): Pr
   throw new CannotStartError(`Cannot serve ${name}: "${toPath(root)}" has no file "${spa}", build it first`);
 }
 
-/**
- * Answers a GET or HEAD by a file, the index page of a folder, or the page for unknown paths; else
- * throws the refusal.
- */
+/** Replies with a file, an index page, or the page for unknown paths; else throws the refusal. */
 export async function folderReply(folder: ServedFolder, asked: FolderRequest): Promise<Response> {
   const { context, rest = "" } = asked;
   const root = await realPath(toPath(folder.root));

@@ -7,9 +7,7 @@ import { BlobSlice, DiskBlob } from "./disk_blob.ts";
 
 /** How a file is sent. */
 export interface FileOptions {
-  /**
-   * The folder that holds the file. The path is then relative to it, and may come from a client.
-   */
+  /** The folder that holds the file. The path is relative to it, and may come from a client. */
   root?: string | URL;
   /** The media type. By default that of the extension, or `application/octet-stream`. */
   type?: string;

@@ -46,10 +46,7 @@ export function boundaryOf(contentType: string): string | undefined {
   return undefined;
 }
 
-/**
- * Reads the fields of a form, in the order of its parts. A failure cancels the stream: with an
- * HTTPError, 400 for a malformed form and 413 for one over a limit.
- */
+/** Fields in the order of their parts. Cancels the stream on failure, with a 400 or a 413. */
 export async function readMultipartForm(
   body: ReadableStream<Uint8Array>,
   boundary: string,

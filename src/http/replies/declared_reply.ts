@@ -79,13 +79,9 @@ export type Atom =
 
 /** @ignore Made by {@linkcode Text} or {@linkcode Html}. `As` is what a typed client gets. */
 export interface TextReply<As = string> extends Schema<string, string> {
-  /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "text";
-  /** That a handler returns it; for types alone. */
   readonly "~yields": Mistake<"Return a string from an async function">;
-  /** What a call of a typed client gives; for types alone. */
   readonly "~as": As;
-  /** The media type. */
   readonly mediaType: string;
 }
 
@@ -95,7 +91,6 @@ export interface TextReply<As = string> extends Schema<string, string> {
  * JSON.
  *
  * @param mediaType The media type. A `charset` is added if it has none.
- * @throws {TypeError} If it is not a media type.
  *
  * @example Comma-separated values
  * ```ts
@@ -143,13 +138,9 @@ export function Html(): TextReply {
 
 /** @ignore Made by {@linkcode Bytes}. `As` is what a typed client gets. */
 export interface BytesReply<As = Blob> extends Schema<Blob | ReadableStream<Uint8Array> | Uint8Array, Blob> {
-  /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "bytes";
-  /** That a handler returns them; for types alone. */
   readonly "~yields": Mistake<"Return a ReadableStream, a Blob or a Uint8Array from an async function">;
-  /** What a call of a typed client gives; for types alone. */
   readonly "~as": As;
-  /** The media type. */
   readonly mediaType: string;
 }
 
@@ -162,7 +153,6 @@ export interface BytesReply<As = Blob> extends Schema<Blob | ReadableStream<Uint
  *
  * @param mediaType A media type without ranges such as `image/*`: declare `v.blob()` to send each
  * blob with its own type.
- * @throws {TypeError} If it is not a media type.
  *
  * @example A picture
  * ```ts
@@ -197,13 +187,9 @@ export type ReceivedBytes<Type extends string> = ReceivedAs<
  * @ignore Made by {@linkcode JsonLines}. `Input` is what the handler yields, `Line` the sent line.
  */
 export interface JsonLinesReply<Input, Line> extends Schema<AsyncIterable<Returned<Input>>, Line> {
-  /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "json_lines";
-  /** What an `async function*` yields; for types alone. */
   readonly "~yields": Returned<Input>;
-  /** What a call of a typed client gives; for types alone. */
   readonly "~as": AsyncIterable<JsonForm<Line>>;
-  /** The schema of each line. */
   readonly item: Schema;
 }
 
@@ -213,8 +199,6 @@ export interface JsonLinesReply<Input, Line> extends Schema<AsyncIterable<Return
  * The handler returns an async iterable, or is an `async function*`. Each value is validated and
  * reduced to the schema. If the first value does not fit, the reply is a 500; a later one, or a
  * stop of the server, breaks the reply off, so that no client takes it for complete.
- *
- * @throws {TypeError} If the argument is not a schema.
  *
  * @example A long list
  * ```ts

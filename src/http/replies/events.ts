@@ -15,11 +15,9 @@ export interface EventsReply<Input, Data> extends
     | AsyncIterable<Returned<Input> | ServerSentEvent<Returned<Input>>>,
     Data
   > {
-  /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "events";
   /** The method by which a typed client finds the route, in place of GET. */
   readonly "~kind": "EVENTS";
-  /** What an `async function*` yields; for types alone. */
   readonly "~yields": Returned<Input> | ServerSentEvent<Returned<Input>>;
   /** The schema of the data; undefined for that of a topic without one. */
   readonly item: Schema | undefined;
@@ -34,8 +32,6 @@ export interface EventsReply<Input, Data> extends
  * fit is logged and never sent: the reader of a topic gets a gap with the reason `schema` instead,
  * any other stream ends. Except for GET, the reply then breaks off, also when the server stops,
  * because no client reconnects. Messages of a topic whose schema transforms are sent as stored.
- *
- * @throws {TypeError} If the data is neither a schema nor a topic.
  *
  * @example Events of a topic
  * ```ts

@@ -9,10 +9,7 @@ import { ThrottledLog } from "../../log/log.ts";
 import { schemaOf, type Subscription } from "../../topics/subscription.ts";
 import { isEvent } from "../sse/sse.ts";
 
-/**
- * Returns what the model has of a value; a promise only if the model is async. Messages call the
- * value `what`.
- */
+/** Removes what is not in the model; a promise only if it is async. `what` is for messages. */
 export type Reduce = (value: unknown, what?: string) => unknown;
 
 /** A value that does not fit is a `TypeError`, or a rejection if the model is async. */
@@ -106,10 +103,7 @@ export class DataReducer {
     return this.#isRepeatable || schemaOf(subscription) !== this.#schema;
   }
 
-  /**
-   * {@linkcode MISFIT} for data that does not fit: after an error, clients would resume at the same
-   * message forever.
-   */
+  /** {@linkcode MISFIT} for data that does not fit: clients would resume at it forever. */
   reduceMessage(message: TopicMessage): unknown {
     try {
       const data = this.reduce(message.data);

@@ -6,9 +6,7 @@ import { DECLARED, isDeclaredReply } from "./declared_reply.ts";
 
 /** @ignore A result with its status, made by {@linkcode reply}. */
 export interface StatusReply<Status extends number, Value> {
-  /** The status. */
   readonly "~status": Status;
-  /** The result. */
   readonly "~value": Value;
 }
 
@@ -33,11 +31,8 @@ export type ReceivedFor<Model> = Model extends { readonly "~as": infer Value } ?
 
 /** @ignore Made by {@linkcode Replies}. */
 export interface RepliesReply<Models> extends Schema<AnyResult<Models>, OutputOf<Models[keyof Models]>> {
-  /** Distinguishes it from the schemas of JSON replies. */
   readonly type: "replies";
-  /** That a handler returns them; for types alone. */
   readonly "~yields": Mistake<"Return reply(status, value) from an async function">;
-  /** What a call of a typed client gives; for types alone. */
   readonly "~as": { [Status in keyof Models]: ReceivedFor<Models[Status]> }[keyof Models];
   /** The models by status, the lowest first. */
   readonly entries: ReadonlyMap<number, Schema>;
@@ -60,10 +55,8 @@ const ACTION = "Cannot declare a reply by Replies()";
  * any other. It is validated and reduced to the model of its status. An undeclared status is a
  * `TypeError`, and the client gets a 500. A typed client gets the union of the results.
  *
- * @param models Schemas, `Text(…)`, `Html()` or `Bytes(…)` by status; `v.void()` for a status
- * without a body.
- * @throws {TypeError} If there is none, a status is not from 200 to 399, or a model is none of
- * these.
+ * @param models Schemas, `Text(…)`, `Html()` or `Bytes(…)` by status from 200 to 399; `v.void()`
+ * for a status without a body.
  *
  * @example A created item, or the one that there is
  * ```ts
@@ -139,7 +132,6 @@ export class ChosenReply implements StatusReply<number, unknown> {
  * A result with its status, for a route that declares it by {@linkcode Replies}.
  *
  * @param value The result; left out where the reply has no body.
- * @throws {TypeError} If the status is no number.
  *
  * @example Deleted, or nothing to delete
  * ```ts

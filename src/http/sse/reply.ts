@@ -36,10 +36,7 @@ const USUAL_RETRY = 3_000;
 /** Reconnects are spread over at least this time, in milliseconds. */
 const MIN_SPREAD = 2_000;
 
-/**
- * For a GET. When the server stops, each client gets a random time to reconnect: all at once would
- * overload the next server.
- */
+/** The farewell spreads reconnects: all clients at once would overload the next server. */
 function resumable(retry = USUAL_RETRY): StreamKind {
   const later = (): number => Math.round(retry / 2 + Math.random() * Math.max(retry, MIN_SPREAD));
   return { ...EVENTS, farewell: () => toChunk(formatEvent({ retry: later() })) };

@@ -167,9 +167,6 @@ export class EventStream<Data = unknown> {
  * The source is read at the client's pace, and closed when the client disconnects, has not read for
  * 30 seconds, or the server stops. If it fails, the error is logged and the stream ends.
  *
- * @throws {TypeError} If the source is none of these, or an option is unknown.
- * @throws {RangeError} If a time cannot be used.
- *
  * @example Events of a topic
  * ```ts
  * import { App, SSE } from "@webfw/core";

@@ -342,10 +342,7 @@ function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-/**
- * Resumes subscriptions after the last event of a client. A topic that the id lacks begins as
- * without an id. Throws a 400 for an invalid id.
- */
+/** A topic that the id lacks begins as without an id. Throws a 400 for an invalid id. */
 export function resumeAfter(id: string, subscriptions: readonly Subscription[]): void {
   try {
     const cursors = parseEventId(id, subscriptions);

@@ -116,7 +116,6 @@ export class WebSocketConnection<
    *
    * @param code 1000 to 1014 as RFC 6455 defines them, or 3000 to 4999.
    * @param reason The reason in words, at most 123 bytes.
-   * @throws {RangeError} If the code cannot be sent, or the reason is too long.
    */
   close(code = 1000, reason = ""): void {
     if (!isSendable(code)) {

@@ -28,10 +28,7 @@ export function checkHandshake({ headers }: Request): void {
   }
 }
 
-/**
- * The first subprotocol of the route that the client offers, or `""`. Throws a 400 if the client
- * offers only others.
- */
+/** The first subprotocol that the client offers, or `""`. Throws a 400 if it offers only others. */
 export function chooseProtocol({ headers }: Request, supported: readonly string[]): string {
   const offered = headers.get("sec-websocket-protocol");
   if (offered === null || supported.length === 0) return "";

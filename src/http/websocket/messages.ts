@@ -24,10 +24,7 @@ export class UnreadableMessage extends Error {
   }
 }
 
-/**
- * Compiles the decoding of JSON by a schema; without one, text and bytes unchanged. Throws a
- * TypeError if no JSON value can satisfy the schema.
- */
+/** Without a schema, text and bytes are unchanged. Throws if no JSON can satisfy the schema. */
 export function compileDecoding(schema: Schema | undefined, route: string): DecodeMessage {
   if (!schema) return (data) => data;
   const { validate } = toValidator(coerceJson(schema, `the messages that ${route} receives`));
@@ -38,10 +35,7 @@ export function compileDecoding(schema: Schema | undefined, route: string): Deco
   };
 }
 
-/**
- * Compiles the validation, reduction and encoding to JSON by a schema; without one, text and bytes
- * unchanged. The result throws a TypeError for a message that cannot be sent.
- */
+/** Without a schema, text and bytes are unchanged. The result throws for an unsendable message. */
 export function compileEncoding(schema: Schema | undefined, route: string): EncodeMessage {
   if (!schema) return (message) => checkData(message, route);
   const { validate } = toValidator(schema);
@@ -189,10 +183,7 @@ function sizeOf(message: MessageData): number {
 export class WebSocketClosedError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "WebSocketClosedError";
-  /**
-   * The close code (RFC 6455, section 7.4). 1005: the client sent none. 1006: the connection broke
-   * off.
-   */
+  /** RFC 6455, section 7.4. 1005: the client sent none. 1006: the connection broke off. */
   readonly code: number;
   /** The reason in words. Do not trust that of a client. */
   readonly reason: string;

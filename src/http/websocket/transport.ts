@@ -5,10 +5,7 @@ import { type MessageData, ReceiveQueue, WebSocketClosedError } from "./messages
 import { muteNextWarning } from "../../log/log.ts";
 import { nodeTimers } from "../../base/runtime.ts";
 
-/**
- * How long a client may take to open, or to answer a close. The platform reports nothing of a
- * client that has disconnected.
- */
+/** For opening and for the answer to a close: the platform does not report a lost client. */
 const HANDSHAKE_MS = 5000;
 
 /** How long a close waits for messages in transit, in both directions. */
@@ -292,10 +289,7 @@ const FREE_SOCKETS = 16;
 
 const MAX_PAUSE_MS = 16;
 
-/**
- * Turns of the event loop before each upgrade: Deno reads the connections between them, and aborts
- * a `signal` that the application has read a turn later.
- */
+/** Deno reads the connections between turns, and may abort a `signal` one turn later. */
 const TURNS = 2;
 
 let isMuted = false;
