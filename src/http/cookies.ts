@@ -194,7 +194,7 @@ function add(headers: Headers, cookie: Cookie, action: string, write: (headers: 
   const line = own.get("set-cookie")!;
   if (line.length > MAX_COOKIE_BYTES) {
     throw new RangeError(
-      `Cannot ${action}: it has ${line.length} bytes with its attributes, and browsers take ${MAX_COOKIE_BYTES}`,
+      `Cannot ${action}: it has ${line.length} bytes with its attributes, and browsers accept ${MAX_COOKIE_BYTES}`,
     );
   }
   const others = headers.getSetCookie().filter((other) => !isSame(other, cookie));

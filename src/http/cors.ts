@@ -63,10 +63,10 @@ export function resolveCors(options: CorsOptions, origins: OriginList): Resolved
     throw new TypeError(`Cannot set cors: "credentials" must be true or false, got ${quote(credentials)}`);
   }
   if (credentials && origins.isOpen) {
-    throw new TypeError('Cannot set cors: browsers take no credentials with "*", list the origins by their names');
+    throw new TypeError('Cannot set cors: browsers accept no credentials with "*", list the origins by their names');
   }
   if (!Array.isArray(exposeHeaders) || !exposeHeaders.every((name) => typeof name === "string" && isName(name))) {
-    throw new TypeError('Cannot set cors: "exposeHeaders" must be a list of names, such as ["x-total"]');
+    throw new TypeError('Cannot set cors: "exposeHeaders" must be an array of header names such as ["x-total"]');
   }
   return {
     credentials,
@@ -107,7 +107,7 @@ export class Cors {
     if (!this.#origins.allows(origin)) {
       throw new HTTPError(
         403,
-        'Pages of this origin may not ask: the option "origins" of the App names those that may',
+        'Pages of this origin may not send requests: the App can list it in "origins"',
       );
     }
     // Allow the requested method too, so that the page can read the 405.

@@ -121,16 +121,16 @@ export class HostList {
   /** Throws a TypeError for a name that can match no request. `option` is for the message. */
   constructor(hosts: readonly string[], option: string) {
     if (!Array.isArray(hosts)) {
-      throw new TypeError(`Cannot set ${option}: write a list of names such as ["books.example"], got ${quote(hosts)}`);
+      throw new TypeError(
+        `Cannot set ${option}: it must be an array of names such as ["books.example"], got ${quote(hosts)}`,
+      );
     }
     for (const host of hosts) {
       const isSuffix = String(host).startsWith("*.");
       const name = typeof host === "string" ? readName(isSuffix ? host.slice(2) : host) : undefined;
       if (name === undefined) {
         throw new TypeError(
-          `Cannot set ${option}: ${
-            quote(host)
-          } is no name of a host, write it like "books.example" or "*.books.example"`,
+          `Cannot set ${option}: ${quote(host)} is not a host name, write it like "books.example" or "*.books.example"`,
         );
       }
       if (isSuffix) this.#suffixes.push(`.${name}`);

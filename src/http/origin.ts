@@ -56,7 +56,9 @@ export class OriginList {
       : undefined;
     if (entries === undefined) {
       throw new TypeError(
-        `Cannot ${action}: write a list such as ["https://books.example"], or "*" for all, got ${quote(origins)}`,
+        `Cannot ${action}: it must be an array such as ["https://books.example"], or "*" for all, got ${
+          quote(origins)
+        }`,
       );
     }
     const exact: string[] = [];
@@ -65,7 +67,9 @@ export class OriginList {
       if (entry === "*") continue;
       const origin = typeof entry === "string" ? readEntry(entry) : undefined;
       if (origin === undefined) {
-        throw new TypeError(`Cannot ${action}: ${quote(entry)} is no origin, write it like "https://books.example"`);
+        throw new TypeError(
+          `Cannot ${action}: ${quote(entry)} is not an origin, write it like "https://books.example"`,
+        );
       }
       if (typeof origin === "string") exact.push(origin);
       else patterns.push(origin);
@@ -176,7 +180,7 @@ export function refuseCrossOrigin({ headers }: Request, host: string, origins: O
   throw new HTTPError(
     403,
     `This request comes from a page of ${originText(origin)}, and not from one of ${hostText(host)}: the App can ` +
-      'list the origin in "origins", learn its own host by "trustProxy", or let all pages in by "crossOrigin"',
+      'list the origin in "origins", learn its own host by "trustProxy", or allow all pages by "crossOrigin"',
   );
 }
 

@@ -68,7 +68,9 @@ export class ProxyTrust {
   constructor(trust: TrustProxy | undefined, takesHost: boolean) {
     const { hops, from, header = "x-forwarded" } = readTrust(trust);
     if (header !== "x-forwarded" && header !== "forwarded") {
-      throw new TypeError(`Cannot set trustProxy: the header is "x-forwarded" or "forwarded", got ${quote(header)}`);
+      throw new TypeError(
+        `Cannot set trustProxy: the header must be "x-forwarded" or "forwarded", got ${quote(header)}`,
+      );
     }
     this.#hops = hops;
     this.#from = from && readNetworks(from);
@@ -150,7 +152,9 @@ function readTrust(trust: TrustProxy | undefined): ProxyOptions {
     : trust as ProxyOptions;
   if (typeof options !== "object" || options === null) {
     throw new TypeError(
-      `Cannot set trustProxy: write the number of proxies, or a list such as ["10.0.0.0/8"], got ${quote(trust)}`,
+      `Cannot set trustProxy: it must be the number of proxies, or an array such as ["10.0.0.0/8"], got ${
+        quote(trust)
+      }`,
     );
   }
   checkOptions(options, OPTIONS, "set trustProxy");
@@ -159,7 +163,9 @@ function readTrust(trust: TrustProxy | undefined): ProxyOptions {
     throw new TypeError('Cannot set trustProxy: give either "hops", the number of proxies, or "from", their addresses');
   }
   if (hops !== undefined && !(Number.isInteger(hops) && hops >= 1 && hops <= MAX_HOPS)) {
-    throw new RangeError(`Cannot set trustProxy: the number of proxies is from 1 to ${MAX_HOPS}, got ${quote(hops)}`);
+    throw new RangeError(
+      `Cannot set trustProxy: the number of proxies must be from 1 to ${MAX_HOPS}, got ${quote(hops)}`,
+    );
   }
   return options;
 }
@@ -168,7 +174,9 @@ function readNetworks(networks: readonly string[]): import("node:net").BlockList
   const { BlockList } = nodeNet();
   const list = new BlockList();
   if (!Array.isArray(networks)) {
-    throw new TypeError(`Cannot set trustProxy: "from" is a list such as ["10.0.0.0/8"], got ${quote(networks)}`);
+    throw new TypeError(
+      `Cannot set trustProxy: "from" must be an array such as ["10.0.0.0/8"], got ${quote(networks)}`,
+    );
   }
   for (const network of networks) {
     const [, text = "", bits] = /^([\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(String(network)) ?? [];
@@ -178,7 +186,7 @@ function readNetworks(networks: readonly string[]): import("node:net").BlockList
     const address = readAddress(text);
     if (version === 0 || address === undefined || prefix > width) {
       throw new TypeError(
-        `Cannot set trustProxy: ${quote(network)} is no address and no network, write it like "10.0.0.0/8"`,
+        `Cannot set trustProxy: ${quote(network)} is neither an address nor a network, write it like "10.0.0.0/8"`,
       );
     }
     // An IPv4 network that is written as IPv6.

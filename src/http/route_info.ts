@@ -225,7 +225,7 @@ export function partsOfReply(reply: DocumentedReply): ReplyDescription {
 export function checkDocumentedReply(reply: unknown, status: string, action: string): void {
   if (!STATUS.test(status)) {
     throw new TypeError(
-      `Cannot ${action}: "responses" has ${quote(status)}, which is no status: write a number from 100 to 599`,
+      `Cannot ${action}: "responses" has ${quote(status)}, which is not a status: write a number from 100 to 599`,
     );
   }
   if (isContent(reply)) return;
@@ -240,7 +240,7 @@ export function checkDocumentedReply(reply: unknown, status: string, action: str
   }
   if (description !== undefined && typeof description !== "string") {
     throw new TypeError(
-      `Cannot ${action}: "responses.${status}.description" must be a text, got ${quote(description)}`,
+      `Cannot ${action}: "responses.${status}.description" must be a string, got ${quote(description)}`,
     );
   }
   if (headers !== undefined && (typeof headers !== "object" || headers === null || isSchema(headers))) {

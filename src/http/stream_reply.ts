@@ -137,7 +137,7 @@ function toBytes(value: unknown): Chunk {
   if (value instanceof Uint8Array) return value as Chunk;
   const got = value === null ? "null" : typeof value;
   throw new TypeError(
-    `Cannot stream the value: a stream of bytes goes on with bytes, got ${got}; encode text by a TextEncoderStream`,
+    `Cannot stream the value: a stream of bytes must continue with bytes, got ${got}; encode text by a TextEncoderStream`,
   );
 }
 

@@ -93,7 +93,7 @@ function parsePort(text: string): number {
   throw new CannotStartError(
     `Cannot listen on the port of the variable PORT: ${
       JSON.stringify(text)
-    } is no port, set a whole number from 0 to 65535`,
+    } is not a port, set a whole number from 0 to 65535`,
   );
 }
 

@@ -160,7 +160,7 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   const grace = toMilliseconds(options.gracePeriod ?? defaultGrace(), "the gracePeriod");
   const drainDelay = toDelay(options.drainDelay ?? 0);
   if ((options.cert === undefined) !== (options.key === undefined)) {
-    throw new TypeError("Cannot run the App: HTTPS takes both cert and key");
+    throw new TypeError("Cannot run the App: HTTPS needs both cert and key");
   }
   const command = loadingCommand();
   if (command?.isLoading) {
@@ -185,7 +185,7 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   const requested = request.by.then(async (by) => {
     if (isListening && drainDelay > 0) {
       setEnding(app, true);
-      log("info", "The server stops soon, at once after a second signal", { drainDelay });
+      log("info", "The server stops after the drain delay, or at once after a second signal", { drainDelay });
       await request.delay(drainDelay);
     }
     // Lifespans may publish while they end.
@@ -407,7 +407,7 @@ function stalledReplies(app: Servable, earliest: number, timeout: number, over: 
       if (now < earliest || now - stalledSince < timeout) return;
       clearInterval(poll);
       // A server with such sockets does not shut down even after all replies were sent.
-      if (!app.hasLostSockets()) log("warn", "Connections were cut off: their clients do not take the last replies");
+      if (!app.hasLostSockets()) log("warn", "Connections were cut off: their clients do not read the last replies");
       background?.abandonReplies();
       resolve("cut");
     }, POLL_MS);

@@ -157,16 +157,16 @@ Deno.test("A mistake in SSE() is an error where it is made", () => {
   assertThrows(
     make(1),
     TypeError,
-    "the source must be a subscription, a list of them or an async iterable, got number",
+    "the source must be a subscription, an array of them or an async iterable, got number",
   );
   assertThrows(make([]), TypeError, "at least one");
-  assertThrows(make([each()]), TypeError, "a list must hold subscriptions");
+  assertThrows(make([each()]), TypeError, "an array must have only subscriptions");
   assertThrows(make(each(), { beat: 1 }), TypeError, '"beat" is unknown, the nearest is "heartbeat"');
   assertThrows(make(each(), { encode: "xml" }), TypeError, 'encode must be "json" or "text", got "xml"');
   for (const time of [-1, NaN, "soon"]) assertThrows(make(each(), { heartbeat: time }));
   const topic = new App().topic("a");
   const twice = [topic.subscribe(), topic.subscribe()];
-  assertThrows(make(twice), TypeError, 'the topic "a" is in the list twice');
+  assertThrows(make(twice), TypeError, 'the topic "a" is in the array twice');
   twice.forEach((subscription) => subscription.close());
 });
 
@@ -292,7 +292,7 @@ Deno.test("Garbage in Last-Event-ID is 400 before the stream, and its subscripti
       const response = await app.fetch(new Request(`http://localhost${path}`, { headers }));
       const { detail } = await response.json();
       assertEquals(response.status, 400, id);
-      assertStringIncludes(detail, "no event of it has such an id");
+      assertStringIncludes(detail, "none of its events has such an id");
     }
   }
   await app.stop();

@@ -97,7 +97,7 @@ Deno.test("A reply ends when the application stops, and garbage for any of the t
     const response = await app.fetch(new Request("http://localhost/", { headers: { "last-event-id": id } }));
     const { detail } = await response.json();
     assertEquals(response.status, 400, id);
-    assertStringIncludes(detail, "no event of it has such an id");
+    assertStringIncludes(detail, "none of its events has such an id");
   }
   const reader = await open();
   assert((await reader.block())?.startsWith("id: orders="));

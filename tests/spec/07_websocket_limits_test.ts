@@ -133,7 +133,7 @@ Deno.test("a program that does not wait has no more than 8 MiB kept for a client
   await using serving = await Serving.start(app);
   using _client = await RawSocket.open(serving.port, "/");
   const [kept, ...end] = await result.promise;
-  assertEquals(end, [1008, "Messages are not taken", true]);
+  assertEquals(end, [1008, "Messages are not read", true]);
   assert(typeof kept === "number" && kept > 4000 && kept <= 8 * MIB / 1000, `${kept} messages were kept`);
 });
 

@@ -143,5 +143,5 @@ await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
   child.signal("SIGTERM");
   const { stderr } = await child.end();
   assertStringIncludes(stderr, `Cannot keep the files of a form in \\"${missing}\\": No such file or directory`);
-  assertStringIncludes(stderr, "; set TMPDIR to a folder with enough room");
+  assertStringIncludes(stderr, "; set TMPDIR to a folder with enough space");
 });

@@ -122,11 +122,11 @@ Deno.test("Hosts and origins are checked when the application is made", () => {
   );
   for (const host of ["https://books.example", "books.example:443", "books.example/", "*", "*.", "a.*"]) {
     const message =
-      `Cannot set mcp.hosts: "${host}" is no name of a host, write it like "books.example" or "*.books.example"`;
+      `Cannot set mcp.hosts: "${host}" is not a host name, write it like "books.example" or "*.books.example"`;
     assertEquals(refused({ hosts: [host] }), message);
   }
   for (const origin of ["assistant.example", "https://assistant.example/", "null"]) {
-    const message = `Cannot set mcp.origins: "${origin}" is no origin, write it like "https://books.example"`;
+    const message = `Cannot set mcp.origins: "${origin}" is not an origin, write it like "https://books.example"`;
     assertEquals(refused({ origins: [origin] }), message);
   }
 });

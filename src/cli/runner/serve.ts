@@ -185,7 +185,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     const port = Number(text);
     if (/^\d+$/.test(text) && port <= 65_535) return port;
     return this.failForGood(
-      `Cannot listen on the port of the variable PORT: ${JSON.stringify(text)} is no port, ` +
+      `Cannot listen on the port of the variable PORT: ${JSON.stringify(text)} is not a port, ` +
         "set a whole number from 0 to 65535",
     );
   }

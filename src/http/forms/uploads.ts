@@ -114,7 +114,7 @@ export class UploadWriter {
     if (!this.#disk) {
       if (this.#storage.reserve(next.length)) return this.#memory.append(next);
       throw new Error(
-        `Cannot keep the files of a form: they take more than ${MEMORY_WITHOUT_DISK} bytes of memory, allow the program to read and write "${temporaryFolder()}"`,
+        `Cannot keep the files of a form: they need more than ${MEMORY_WITHOUT_DISK} bytes of memory, allow the program to read and write "${temporaryFolder()}"`,
       );
     }
     for (const chunk of [...this.#memory.parts(), next]) await writeAll(this.#disk.file, chunk);
@@ -133,7 +133,7 @@ async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
 function cannotKeep(cause: unknown): never {
   const reason = cause instanceof Error ? cause.message : String(cause);
   throw new Error(
-    `Cannot keep the files of a form in "${temporaryFolder()}": ${reason}; set TMPDIR to a folder with enough room`,
+    `Cannot keep the files of a form in "${temporaryFolder()}": ${reason}; set TMPDIR to a folder with enough space`,
     { cause },
   );
 }

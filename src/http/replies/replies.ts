@@ -92,7 +92,7 @@ export function Replies<const Models>(models: Models & CheckedModels<Models>): R
 function checkEntry(status: string, model: unknown): void {
   if (!/^[23]\d\d$/.test(status)) {
     throw new TypeError(
-      `${ACTION}: ${quote(status)} is no status from 200 to 399, declare errors by the option "responses"`,
+      `${ACTION}: ${quote(status)} is not a status from 200 to 399, declare errors by the option "responses"`,
     );
   }
   if (isDeclaredReply(model)) {

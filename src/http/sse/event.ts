@@ -81,6 +81,6 @@ function checkName(name: string): string {
 function checkText(value: unknown, field: "event" | "id"): void {
   if (value === undefined || typeof value === "string") return;
   throw new TypeError(
-    `Cannot send the event: its ${field} must be a string, got ${typeof value}; write { data: … } around what is data itself`,
+    `Cannot send the event: its ${field} must be a string, got ${typeof value}; wrap data in { data: … }`,
   );
 }

@@ -229,17 +229,17 @@ function checkSource(source: unknown): SSESource {
   // A subscription is an async iterable, too.
   if (typeof source === "object" && source !== null && Symbol.asyncIterator in source) return source as SSESource;
   throw new TypeError(
-    `Cannot send events: the source must be a subscription, a list of them or an async iterable, got ${typeof source}`,
+    `Cannot send events: the source must be a subscription, an array of them or an async iterable, got ${typeof source}`,
   );
 }
 
 function checkSubscriptions(source: readonly unknown[]): readonly Subscription[] {
   const subscriptions = source.filter((each) => each instanceof Subscription);
   if (source.length === 0 || subscriptions.length < source.length) {
-    throw new TypeError("Cannot send events: a list must hold subscriptions to topics, and at least one");
+    throw new TypeError("Cannot send events: an array must have only subscriptions to topics, and at least one");
   }
   const names = subscriptions.map(({ topic }) => topic.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return subscriptions;
-  throw new TypeError(`Cannot send events: the topic "${twice}" is in the list twice`);
+  throw new TypeError(`Cannot send events: the topic "${twice}" is in the array twice`);
 }

@@ -353,7 +353,7 @@ export function resumeAfter(id: string, subscriptions: readonly Subscription[]):
   } catch (cause) {
     // A SyntaxError of the id, or a URIError of a name. Other errors are the application's.
     if (!(cause instanceof SyntaxError || cause instanceof URIError)) throw cause;
-    throw new HTTPError(400, "The stream cannot go on after the last event id: no event of it has such an id", {
+    throw new HTTPError(400, "The stream cannot resume after the last event id: none of its events has such an id", {
       cause,
     });
   }

@@ -16,15 +16,15 @@ export function asksForWebSocket({ headers }: Request): boolean {
 /** Throws a 400 if a header is missing or wrong, a 426 if the version is not 13. */
 export function checkHandshake({ headers }: Request): void {
   if (!hasToken(headers.get("connection") ?? "", "upgrade")) {
-    throw new HTTPError(400, "The upgrade to a WebSocket must be named in the header connection");
+    throw new HTTPError(400, "The header connection must have the token upgrade");
   }
   if (headers.get("sec-websocket-version") !== "13") {
-    throw new HTTPError(426, "A WebSocket here is one of version 13", {
+    throw new HTTPError(426, "Only version 13 of WebSockets is supported", {
       headers: { upgrade: "websocket", "sec-websocket-version": "13" },
     });
   }
   if (!KEY.test(headers.get("sec-websocket-key") ?? "")) {
-    throw new HTTPError(400, "The header sec-websocket-key must hold 16 bytes in base64");
+    throw new HTTPError(400, "The header sec-websocket-key must have 16 bytes in base64");
   }
 }
 
@@ -35,7 +35,7 @@ export function chooseProtocol({ headers }: Request, supported: readonly string[
   const names = offered.split(",").map((name) => name.trim());
   const chosen = supported.find((name) => names.includes(name));
   if (chosen !== undefined) return chosen;
-  throw new HTTPError(400, `None of the subprotocols is spoken here: there are ${supported.join(", ")}`);
+  throw new HTTPError(400, `None of the subprotocols is supported: there are ${supported.join(", ")}`);
 }
 
 function hasToken(header: string, token: string): boolean {

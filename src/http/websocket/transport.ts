@@ -55,7 +55,7 @@ export class WebSocketTransport {
     this.#pollsToClose = pollsToClose;
     this.#maxMessage = Math.min(maxMessage, MAX_MESSAGE_BYTES);
     this.#received = new ReceiveQueue(Math.max(this.#maxMessage, MIN_RECEIVE_BYTES));
-    this.#toSend = new SendQueue(socket, stallTimeoutMs, () => this.close(1008, "Messages are not taken"));
+    this.#toSend = new SendQueue(socket, stallTimeoutMs, () => this.close(1008, "Messages are not read"));
     this.opened = this.#opened.promise;
     this.closeSent = this.#closeSent.promise;
     this.gone = this.#gone.promise;
@@ -90,7 +90,7 @@ export class WebSocketTransport {
 
   /** Resolves when there is space for another message, rejects when closed. */
   send(message: MessageData): Promise<void> {
-    if (!this.#closed && this.#toSend.isFull) this.close(1008, "Messages are not taken");
+    if (!this.#closed && this.#toSend.isFull) this.close(1008, "Messages are not read");
     return this.#closed ? rejected(this.#closed) : this.#toSend.send(message);
   }
 

@@ -157,11 +157,11 @@ Deno.test("A mistake in `responses` throws at the declaration, and names the par
     assertThrows(
       () => app.get("/", { responses: { [status]: v.string() } }, async () => {}),
       TypeError,
-      `"responses" has "${status}", which is no status: write a number from 100 to 599`,
+      `"responses" has "${status}", which is not a status: write a number from 100 to 599`,
     );
   }
   assertThrows(register({ schema: {} }), TypeError, '"responses.201.schema" must be a valibot schema');
-  assertThrows(register({ description: 1 }), TypeError, '"responses.201.description" must be a text');
+  assertThrows(register({ description: 1 }), TypeError, '"responses.201.description" must be a string');
   assertThrows(register({ headers: v.string() }), TypeError, '"responses.201.headers" must be schemas by name');
   assertThrows(register({ headers: { location: "x" } }), TypeError, '"responses.201.headers.location" must be');
   assertThrows(register({ headers: { "a b": v.string() } }), TypeError, "is not the name of a header");
@@ -169,7 +169,7 @@ Deno.test("A mistake in `responses` throws at the declaration, and names the par
   assertThrows(
     () => new Router({ responses: { 201: { description: 1 as unknown as string } } }),
     TypeError,
-    'Cannot make a router: "responses.201.description" must be a text',
+    'Cannot make a router: "responses.201.description" must be a string',
   );
 });
 

@@ -300,13 +300,13 @@ Deno.test("`credentials` are for listed origins only, and with them preflights s
 
 Deno.test('`credentials` with "*" is a TypeError, and so is what is no option', () => {
   for (const origins of ["*", ["*", SHOP]] as const) {
-    assertThrows(() => new App({ origins, cors: { credentials: true } }), TypeError, "browsers take no credentials");
+    assertThrows(() => new App({ origins, cors: { credentials: true } }), TypeError, "browsers accept no credentials");
   }
   const wrong: [cors: unknown, message: string][] = [
     [{ credential: true }, 'Cannot set cors: the option "credential" is unknown, the nearest is "credentials"'],
     [{ credentials: "yes" }, 'Cannot set cors: "credentials" must be true or false, got "yes"'],
-    [{ exposeHeaders: "x-total" }, '"exposeHeaders" must be a list of names'],
-    [{ exposeHeaders: ["x total"] }, '"exposeHeaders" must be a list of names'],
+    [{ exposeHeaders: "x-total" }, '"exposeHeaders" must be an array of header names'],
+    [{ exposeHeaders: ["x total"] }, '"exposeHeaders" must be an array of header names'],
     [{ maxAge: "soon" }, "Cannot set maxAge of cors"],
   ];
   for (const [cors, message] of wrong) {

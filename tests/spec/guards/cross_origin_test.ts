@@ -128,7 +128,7 @@ Deno.test("The 403 says which origin was compared with which host, and names ori
   assertEquals(
     await detailOf(OTHER, "shop.example:8000"),
     "This request comes from a page of https://attacker.example, and not from one of shop.example:8000: the App can " +
-      'list the origin in "origins", learn its own host by "trustProxy", or let all pages in by "crossOrigin"',
+      'list the origin in "origins", learn its own host by "trustProxy", or allow all pages by "crossOrigin"',
   );
   for (const origin of ["null", undefined, "https://<b>.example", `https://${"a".repeat(500)}`]) {
     assert((await detailOf(origin)).startsWith("This request comes from a page of an unknown origin, and not"), origin);

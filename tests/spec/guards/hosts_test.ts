@@ -137,6 +137,6 @@ Deno.test("Any host is answered without the option, and what is no name is refus
   app.get("/", async () => "served");
   assertEquals(await statusOf(app, "anything.example"), 200);
   for (const host of ["https://x", "x:80", "*", ""]) {
-    assertThrows(() => new App({ hosts: [host] }), TypeError, `Cannot set hosts: "${host}" is no name of a host`);
+    assertThrows(() => new App({ hosts: [host] }), TypeError, `Cannot set hosts: "${host}" is not a host name`);
   }
 });

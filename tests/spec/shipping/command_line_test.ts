@@ -67,7 +67,7 @@ Deno.test("A PORT that is no port is one line, also in a watcher", async () => {
       [code, stderr.replace(/^Watcher .*\n/, "")],
       [
         1,
-        `error: Cannot listen on the port of the variable PORT: "80a" is no port, set a whole number from 0 to 65535`,
+        `error: Cannot listen on the port of the variable PORT: "80a" is not a port, set a whole number from 0 to 65535`,
       ],
     );
   }

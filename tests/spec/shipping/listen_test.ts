@@ -87,7 +87,7 @@ Deno.test("A PORT that is no port is one clear line, before the application star
         "",
         `error: Uncaught (in promise) CannotStartError: Cannot listen on the port of the variable PORT: ${
           JSON.stringify(port)
-        } is no port, set a whole number from 0 to 65535`,
+        } is not a port, set a whole number from 0 to 65535`,
       ],
     );
   }

@@ -54,13 +54,13 @@ Deno.test("A list of hosts has names, and all names below one", () => {
   ) assert(!hosts.admits(host), host);
 });
 
-Deno.test("What is no name of a host is refused where it is declared", () => {
+Deno.test("An invalid host name is refused where it is declared", () => {
   for (
     const host of ["", "*", "*.", "a.*.example", "https://x", "x:80", "x/", "u@x", "a b", "x?", "x#", "::1", 7, "."]
   ) {
-    assertThrows(() => new HostList([host as string], "hosts"), TypeError, "is no name of a host");
+    assertThrows(() => new HostList([host as string], "hosts"), TypeError, "is not a host name");
   }
   for (const hosts of ["shop.example", {}] as unknown as string[][]) {
-    assertThrows(() => new HostList(hosts, "hosts"), TypeError, "Cannot set hosts: write a list of names");
+    assertThrows(() => new HostList(hosts, "hosts"), TypeError, "Cannot set hosts: it must be an array of names");
   }
 });

@@ -82,11 +82,15 @@ Deno.test("What no page can send is refused where it is declared", () => {
     const shown = typeof entry === "string" ? JSON.stringify(entry) : entry;
     assertEquals(
       error.message,
-      `Cannot set the origins of the App: ${shown} is no origin, write it like "https://books.example"`,
+      `Cannot set the origins of the App: ${shown} is not an origin, write it like "https://books.example"`,
     );
   }
   for (const origins of ["https://shop.example", {}, 1] as unknown as Origins[]) {
-    assertThrows(() => OriginList.read(origins, "set the origins of the App"), TypeError, "write a list such as");
+    assertThrows(
+      () => OriginList.read(origins, "set the origins of the App"),
+      TypeError,
+      "it must be an array such as",
+    );
   }
 });
 

@@ -128,22 +128,22 @@ Deno.test("One family of headers is read, the other is ignored", async () => {
 Deno.test("A mistake in the option is refused", () => {
   for (
     const [trust, message] of [
-      [0, "Cannot set trustProxy: the number of proxies is from 1 to 32, got 0"],
-      [1.5, "the number of proxies is from 1 to 32, got 1.5"],
-      [33, "the number of proxies is from 1 to 32, got 33"],
-      [["10.0.0.0/33"], 'Cannot set trustProxy: "10.0.0.0/33" is no address and no network'],
-      [["10.0.0"], '"10.0.0" is no address'],
-      [["proxy.example"], '"proxy.example" is no address'],
-      [["fd00::/129"], '"fd00::/129" is no address'],
-      [{ from: "10.0.0.1" }, '"from" is a list such as'],
+      [0, "Cannot set trustProxy: the number of proxies must be from 1 to 32, got 0"],
+      [1.5, "the number of proxies must be from 1 to 32, got 1.5"],
+      [33, "the number of proxies must be from 1 to 32, got 33"],
+      [["10.0.0.0/33"], 'Cannot set trustProxy: "10.0.0.0/33" is neither an address nor a network'],
+      [["10.0.0"], '"10.0.0" is neither an address'],
+      [["proxy.example"], '"proxy.example" is neither an address'],
+      [["fd00::/129"], '"fd00::/129" is neither an address'],
+      [{ from: "10.0.0.1" }, '"from" must be an array such as'],
       [{}, 'give either "hops", the number of proxies, or "from", their addresses'],
       [{ hops: 1, from: [] }, 'give either "hops"'],
-      [{ hops: 1, header: "x-real-ip" }, 'the header is "x-forwarded" or "forwarded", got "x-real-ip"'],
+      [{ hops: 1, header: "x-real-ip" }, 'the header must be "x-forwarded" or "forwarded", got "x-real-ip"'],
       [{ hop: 1 }, 'Cannot set trustProxy: the option "hop" is unknown, the nearest is "hops"'],
-      [true, 'Cannot set trustProxy: write the number of proxies, or a list such as ["10.0.0.0/8"], got true'],
+      [true, 'Cannot set trustProxy: it must be the number of proxies, or an array such as ["10.0.0.0/8"], got true'],
       [
         "10.0.0.0/8",
-        'Cannot set trustProxy: write the number of proxies, or a list such as ["10.0.0.0/8"], got "10.0.0.0/8"',
+        'Cannot set trustProxy: it must be the number of proxies, or an array such as ["10.0.0.0/8"], got "10.0.0.0/8"',
       ],
     ] as const
   ) {
