@@ -56,7 +56,6 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
   /** For an application that mounts it. */
   readonly mounted: MountedApp;
   readonly #parts: ServingParts<App, State>;
-  readonly #readiness: Readiness | undefined;
   #dispatcher: Dispatcher | undefined;
 
   /** @throws {RouteError} With code `conflict`, if the path of the readiness is taken. */
@@ -75,9 +74,9 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       return this.answer(dispatcher, request, info);
     };
     this.servable = this.#asServable();
-    this.#readiness = Readiness.at(readyUrl, registry, this.servable, this.lifecycle);
+    const readiness = Readiness.at(readyUrl, registry, this.servable, this.lifecycle);
     const logged = log ? setEntryReceiver(app, log, answer) : answer;
-    this.fetch = this.#readiness ? this.#readiness.before(logged) : logged;
+    this.fetch = readiness?.before(logged) ?? logged;
     this.mounted = this.#asMounted();
   }
 
@@ -141,7 +140,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     const timer = this.lifecycle.hasHandlers ? setTimeout(abort, GRACE) : undefined;
     try {
       await this.#drain();
-      await this.#dispatcher?.background.drain();
+      await this.#dispatcher?.background.done();
       await this.lifecycle.close();
     } finally {
       clearTimeout(timer);
@@ -200,7 +199,6 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     const { app } = this.#parts;
     return {
       fetch: (request, info) => app.fetch(request, info),
-      readiness: () => this.#readiness,
       start: () => this.start(),
       drain: () => this.#drain(),
       abort: (reason) => this.lifecycle.abort(reason),

@@ -151,7 +151,7 @@ export class BackgroundTasks {
   }
 
   /** Waits until all work is done, also work that is added meanwhile. */
-  async drain(): Promise<void> {
+  async done(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 }

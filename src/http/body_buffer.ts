@@ -1,7 +1,7 @@
 /** Bodies that can be read more than once, in memory that follows the bytes that arrive. */
 import { HTTPError } from "../base/errors.ts";
 import { cutShort, tooLarge, tooSlow } from "./body_errors.ts";
-import { noteWait } from "./deadline.ts";
+import { registerWait } from "./deadline.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -18,12 +18,12 @@ export class BodyBuffer {
   #cut: Error | undefined;
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers();
 
-  /** Keeps at most `limit` bytes: a longer stream can be read once. `owner`: see `noteWait`. */
+  /** Keeps at most `limit` bytes: a longer stream can be read once. `owner`: see `registerWait`. */
   constructor(source: ReadableStream<Bytes>, limit: number, owner?: object) {
     this.#reader = new ChunkReader(source);
     this.#limit = limit;
     // A server that stops waits for the rest of the stream, but not long.
-    noteWait(this.#end.promise, owner, tooSlow, (error) => this.#cutOff(error));
+    registerWait(this.#end.promise, owner, tooSlow, (error) => this.#cutOff(error));
   }
 
   /** A stream over the whole source: 413 when it needs bytes that were dropped, 400 if it fails. */

@@ -16,6 +16,8 @@ export class LoggedConnection implements ConnectionInfo {
   readonly #info: ConnectionInfo | undefined;
   /** Undefined if the request did not reach the application. */
   context: Logger | undefined;
+  /** False for requests of load balancers. */
+  isLogged = true;
 
   constructor(info: ConnectionInfo | undefined) {
     this.#info = info;

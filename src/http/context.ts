@@ -157,11 +157,11 @@ export class RequestContext implements Logger {
   get url(): string {
     const { url } = this.raw;
     // Deno writes `http+unix` for a Unix socket.
-    const isPlain = !this.forwarded && !url.startsWith("http+");
-    if (isPlain && !url.includes("%")) return url;
+    const isClientUrl = !this.forwarded && !url.startsWith("http+");
+    if (isClientUrl && !url.includes("%")) return url;
     const start = pathStart(url);
     const scheme = this.forwarded?.scheme ?? (/^https/i.test(url) ? "https" : "http");
-    const origin = isPlain ? url.slice(0, start) : `${scheme}://${this.host}`;
+    const origin = isClientUrl ? url.slice(0, start) : `${scheme}://${this.host}`;
     return origin + this.path + url.slice(this.pathEnd);
   }
 

@@ -122,15 +122,11 @@ export class Cors {
     return new Response(null, { status: 204, headers: reply });
   }
 
-  /**
-   * Adds the CORS headers to a reply.
-   *
-   * @param isPlain Whether its headers only describe its body.
-   */
-  stamp(raw: Request, response: Response, isPlain = false): void {
+  /** Adds the CORS headers. `hasBodyHeadersOnly`: the others only describe the body. */
+  stamp(raw: Request, response: Response, hasBodyHeadersOnly = false): void {
     if (response.status === 101) return;
     const origin = raw.headers.get("origin");
-    if (isPlain) return this.#write(response.headers, origin, NOTHING_SENT);
+    if (hasBodyHeadersOnly) return this.#write(response.headers, origin, NOTHING_SENT);
     const sent = { vary: null as string | null, exposed: "", hasCredentials: false };
     // One pass costs less than a search for each name.
     response.headers.forEach((value, name) => {

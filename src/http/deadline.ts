@@ -95,7 +95,7 @@ export async function withOwnDeadline<T>(
 }
 
 /** Registers a wait without a deadline. `cut` cuts it off. */
-export function noteWait(
+export function registerWait(
   over: Promise<void>,
   owner: object | undefined,
   late: Late,

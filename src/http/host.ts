@@ -21,7 +21,7 @@ const SCHEME = /^https?(?:\+\w+)?:\/\//i;
 const HTTP1_FIELDS = ["connection", "transfer-encoding"];
 
 /** Refuses a malformed target or Host header with 400. */
-export class HostCheck {
+export class TargetCheck {
   /** The last valid URL up to the first slash of its path. Most requests have the same host. */
   #origin = "";
 
@@ -144,7 +144,7 @@ export class HostList {
   }
 
   /** Whether the host of `host[:port]`, which may be malformed, is in the list. */
-  admits(authority: string): boolean {
+  hasAuthority(authority: string): boolean {
     if (authority === this.#last) return true;
     const name = readAuthority(authority)?.name;
     if (name === undefined || !this.has(name)) return false;
@@ -177,8 +177,8 @@ const NODE = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::[\w.-]+)?$/i;
  */
 export function readAddress(text: string): string | undefined {
   if (text.length > MAX_NODE) return undefined;
-  const [, inBrackets, plain] = NODE.exec(text) ?? [];
-  const address = inBrackets ?? plain ?? text;
+  const [, inBrackets, bare] = NODE.exec(text) ?? [];
+  const address = inBrackets ?? bare ?? text;
   // An address with a zone is only valid on the machine of the proxy.
   const version = address.includes("%") ? 0 : nodeNet().isIP(address);
   if (version !== 6) return version === 4 && inBrackets === undefined ? address : undefined;

@@ -6,7 +6,7 @@ import { redactUrl } from "../log/redaction.ts";
 import { mountedOf } from "./connection.ts";
 import { stringify } from "./json.ts";
 import type { RequestContext } from "./context.ts";
-import { noteText, setHeaders } from "./reply_state.ts";
+import { rememberText, setHeaders } from "./reply_state.ts";
 import { EventStream } from "./sse/sse.ts";
 import type { Stopping } from "./stream_reply.ts";
 import type { FileOptions } from "./files/served_file.ts";
@@ -32,7 +32,7 @@ export function toReply(
   stopping: Stopping,
 ): Response | Promise<Response> {
   if (typeof result === "object" && result !== null) {
-    if (result instanceof PlatformResponse) return context.reply.accept(result, context.isServed);
+    if (result instanceof PlatformResponse) return context.reply.useResponse(result, context.isServed);
     if (result instanceof EventStream) {
       return load(() => import("./sse/reply.ts")).then(({ eventReply }) =>
         eventReply(result, context, status ?? 200, stopping)
@@ -69,7 +69,7 @@ export function toReply(
  */
 export function text(body: string, init?: ResponseInit): Response {
   if (init !== undefined) return textual(body, TEXT, init);
-  return noteText(new PlatformResponse(body), body);
+  return rememberText(new PlatformResponse(body), body);
 }
 
 /**
@@ -216,7 +216,7 @@ function textual(body: string, type: string, init: ResponseInit = {}): Response 
   const headers = new Headers(init.headers);
   if (!headers.has("content-type")) headers.set("content-type", type);
   const response = new Response(body, { status: init.status ?? 200, statusText: init.statusText ?? "", headers });
-  return noteText(response, body);
+  return rememberText(response, body);
 }
 
 const FILE_OPTIONS: OptionNames<FileOptions> = { root: true, type: true, filename: true };

@@ -21,34 +21,34 @@ class Returned {
   }
 }
 
-interface Note {
+interface BodyState {
   /** The whole body, if known. */
   readonly text: string | undefined;
-  isTaken: boolean;
+  isUsed: boolean;
 }
 
 /**
  * In a private field of the `Response`: an entry of a `WeakMap` costs 0.9 us for each reply. A
  * single field: each further one costs 40 ns.
  */
-class Noted extends Returned {
-  readonly #note: Note;
+class WithBodyState extends Returned {
+  readonly #state: BodyState;
 
-  constructor(response: Response, note: Note) {
+  constructor(response: Response, state: BodyState) {
     super(response);
-    this.#note = note;
+    this.#state = state;
   }
 
-  static noteOf(response: object): Note | undefined {
-    return #note in response ? response.#note : undefined;
+  static of(response: object): BodyState | undefined {
+    return #state in response ? response.#state : undefined;
   }
 }
 
 /** Shared by all responses without a known body. */
-const TAKEN: Note = { text: undefined, isTaken: true };
+const USED: BodyState = { text: undefined, isUsed: true };
 
-export function noteText(response: Response, text: string): Response {
-  new Noted(response, { text, isTaken: false });
+export function rememberText(response: Response, text: string): Response {
+  new WithBodyState(response, { text, isUsed: false });
   return response;
 }
 
@@ -66,11 +66,11 @@ export class ReplyState {
   hasBegun = false;
   #headers: Headers | undefined = undefined;
   /** Headers that are on a reply already, for an error reply that replaces it. */
-  #placed: Headers | undefined = undefined;
+  #added: Headers | undefined = undefined;
   #rateLimits: RateLimitItem[] | undefined = undefined;
-  #own: Response | undefined = undefined;
+  #owned: Response | undefined = undefined;
   #buffered: Response | undefined = undefined;
-  #plain: Response | undefined = undefined;
+  #withBodyHeadersOnly: Response | undefined = undefined;
 
   get headers(): Headers {
     return this.#headers ??= new Headers();
@@ -81,7 +81,7 @@ export class ReplyState {
     return this.#headers;
   }
 
-  get isBare(): boolean {
+  get isHeadComplete(): boolean {
     return this.#headers === undefined && this.#rateLimits === undefined;
   }
 
@@ -103,16 +103,16 @@ export class ReplyState {
     else limits.push({ policy, rest });
   }
 
-  claim(response: Response): Response {
-    return this.#own = response;
+  setOwned(response: Response): Response {
+    return this.#owned = response;
   }
 
   /**
    * The response, or a copy if the request does not own it. Throws if a reader has locked its body.
    */
-  own(response: Response): Response {
-    if (response === this.#own || response.status === 101) return response;
-    const text = Noted.noteOf(response)?.text;
+  toOwned(response: Response): Response {
+    if (response === this.#owned || response.status === 101) return response;
+    const text = WithBodyState.of(response)?.text;
     // A string would add the type that the program has removed.
     const isKnown = text !== undefined && response.headers.has("content-type");
     if (!isKnown) refuseLocked(response);
@@ -124,7 +124,7 @@ export class ReplyState {
       copy.headers.delete("content-encoding");
       copy.headers.delete("content-length");
     }
-    return this.#own = copy;
+    return this.#owned = copy;
   }
 
   /**
@@ -135,21 +135,21 @@ export class ReplyState {
    * time of a short reply. The copy checks, and so does the server, which sends a locked string
    * anyway.
    */
-  accept(response: Response, isServed: boolean): Response {
-    if (response === this.#own) {
+  useResponse(response: Response, isServed: boolean): Response {
+    if (response === this.#owned) {
       // Middleware may have read it. A string that was only locked can still be sent.
       if (response.bodyUsed) throw unusable("was read already");
       if (response !== this.#buffered) refuseLocked(response);
       return response;
     }
     if (response.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
-    const note = Noted.noteOf(response);
+    const state = WithBodyState.of(response);
     // A response without a body can be shared.
-    if (note?.isTaken && response.body !== null) throw unusable("was sent already");
+    if (state?.isUsed && response.body !== null) throw unusable("was sent already");
     if (response.bodyUsed) throw unusable("was read already");
-    if (note) note.isTaken = true;
-    else new Noted(response, TAKEN);
-    return isServed ? response : this.own(response);
+    if (state) state.isUsed = true;
+    else new WithBodyState(response, USED);
+    return isServed ? response : this.toOwned(response);
   }
 
   /** Marks a reply whose whole body is in memory. */
@@ -162,53 +162,53 @@ export class ReplyState {
   }
 
   /** Marks an owned reply whose headers only describe its body. */
-  markPlain(response: Response): void {
-    this.#plain = response;
+  markBodyHeadersOnly(response: Response): void {
+    this.#withBodyHeadersOnly = response;
   }
 
-  isPlain(response: Response): boolean {
-    return response === this.#plain;
-  }
-
-  /** Returns the reply or a copy of it. */
-  place(response: Response): Response {
-    const reply = this.placeHeaders(response);
-    return this.#rateLimits ? this.#placeRateLimits(this.own(reply)) : reply;
+  hasBodyHeadersOnly(response: Response): boolean {
+    return response === this.#withBodyHeadersOnly;
   }
 
   /** Returns the reply or a copy of it. */
-  placeHeaders(response: Response): Response {
+  addHead(response: Response): Response {
+    const reply = this.addHeaders(response);
+    return this.#rateLimits ? this.#addRateLimits(this.toOwned(reply)) : reply;
+  }
+
+  /** Returns the reply or a copy of it. */
+  addHeaders(response: Response): Response {
     const headers = this.#headers;
     if (!headers) return response;
-    this.#keepPlaced();
-    const reply = this.own(response);
+    this.#markAdded();
+    const reply = this.toOwned(response);
     setHeaders(reply.headers, headers);
     return reply;
   }
 
   /** They replace nothing, and headers of a success are left out. */
-  placeOnError(response: Response): Response {
-    this.#keepPlaced();
-    if (this.#rateLimits) this.#placeRateLimits(response);
-    for (const [name, value] of this.#placed ?? []) {
+  addHeadToError(response: Response): Response {
+    this.#markAdded();
+    if (this.#rateLimits) this.#addRateLimits(response);
+    for (const [name, value] of this.#added ?? []) {
       if (name === "set-cookie") response.headers.append(name, value);
       else if (!response.headers.has(name) && survivesError(name, value)) response.headers.set(name, value);
     }
-    return this.#own = response;
+    return this.#owned = response;
   }
 
   /** Through `headers` these would cost three times as much. */
-  #placeRateLimits(response: Response): Response {
+  #addRateLimits(response: Response): Response {
     const limits = this.#rateLimits!;
     response.headers.set("ratelimit-policy", limits.map(({ policy }) => policy).join(", "));
     response.headers.set("ratelimit", limits.map(({ rest }) => rest).join(", "));
     return response;
   }
 
-  #keepPlaced(): void {
+  #markAdded(): void {
     if (!this.#headers) return;
-    if (!this.#placed) this.#placed = this.#headers;
-    else setHeaders(this.#placed, this.#headers);
+    if (!this.#added) this.#added = this.#headers;
+    else setHeaders(this.#added, this.#headers);
     this.#headers = undefined;
   }
 }

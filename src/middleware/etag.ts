@@ -43,7 +43,7 @@ export function etag(): Middleware<unknown> {
     if (!context.reply.isBuffered(response)) return response;
     if (/\bno-store\b/i.test(response.headers.get("cache-control") ?? "")) return response;
     const { taggedReply } = await load(() => import("../http/files/conditional.ts"));
-    const tagged = context.reply.claim(await taggedReply(response, request.headers));
+    const tagged = context.reply.setOwned(await taggedReply(response, request.headers));
     context.reply.markBuffered(tagged);
     return tagged;
   };

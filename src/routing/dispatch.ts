@@ -9,7 +9,7 @@ import type { AppHandle } from "../http/app_handle.ts";
 import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
 import { type AgentCall, type MatchedRoute, RequestContext } from "../http/context.ts";
 import type { Cors } from "../http/cors.ts";
-import { HostCheck, type HostList } from "../http/host.ts";
+import { type HostList, TargetCheck } from "../http/host.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { isSafe, type OriginList, refuseCrossOrigin } from "../http/origin.ts";
 import { isLocalRequest, type ProxyTrust } from "../http/proxy.ts";
@@ -103,7 +103,7 @@ export class Dispatcher {
   readonly #precheckUnmatched: Precheck | undefined;
   /** The last step of replies, unless an endpoint has its own. */
   readonly #finalize: ReplyStep;
-  readonly #host: HostCheck = new HostCheck();
+  readonly #target: TargetCheck = new TargetCheck();
   readonly background: BackgroundTasks;
   /** The open WebSockets. */
   readonly openSockets: OpenWebSockets;
@@ -128,7 +128,7 @@ export class Dispatcher {
       return this.#files ? [...methods, ...this.#files.methodsOf(raw.url, start, end)] : methods;
     };
     this.#precheckUnmatched = inOrder([
-      checkHost(hosts),
+      refuseOtherHosts(hosts),
       answerPreflight(cors, methodsOf),
       checkOrigin(undefined, origins),
     ]);
@@ -150,7 +150,7 @@ export class Dispatcher {
         matched: matchedBy(route, parts.limits),
         precheck: inOrder([
           nameSpan(isMount ? "*" : method, route.path),
-          checkHost(hosts),
+          refuseOtherHosts(hosts),
           isOutOfReach ? answerPreflight(cors, methodsOf) : undefined,
           hasFreeOrigin ? undefined : checkOrigin(isMount ? undefined : method, pages),
         ]),
@@ -171,7 +171,7 @@ export class Dispatcher {
       const finalize = pages ? finalizer(background, pages.cors) : isPrivate ? privately : this.#finalize;
       const precheck = inOrder([
         nameSpan(method, path),
-        checkHost(hosts),
+        refuseOtherHosts(hosts),
         ...pages ? [answerPreflight(pages.cors, methodsOf), pages.precheck] : [checkOrigin(method, origins)],
       ]);
       this.#tree.add(method, parsePath(path, "serve").segments, this.#plain(plain, precheck, finalize));
@@ -219,7 +219,7 @@ export class Dispatcher {
     let precheck: Precheck | undefined;
     // Another function for this would cost each request several nanoseconds.
     try {
-      const start = this.#host.check(raw, info);
+      const start = this.#target.check(raw, info);
       end = pathEnd(url, start);
       precheck = this.#precheckUnmatched;
       // Reading a header costs as much as finding a route, so it is read only if it matters.
@@ -342,12 +342,12 @@ function nameSpan(method: string, path: string): Precheck | undefined {
 }
 
 /** Refuses hosts that are not in the list. */
-function checkHost(hosts: HostList | undefined): Precheck | undefined {
+function refuseOtherHosts(hosts: HostList | undefined): Precheck | undefined {
   return hosts && ((request) => {
     const { host, peer } = contextOf(request);
     // Reading the headers checks that the list holds for the Host header, too.
     const { headers } = request;
-    if (hosts.admits(host) || isLocalRequest(headers, peer, host)) return;
+    if (hosts.hasAuthority(host) || isLocalRequest(headers, peer, host)) return;
     throw new HTTPError(421, 'This host is not served here: the option "hosts" of the App names those that are');
   });
 }

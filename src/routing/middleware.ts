@@ -105,7 +105,7 @@ export function compose(
   );
 }
 
-const ownReply: ReplyStep = (context, response) => context.reply.own(response);
+const ownReply: ReplyStep = (context, response) => context.reply.toOwned(response);
 
 /** A middleware costs two promises, its own and the guarded one, and three closures per request. */
 function wrap(
@@ -129,7 +129,7 @@ function wrap(
     const accept = (response: Response): Response | Promise<Response> => {
       try {
         if (!(response instanceof PlatformResponse)) throw noResponse(middleware);
-        return finalize(context, context.reply.placeHeaders(context.reply.accept(response, context.isServed)));
+        return finalize(context, context.reply.addHeaders(context.reply.useResponse(response, context.isServed)));
       } catch (mistake) {
         return fail(mistake);
       }
@@ -169,7 +169,7 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
     try {
       const reply = await handler?.(error, request);
       if (reply === undefined || reply === null) return problemReply(error);
-      if (reply instanceof Response) return ownReply(context, context.reply.accept(reply, context.isServed));
+      if (reply instanceof Response) return ownReply(context, context.reply.useResponse(reply, context.isServed));
       throw new TypeError(`Cannot reply with what onError returned: got ${typeof reply}, wanted a Response or nothing`);
     } catch (failure) {
       tracing?.fail(failure);
@@ -179,10 +179,10 @@ export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary 
   };
   return async (thrown, request) => {
     const context = contextOf(request);
-    if (isThrownReply(thrown)) return context.reply.placeOnError(thrown.reply);
+    if (isThrownReply(thrown)) return context.reply.addHeadToError(thrown.reply);
     const shaped = await shape(toHTTPError(thrown), request, context);
     if (!isRefusal(shaped)) report(thrown, request);
-    const reply = context.reply.placeOnError(shaped);
+    const reply = context.reply.addHeadToError(shaped);
     const { metadataHint } = context.reply;
     if (metadataHint) {
       const { addMetadataHint } = await load(() => import("../http/challenge.ts"));

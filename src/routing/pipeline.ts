@@ -76,7 +76,7 @@ export function runRoute(
   if (context.call || served.precheck === undefined) return served.endpoint(request);
   try {
     const reply = served.precheck(request);
-    if (reply) return Promise.resolve(served.finalize(context, context.reply.claim(reply)));
+    if (reply) return Promise.resolve(served.finalize(context, context.reply.setOwned(reply)));
   } catch (refusal) {
     return answerRefusal(refusal, context, request, served);
   }
@@ -130,7 +130,7 @@ export function plainEndpoint(
   parts: PipelineParts,
   finalize: ReplyStep,
 ): Endpoint {
-  const own = async (request: HttpRequest) => contextOf(request).reply.claim(await handler(request));
+  const own = async (request: HttpRequest) => contextOf(request).reply.setOwned(await handler(request));
   return inMiddlewares({ name: "", handler: own, binder: NO_BINDER, authorize }, middlewares, parts, finalize, "full");
 }
 
@@ -189,7 +189,7 @@ function workEndpoint(
       const isPlain = !toDeclaredReply || reduced instanceof Response;
       const reply =
         await (isPlain ? toReply(reduced, status, context, stopping) : toDeclaredReply(reduced, context, stopping));
-      const own = reduced instanceof Response ? context.reply.own(reply) : reply;
+      const own = reduced instanceof Response ? context.reply.toOwned(reply) : reply;
       // Before the reply is kept: it must not say that a commit has happened that fails.
       if (context.afterResponse?.awaitsHandler) await endWithHandler(context, own);
       return own;
@@ -205,7 +205,7 @@ function workEndpoint(
       let values = authorize && await authorize(request);
       isAuthorized = true;
       let isPlain = false;
-      if (isForGuards) response = context.reply.claim(replyOfGuards(context));
+      if (isForGuards) response = context.reply.setOwned(replyOfGuards(context));
       else {
         const bound = isAsync ? await bind(request) : bind(request);
         const args = bound[0]!;
@@ -213,7 +213,7 @@ function workEndpoint(
         if (keep) keep(request, values);
         const input = runOnce && { ...args };
         if (supply) supply(args, values);
-        if (input) response = context.reply.claim(await runOnce(request, args, input, values));
+        if (input) response = context.reply.setOwned(await runOnce(request, args, input, values));
         else {
           let result = await handler(request, args as never);
           // A returned Error is an error like a thrown one.
@@ -227,17 +227,17 @@ function workEndpoint(
             ? toDeclaredReply(result, context, stopping)
             : toReply(result, status, context, stopping);
           response = made instanceof Promise ? await made : made;
-          if (response !== result) context.reply.claim(response);
+          if (response !== result) context.reply.setOwned(response);
           isPlain = isBuffered(result);
           if ((context.afterResponse || !finalize) && isPlain) context.reply.markBuffered(response);
         }
         // After a handshake, the handler of the WebSocket is still to run.
         if (context.afterResponse?.awaitsHandler && !begin) await endWithHandler(context, response);
       }
-      if (!context.reply.isBare) response = context.reply.place(response);
-      else if (cors && finalize && isPlain) context.reply.markPlain(response);
+      if (!context.reply.isHeadComplete) response = context.reply.addHead(response);
+      else if (cors && finalize && isPlain) context.reply.markBodyHeadersOnly(response);
       // In the `try`: the copy of a locked Response fails.
-      return finalize ? finalize(context, response) : context.reply.own(response);
+      return finalize ? finalize(context, response) : context.reply.toOwned(response);
     } catch (thrown) {
       context.releaseBody();
       const { thrown: error } = await context.fail(thrown);
@@ -273,7 +273,7 @@ async function endWithHandler(context: RequestContext, reply: Response): Promise
     await context.afterResponse?.endWithHandler();
     if (context.reply.headWork) await context.reply.headWork;
   } catch (error) {
-    await context.reply.own(reply).body?.cancel();
+    await context.reply.toOwned(reply).body?.cancel();
     throw error;
   }
 }
@@ -287,9 +287,9 @@ function eachOf(reduce: Reduce): Reduce {
 export function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplyStep {
   if (!cors) return (context, response) => finish(context, response, background);
   return (context, response) => {
-    const own = context.reply.own(response);
+    const own = context.reply.toOwned(response);
     const reply = finish(context, own, background);
-    cors.stamp(context.raw, reply, context.reply.isPlain(reply));
+    cors.stamp(context.raw, reply, context.reply.hasBodyHeadersOnly(reply));
     return reply;
   };
 }
@@ -298,7 +298,7 @@ export function finalizer(background: BackgroundTasks, cors: Cors | undefined): 
 export function keepFromSharedCaches(finalize: ReplyStep): ReplyStep {
   return (context, response) => {
     if (response.status === 101 || response.headers.has("cache-control")) return finalize(context, response);
-    const reply = context.reply.own(response);
+    const reply = context.reply.toOwned(response);
     reply.headers.set("cache-control", "private");
     return finalize(context, reply);
   };
@@ -323,12 +323,12 @@ function finish(context: RequestContext, response: Response, background: Backgro
   const isBuffered = context.reply.isBuffered(response);
   if (isBuffered) context.releaseBody();
   const sent = runAfterResponse(reply, isBuffered, afterResponse, background, connection?.completed);
-  return sent === reply ? reply : context.reply.claim(sent);
+  return sent === reply ? reply : context.reply.setOwned(sent);
 }
 
 /** Makes the client close its connection, so that its next request goes to another server. */
 function closing(context: RequestContext, response: Response): Response {
-  const reply = context.reply.own(response);
+  const reply = context.reply.toOwned(response);
   reply.headers.set("connection", "close");
   return reply;
 }

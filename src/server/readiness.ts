@@ -1,7 +1,7 @@
 /** The endpoint that shows load balancers whether to send requests to this process. */
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
-import type { ConnectionInfo } from "../http/connection.ts";
+import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
 import type { Registry, ReservedPath } from "../routing/registry.ts";
 import { tracing } from "../log/telemetry.ts";
 import { describeError, log } from "../log/log.ts";
@@ -45,6 +45,7 @@ export class Readiness implements ReservedPath {
   before(fetch: Fetch): Fetch {
     return (request, info) => {
       if (!this.#isFor(request)) return fetch(request, info);
+      if (info instanceof LoggedConnection) info.isLogged = false;
       tracing?.nameRequest(request.method, this.path);
       return Promise.resolve(this.#reply(request.method));
     };

@@ -14,7 +14,7 @@ import { redactUrl } from "../log/redaction.ts";
 import type { ListenOptions } from "./http_server.ts";
 import { addressText, type ListenAddress, listenOptions, openServer } from "./listen.ts";
 import { log, logFor } from "../log/log.ts";
-import { type Readiness, reportFailedStart } from "./readiness.ts";
+import { reportFailedStart } from "./readiness.ts";
 import { type Stopper, StopRequest } from "./stop_request.ts";
 import type { WorkerPorts } from "../store/memory/worker_store.ts";
 
@@ -114,13 +114,11 @@ export function checkRunOptions(options: RunOptions): void {
   throw new TypeError(`Cannot run the App: "compress" must be true or false, got ${quote(compress)}`);
 }
 
+type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
+
 /** An application, as a server sees it. */
 export interface Servable extends Service<void> {
-  readonly fetch: (
-    request: Request,
-    info?: ConnectionInfo,
-  ) => Promise<Response>;
-  readiness(): Readiness | undefined;
+  readonly fetch: Fetch;
   /** The owner of the requests' bodies, for `endWaits`. */
   readonly owner: object;
   /** Undefined before the first request. */
@@ -175,13 +173,12 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
       `Cannot run the App under "deno serve": it serves the default export itself, call run() in another file and start that one with "deno run"`,
     );
   }
-  const { accessLog = false, compress = false } = options;
-  const where = { ...listenOptions(options), automaticCompression: compress };
+  const where = { ...listenOptions(options), automaticCompression: options.compress ?? false };
   // Listen until the end: without listeners, a second SIGTERM would kill the process.
   using request = new StopRequest(options.signal);
   let isListening = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const limitPublishing = () => timer ??= setTimeout(() => app.abort(stopReason()), grace);
+  const abortAfterGrace = () => timer ??= setTimeout(() => app.abort(stopReason()), grace);
   const requested = request.by.then(async (by) => {
     if (isListening && drainDelay > 0) {
       setEnding(app, true);
@@ -189,16 +186,16 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
       await request.delay(drainDelay);
     }
     // Lifespans may publish while they end.
-    limitPublishing();
+    abortAfterGrace();
     return by;
   });
-  let stop: Stop | undefined;
+  let stop: Awaited<ReturnType<typeof listen>>;
   try {
     await endOfStart(app.start(), requested, grace);
     isListening = true;
-    stop = await listen(app, { where, accessLog }, requested, grace);
+    stop = await listen(app, where, handlerOf(app, options), requested, grace);
   } finally {
-    limitPublishing();
+    abortAfterGrace();
     try {
       await app.close();
     } finally {
@@ -213,7 +210,12 @@ export async function serve(app: Servable, options: RunOptions): Promise<void> {
   // The load event follows the code after run(), if the program awaits run().
   if (stop.end === "cut" || app.hasBrokenSockets()) addEventListener("load", () => Deno.exit());
   // Open connections keep the process until the end of the grace period.
-  Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, stop.begin + grace - performance.now())));
+  exitAt(stop.begin + grace);
+}
+
+/** @param time As `performance.now()`. A process without other work ends before. */
+function exitAt(time: number): void {
+  Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, time - performance.now())));
 }
 
 /** One listener for each application of `deno serve`. */
@@ -224,10 +226,8 @@ export function startWithDenoServe(exported: object, app: Servable): void {
   const onListen = (address: Deno.Addr): void => {
     log("info", `Listening on ${addressText(address)}`);
     if (isDeploy()) return;
-    const requested = stopAtSignals(app);
-    const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
     // The next request retries.
-    endOfStart(app.start(), requested, grace).catch(reportFailedStart);
+    endOfStart(app.start(), stopAtSignals(app), defaultGrace()).catch(reportFailedStart);
   };
   // The program may replace it.
   const value = (address: Deno.Addr) => logFor(exported, () => onListen(address));
@@ -246,18 +246,16 @@ function stopAtSignals(app: Servable): Promise<Stopper> {
   const { by } = new StopRequest();
   served.set(app, by);
   by.then(async () => {
-    setEnding(app, true);
-    const begin = performance.now();
-    const grace = toMilliseconds(defaultGrace(), "the gracePeriod");
+    const grace = defaultGrace();
     const timer = setTimeout(() => app.abort(stopReason()), grace);
     // Deno has shut down its server already.
-    const end = await endRequests(app, grace, async () => await app.background()?.sent());
+    const { begin, end } = await endRequests(app, grace, async () => await app.background()?.sent());
     await app.close();
     clearTimeout(timer);
     releaseIdleTimer();
     if (end !== "complete") Deno.exit(end === "late" ? 1 : 0);
     // Deno (2.9) does not end the process: timers of the program would keep it.
-    Deno.unrefTimer(setTimeout(() => Deno.exit(), Math.max(0, begin + grace - performance.now())));
+    exitAt(begin + grace);
   });
   return by;
 }
@@ -283,7 +281,6 @@ async function endOfStart(start: Promise<void>, requested: Promise<Stopper>, gra
 }
 
 interface Stop {
-  readonly by: Stopper;
   /** Whether all requests ended, unread replies were cut off, or requests are still open. */
   readonly end: "complete" | "cut" | "late";
   /** As `performance.now()`. */
@@ -298,12 +295,12 @@ async function sweep(): Promise<void> {
 
 async function listen(
   app: Servable,
-  { where, accessLog }: { readonly where: ListenOptions; readonly accessLog: boolean },
+  where: ListenOptions,
+  answer: Fetch,
   requested: Promise<Stopper>,
   grace: number,
-): Promise<Stop> {
-  const answer = handlerOf(app, accessLog, where.automaticCompression ?? false);
-  let next: Servable["fetch"] = (request, info) => {
+): Promise<Stop & { readonly by: Stopper }> {
+  let next: Fetch = (request, info) => {
     next = answer;
     info?.completed?.then(sweep, sweep);
     return answer(request, info);
@@ -314,24 +311,23 @@ async function listen(
   };
   const server = openServer({ ...where, onError }, (request, info) => next(request, info));
   const by = await Promise.race([requested, server.finished.then(() => "program" as const)]);
-  const begin = performance.now();
-  setEnding(app, true);
-  const end = await endRequests(app, grace, async () => {
+  const stop = await endRequests(app, grace, async () => {
     await sweep();
     await server.shutdown();
   });
-  return { by, end, begin };
+  return { by, ...stop };
 }
 
 /** Waits for requests in flight and the tasks after them. `shutdown` settles after all replies. */
-async function endRequests(app: Servable, grace: number, shutdown: () => Promise<unknown>): Promise<Stop["end"]> {
-  const halfTime = performance.now() + grace / 2;
+async function endRequests(app: Servable, grace: number, shutdown: () => Promise<unknown>): Promise<Stop> {
+  setEnding(app, true);
+  const begin = performance.now();
   const { promise: late, resolve } = Promise.withResolvers<"late">();
   const timer = setTimeout(() => {
     log("warn", "Some requests did not end in the grace period", { gracePeriod: grace });
     resolve("late");
   }, grace);
-  const drain = async (): Promise<Stop["end"]> => {
+  const complete = async (): Promise<Stop["end"]> => {
     // A shutdown cuts off WebSockets and arriving bodies, so end these first. A body whose reader
     // is being loaded gets its full time afterwards.
     const [areCut] = await Promise.all([
@@ -340,13 +336,18 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
     ]);
     if (areCut) await lastReplies(app, late);
     const isShut = shutdown().then(() => "complete" as const);
-    const over = Promise.race([late, isShut]);
-    const end = await Promise.race([isShut, stalledReplies(app, halfTime, Math.min(STALLED_MS, grace / 4), over)]);
-    await app.background()?.drain();
+    const stalled = stalledReplies(
+      app,
+      begin + grace / 2,
+      Math.min(STALLED_MS, grace / 4),
+      Promise.race([late, isShut]),
+    );
+    const end = await Promise.race([isShut, stalled]);
+    await app.background()?.done();
     return end;
   };
   try {
-    return await Promise.race([late, drain()]);
+    return { begin, end: await Promise.race([late, complete()]) };
   } finally {
     clearTimeout(timer);
   }
@@ -356,30 +357,34 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
  * Waits, until `over` settles, for the replies to requests whose bodies were cut off. A shutdown
  * then closes their connections; before, it would wait for the rest of the bodies.
  */
-function lastReplies(app: Servable, over: Promise<unknown>): Promise<void> {
+async function lastReplies(app: Servable, over: Promise<unknown>): Promise<void> {
   const background = app.background();
   let before: number | undefined;
   let same = 0;
-  return new Promise((resolve) => {
-    const poll = setInterval(() => {
-      const requests = background?.requests;
-      same = requests === before ? same + 1 : 0;
-      before = requests;
-      if (same === LAST_POLLS) stop();
-    }, LAST_POLL_MS);
-    const stop = () => {
-      clearInterval(poll);
-      resolve();
-    };
-    over.then(stop);
+  await poll(LAST_POLL_MS, over, () => {
+    const requests = background?.requests;
+    same = requests === before ? same + 1 : 0;
+    before = requests;
+    return same === LAST_POLLS;
   });
 }
 
-/** Load balancers' requests come first, and are not logged. */
-function handlerOf(app: Servable, accessLog: boolean, compress: boolean): Servable["fetch"] {
+/** Resolves to true when the condition holds, or to false if `over` settles before. */
+function poll(ms: number, over: Promise<unknown>, condition: () => boolean): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setInterval(() => condition() && end(true), ms);
+    const end = (isMet: boolean) => {
+      clearInterval(timer);
+      resolve(isMet);
+    };
+    const stop = () => end(false);
+    over.then(stop, stop);
+  });
+}
+
+function handlerOf(app: Servable, { accessLog, compress }: RunOptions): Fetch {
   const answer = compress ? withSentTags(app.fetch) : app.fetch;
-  const logged = accessLog ? withAccessLog(answer, app.owner) : answer;
-  return app.readiness()?.before(logged) ?? logged;
+  return accessLog ? withAccessLog(answer, app.owner) : answer;
 }
 
 function setEnding(app: Servable, isEnding: boolean): void {
@@ -395,32 +400,34 @@ function setEnding(app: Servable, isEnding: boolean): void {
  * @param timeout How long clients must have read nothing, in milliseconds.
  * @param over Ends the wait when it settles.
  */
-function stalledReplies(app: Servable, earliest: number, timeout: number, over: Promise<unknown>): Promise<"cut"> {
+async function stalledReplies(
+  app: Servable,
+  earliest: number,
+  timeout: number,
+  over: Promise<unknown>,
+): Promise<Stop["end"]> {
   const background = app.background();
   let { chunks } = streamProgress;
   let stalledSince = performance.now();
-  return new Promise((resolve) => {
-    const poll = setInterval(() => {
-      const now = performance.now();
-      if ((background?.requests ?? 0) > 0 || chunks !== streamProgress.chunks) stalledSince = now;
-      chunks = streamProgress.chunks;
-      if (now < earliest || now - stalledSince < timeout) return;
-      clearInterval(poll);
-      // A server with such sockets does not shut down even after all replies were sent.
-      if (!app.hasLostSockets()) log("warn", "Connections were cut off: their clients do not read the last replies");
-      background?.abandonReplies();
-      resolve("cut");
-    }, POLL_MS);
-    const stop = () => clearInterval(poll);
-    over.then(stop, stop);
+  const areStalled = await poll(POLL_MS, over, () => {
+    const now = performance.now();
+    if ((background?.requests ?? 0) > 0 || chunks !== streamProgress.chunks) stalledSince = now;
+    chunks = streamProgress.chunks;
+    return now >= earliest && now - stalledSince >= timeout;
   });
+  if (!areStalled) return "complete";
+  // A server with such sockets does not shut down even after all replies were sent.
+  if (!app.hasLostSockets()) log("warn", "Connections were cut off: their clients do not read the last replies");
+  background?.abandonReplies();
+  return "cut";
 }
 
-function withAccessLog(fetch: Servable["fetch"], owner: object): Servable["fetch"] {
+function withAccessLog(fetch: Fetch, owner: object): Fetch {
   return async (request, info) => {
     const start = performance.now();
     const connection = new LoggedConnection(info);
     const response = await fetch(request, connection);
+    if (!connection.isLogged) return response;
     const target = redactUrl(request.url.slice(pathStart(request.url)));
     const ms = Math.round((performance.now() - start) * 10) / 10;
     const message = `${request.method} ${target} ${response.status}`;
@@ -434,8 +441,8 @@ function toDelay(drainDelay: Duration): number {
   return parseFloat(String(drainDelay)) === 0 ? 0 : toMilliseconds(drainDelay, "the drainDelay");
 }
 
-function defaultGrace(): Duration {
-  return isDeploy() ? "4s" : "10s";
+function defaultGrace(): number {
+  return isDeploy() ? 4_000 : 10_000;
 }
 
 function isDeploy(): boolean {
@@ -447,7 +454,7 @@ function isDeploy(): boolean {
  * platform weakens the tags of compressed replies. No handler needs a weak tag there, which never
  * matches (RFC 9110, section 13.1.1).
  */
-function withSentTags(fetch: Servable["fetch"]): Servable["fetch"] {
+function withSentTags(fetch: Fetch): Fetch {
   return (request, info) => {
     const condition = request.headers.get("if-match");
     if (condition?.includes("W/")) {

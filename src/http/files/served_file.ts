@@ -68,7 +68,7 @@ async function pathWithin(root: string, name: string): Promise<string | undefine
 export async function findWithin(folder: string, parts: readonly string[]): Promise<string | undefined | null> {
   const { join, sep: separator } = nodePath();
   if (parts.some(isHidden)) return null;
-  if (!parts.every((part) => isPlain(part, separator))) return undefined;
+  if (!parts.every((part) => isEntryName(part, separator))) return undefined;
   const path = await realPath(join(folder, ...parts));
   if (path === undefined || path === folder) return path;
   const prefix = folder.endsWith(separator) ? folder : folder + separator;
@@ -92,7 +92,7 @@ function isHidden(part: string): boolean {
 }
 
 /** On Windows, `\` and `:` also leave a folder or name a stream. */
-function isPlain(part: string, separator: string): boolean {
+function isEntryName(part: string, separator: string): boolean {
   return part !== "" && !part.includes("\0") && (separator === "/" || !/[\\:]/.test(part));
 }
 

@@ -29,12 +29,12 @@ export function replierOf(declared: DeclaredReply, given: number | undefined, ro
   }
 }
 
-/** For the status that the handler chose, or the one of other results. */
+/** The handler chooses a status by `reply()`; other results have the `fallback`. */
 function statusReplier(entries: ReadonlyMap<number, Schema>, given: number | undefined, route: string): Replier {
-  const plain = given ?? Math.min(...entries.keys());
+  const fallback = given ?? Math.min(...entries.keys());
   const repliers = new Map(Array.from(entries, ([status, model]) => [status, modelReplier(model, status, route)]));
   return (result, context, stopping) => {
-    const [status, value] = result instanceof ChosenReply ? [result["~status"], result["~value"]] : [plain, result];
+    const [status, value] = result instanceof ChosenReply ? [result["~status"], result["~value"]] : [fallback, result];
     const replier = repliers.get(status);
     if (replier) return replier(value, context, stopping);
     const known = [...entries.keys()].join(", ");

@@ -361,8 +361,8 @@ export function resumeAfter(id: string, subscriptions: readonly Subscription[]):
 
 function parseEventId(id: string, subscriptions: readonly Subscription[]): ReadonlyMap<string, string> {
   const [first] = subscriptions;
-  const isPlain = subscriptions.length === 1 && first !== undefined && !id.includes("=");
-  const pairs = isPlain ? [[first.topic.name, id] as const] : id.split(",").map(parseIdPart);
+  const isSingle = subscriptions.length === 1 && first !== undefined && !id.includes("=");
+  const pairs = isSingle ? [[first.topic.name, id] as const] : id.split(",").map(parseIdPart);
   for (const [, cursor] of pairs) checkId(cursor);
   return new Map(pairs);
 }

@@ -9,9 +9,9 @@ import { nodeTimers } from "../../base/runtime.ts";
 const HANDSHAKE_MS = 5000;
 
 /** How long a close waits for messages in transit, in both directions. */
-const DRAIN_MS = 1000;
+const CLOSE_WAIT_MS = 1000;
 
-const DRAIN_POLL_MS = 5;
+const CLOSE_POLL_MS = 5;
 
 /** After this many polls without an incoming message (50 ms), none is in transit. */
 const QUIET_POLLS = 10;
@@ -102,22 +102,22 @@ export class WebSocketTransport {
     this.#received.clear();
     this.#opened.resolve(false);
     if (!isOpen) return this.#finish();
-    this.#drain(() => this.#socket.close(code, shorten(reason)), performance.now() + DRAIN_MS);
+    this.#whenIdle(() => this.#socket.close(code, shorten(reason)), performance.now() + CLOSE_WAIT_MS);
   }
 
   /**
    * Calls `close` when no message is in transit: after a close, Deno drops the connection at the
    * next incoming message, and outgoing messages and the close frame would be lost.
    */
-  #drain(close: () => void, deadline: number): void {
-    const isDrained = this.#quietPolls++ >= this.#pollsToClose && this.#socket.bufferedAmount === 0;
+  #whenIdle(close: () => void, deadline: number): void {
+    const isIdle = this.#quietPolls++ >= this.#pollsToClose && this.#socket.bufferedAmount === 0;
     clearTimeout(this.#timer);
-    if (isDrained || performance.now() > deadline) {
+    if (isIdle || performance.now() > deadline) {
       this.#timer = setTimeout(() => this.#finish(), HANDSHAKE_MS);
       this.#closeSent.resolve();
       return close();
     }
-    this.#timer = setTimeout(() => this.#drain(close, deadline), DRAIN_POLL_MS);
+    this.#timer = setTimeout(() => this.#whenIdle(close, deadline), CLOSE_POLL_MS);
   }
 
   #open(): void {
@@ -187,7 +187,7 @@ export class SendQueue {
   readonly #onStall: () => void;
   /** Messages since the platform last buffered none. */
   #count = 0;
-  #drained: PromiseWithResolvers<void> | undefined;
+  #hasSpace: PromiseWithResolvers<void> | undefined;
   #polls = 0;
   #bufferedBefore = 0;
   #progressAt = 0;
@@ -216,31 +216,31 @@ export class SendQueue {
     // let the event `close` come, which needs a turn of the event loop.
     const isOpen = this.#socket.readyState === WebSocket.OPEN;
     if (isOpen && buffered + this.#count * OVERHEAD_BYTES <= HIGH_WATER_BYTES) return READY;
-    if (!this.#drained) {
-      this.#drained = Promise.withResolvers();
-      this.#drained.promise.catch(() => {});
-      if (!isOpen) return this.#drained.promise;
+    if (!this.#hasSpace) {
+      this.#hasSpace = Promise.withResolvers();
+      this.#hasSpace.promise.catch(() => {});
+      if (!isOpen) return this.#hasSpace.promise;
       this.#polls = 0;
       this.#bufferedBefore = buffered;
       this.#progressAt = performance.now();
       this.#schedulePoll();
     }
-    return this.#drained.promise;
+    return this.#hasSpace.promise;
   }
 
   end(reason: Error): void {
     clearImmediate(this.#immediate);
     clearTimeout(this.#timer);
-    this.#drained?.reject(reason);
-    this.#drained = undefined;
+    this.#hasSpace?.reject(reason);
+    this.#hasSpace = undefined;
   }
 
   #poll(): void {
     const buffered = this.#socket.bufferedAmount;
     if (buffered === 0) {
       this.#count = 0;
-      this.#drained?.resolve();
-      this.#drained = undefined;
+      this.#hasSpace?.resolve();
+      this.#hasSpace = undefined;
       return;
     }
     const now = performance.now();

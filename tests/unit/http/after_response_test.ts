@@ -50,7 +50,7 @@ Deno.test("With a server, the work waits until the reply has been sent or has fa
     assertEquals([same === response, order], [true, []]);
     if (isLost) sent.reject(new Error("gone"));
     else sent.resolve();
-    await background.drain();
+    await background.done();
     assertEquals(order, ["done"]);
   }
 });
@@ -85,7 +85,7 @@ Deno.test("Without a server, the work waits until the body is read, cancelled or
     await ticks(1);
     assertEquals(order, [], name);
     await end(response);
-    await background.drain();
+    await background.done();
     assertEquals(order, name === "cancelled" ? ["told", "done"] : ["done"], name);
   }
 });
@@ -97,18 +97,18 @@ Deno.test("After a reply without a body, or with a buffered one, the work runs a
     const afterResponse = noting(order);
     assertEquals(runAfterResponse(response, true, afterResponse, background, undefined), response);
     assertEquals(order, []);
-    await background.drain();
+    await background.done();
     assertEquals(order, ["done"]);
   }
 });
 
 Deno.test("drain() waits for all work, also for work that is added meanwhile", async () => {
   const background = new BackgroundTasks();
-  await background.drain();
+  await background.done();
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let isSettled = false;
   background.add(first.promise);
-  const settled = background.drain().then(() => isSettled = true);
+  const settled = background.done().then(() => isSettled = true);
   background.add(second.promise);
   first.resolve();
   await ticks(1);

@@ -39,7 +39,7 @@ Deno.test("A list of hosts has names, and all names below one", () => {
       "10.0.0.7:8000",
       "[::1]:1",
     ]
-  ) assert(hosts.admits(host), host);
+  ) assert(hosts.hasAuthority(host), host);
   for (
     const host of [
       "eu.example",
@@ -51,7 +51,7 @@ Deno.test("A list of hosts has names, and all names below one", () => {
       "10.0.0.8",
       "",
     ]
-  ) assert(!hosts.admits(host), host);
+  ) assert(!hosts.hasAuthority(host), host);
 });
 
 Deno.test("An invalid host name is refused where it is declared", () => {
