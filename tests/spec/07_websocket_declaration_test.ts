@@ -55,7 +55,10 @@ Deno.test("a socket that cannot be served throws at its declaration", () => {
       [declare({ send: {} }), '"send" must be a valibot schema'],
       [declare({ receive: v.object({ on: v.date() }) }), 'a schema of kind "date" cannot be read from JSON'],
       [declare({ send: v.map(v.string(), v.string()) }), "Cannot register WEBSOCKET /: cannot describe"],
-      [declare({ origins: ["books.example"] }), 'Cannot set the origins of WEBSOCKET /: "books.example" is not an origin'],
+      [
+        declare({ origins: ["books.example"] }),
+        'Cannot set the origins of WEBSOCKET /: "books.example" is not an origin',
+      ],
       [declare({ origins: "https://books.example" }), "Cannot set the origins of WEBSOCKET /: it must be an array"],
       [declare({ protocols: ["a b"] }), '"protocols" must be an array of tokens'],
       [declare({ protocols: "v1" }), '"protocols" must be an array of tokens'],
