@@ -23,10 +23,7 @@ import {
  * @category Dependencies
  */
 export interface ApiKeyOptions extends GuardOptions {
-  /**
-   * The part of the request that contains the key. Prefer a header: proxies log URLs, and browsers
-   * keep them in their history.
-   */
+  /** Prefer a header: proxies log URLs, and browsers keep them in their history. */
   in: "header" | "query" | "cookie";
   /** The name of the header, the query parameter or the cookie. */
   name: string;
@@ -40,12 +37,12 @@ const SOURCES = { header: "headers", query: "query", cookie: "cookies" } as cons
  * A guard of a key in a header, in the query, or in a cookie.
  *
  * A key has at most 16,384 characters. A request without one, or with several in the query, is
- * refused with 401. In logs and error replies, the value of the query parameter is `REDACTED`.
+ * refused with 401. Logs and error replies have `REDACTED` in place of a key in the query.
  *
- * @param verify Returns the user of the key. Null, undefined or false refuses the request with 401.
- * An `HTTPError` that it throws is the reply; any other error is a 500.
- * @returns A dependency. Its value is the result of `verify`.
- * @throws {TypeError} If an option is wrong.
+ * @param verify Returns the user; null, undefined or false refuses with 401. A thrown `HTTPError`
+ * is the reply, any other error a 500.
+ * @returns A dependency whose value is the user.
+ * @throws {TypeError} If an option is invalid.
  *
  * @example A key in a header
  * ```ts
@@ -100,7 +97,7 @@ export function apiKey<Value, State = Record<string, unknown>>(
   });
 }
 
-/** Reads the key; an array if the query has several. */
+/** An array if the query has several keys. */
 function reader(source: ApiKeyOptions["in"], name: string): (request: HttpRequest) => string | string[] | undefined {
   if (source === "header") return (request) => request.raw.headers.get(name) ?? undefined;
   if (source === "cookie") return (request) => request.cookies[name];

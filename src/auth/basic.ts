@@ -25,8 +25,7 @@ import {
  */
 export interface BasicOptions extends GuardOptions {
   /**
-   * The realm of the challenge, in ASCII. Some browsers show it when they ask for the password. By
-   * default the name of the scheme.
+   * The realm of the challenge, in ASCII; some browsers show it. By default the name of the scheme.
    */
   realm?: string;
 }
@@ -36,17 +35,16 @@ const OPTIONS: OptionNames<Omit<BasicOptions, keyof GuardOptions>> = { realm: tr
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * A guard of the name and the password in the `Authorization` header (RFC 7617). Both are UTF-8,
- * and only the password can contain a colon. Together they have at most 12,288 bytes.
+ * A guard of a name and password in the `Authorization` header (RFC 7617): UTF-8, together at most
+ * 12,288 bytes. Only the password can contain a colon.
  *
- * A request without them is refused with 401. Browsers then ask the user for both, and send them
- * with each later request, so use it over HTTPS only.
+ * A request without them is refused with 401. Browsers then ask the user, and send both with each
+ * later request, so use HTTPS only.
  *
- * @param verify Returns the user of the name and the password. Null, undefined or false refuses the
- * request with 401. An `HTTPError` that it throws is the reply; any other error is a 500. Store
- * passwords as hashes of a slow function such as Argon2.
- * @returns A dependency. Its value is the result of `verify`.
- * @throws {TypeError} If an option is wrong.
+ * @param verify Returns the user; null, undefined or false refuses with 401. A thrown `HTTPError`
+ * is the reply, any other error a 500. Store passwords as hashes of a slow function such as Argon2.
+ * @returns A dependency whose value is the user.
+ * @throws {TypeError} If an option is invalid.
  *
  * @example One user
  * ```ts
@@ -105,7 +103,7 @@ function checkRealm(realm: unknown, action: string): void {
   throw new TypeError(`Cannot ${action}: a header carries the realm, so it must be ASCII without control characters`);
 }
 
-/** The name and the password; null if they are malformed. */
+/** Null if they are malformed. */
 function decodePair(credentials: string | undefined): [name: string, password: string] | null {
   if (credentials === undefined || !/^[A-Za-z0-9+/]+={0,2}$/.test(credentials)) return null;
   let text: string;

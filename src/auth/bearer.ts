@@ -25,9 +25,8 @@ import {
  */
 export interface BearerOptions<Value> extends GuardOptions {
   /**
-   * Returns the subject of a token, so that a renewed token belongs to the same caller, for routes
-   * that are `idempotent`. By default each token is a caller of its own. A subject that is neither
-   * a string nor a number is a 500.
+   * Returns the subject of a token, a string or number, so that a renewed token belongs to the same
+   * caller of `idempotent` routes. By default each token is a caller of its own.
    *
    * @param value The value of the guard.
    */
@@ -39,13 +38,13 @@ const OPTIONS: OptionNames<Omit<BearerOptions<unknown>, keyof GuardOptions>> = {
 /**
  * A guard of the bearer token in the `Authorization` header (RFC 6750).
  *
- * A token has at most 16,384 characters, all visible ASCII. A request without one is refused with
+ * A token has at most 16,384 characters of visible ASCII. A request without one is refused with
  * 401.
  *
- * @param verify Returns the user of the token. Null, undefined or false refuses the request with
- * 401. An `HTTPError` that it throws is the reply; any other error is a 500.
- * @returns A dependency. Its value is the result of `verify`.
- * @throws {TypeError} If an option is wrong.
+ * @param verify Returns the user; null, undefined or false refuses with 401. A thrown `HTTPError`
+ * is the reply, any other error a 500.
+ * @returns A dependency whose value is the user.
+ * @throws {TypeError} If an option is invalid.
  *
  * @example The users of tokens
  * ```ts
@@ -97,7 +96,6 @@ export function bearer<Value, State = Record<string, unknown>>(
   });
 }
 
-/** The refusals of one guard of bearer tokens. */
 export class BearerChallenges {
   readonly #realm: string;
 
@@ -114,7 +112,7 @@ export class BearerChallenges {
     return unauthorized(detail, `${this.#realm}, error="invalid_token"`);
   }
 
-  /** Refuses a valid token that lacks a scope. */
+  /** For a valid token that lacks a scope. */
   insufficient(scopes: readonly string[]): HTTPError {
     const scope = quotedString(scopes.join(" "));
     return new HTTPError(403, "The token lacks a scope that is needed here", {
@@ -123,11 +121,7 @@ export class BearerChallenges {
   }
 }
 
-/**
- * The bearer token of a request.
- *
- * @throws {HTTPError} With 401 if there is none, or it cannot be one.
- */
+/** @throws {HTTPError} With 401 if the token is missing or malformed. */
 export function bearerToken(request: HttpRequest, challenges: BearerChallenges): string {
   const token = credentialsOf(request, "bearer");
   if (token === null) throw challenges.missing();

@@ -1,4 +1,4 @@
-/** What all guards share: their options, and how they read, compare and refuse credentials. */
+/** The common parts of guards: options, and functions that read, compare and refuse credentials. */
 import type { DeclaredReply } from "../binding/dependency.ts";
 import type { SecurityRequirement, SecurityScheme } from "../binding/security.ts";
 import { HTTPError } from "../base/errors.ts";
@@ -13,17 +13,17 @@ import type { HttpRequest } from "../http/request.ts";
  */
 export interface GuardOptions {
   /**
-   * The name of the security scheme in the document. Guards with different schemes need different
-   * names. By default the name of the function: `bearer`, `basic`, `apiKey`, `jwt`, `session`.
+   * The name of the security scheme, unique in the document. By default that of the function:
+   * `bearer`, `basic`, `apiKey`, `jwt`, `session`.
    */
   scheme?: string;
-  /** The description of the scheme in the document, such as how to get credentials. */
+  /** The description in the document, such as how to get credentials. */
   description?: string;
 }
 
 const GUARD_OPTIONS: OptionNames<GuardOptions> = { scheme: true, description: true };
 
-/** Checks the options of each guard, and the names of the others. */
+/** @param names Those of the further options. */
 export function checkGuardOptions<Options extends GuardOptions>(
   options: Options,
   names: OptionNames<Omit<Options, keyof GuardOptions>>,
@@ -51,19 +51,18 @@ export function checkVerify(verify: unknown, action: string): void {
   throw new TypeError(`Cannot ${action}: the first argument must be an async function, got ${quote(verify)}`);
 }
 
-/** The most characters of a credential. Tokens with many claims have some thousand. */
+/** In characters. Tokens with many claims have some thousand. */
 export const MAX_CREDENTIAL = 16_384;
 
-/** Whether a request has an `Authorization` header of any scheme. */
 export function hasAuthorization(request: HttpRequest): boolean {
   return request.raw.headers.has("authorization");
 }
 
 /**
- * The credentials of one scheme in the `Authorization` header (RFC 9110, section 11.4). Null if
- * there are none of this scheme, undefined if they are malformed or too long.
+ * Credentials in the `Authorization` header (RFC 9110, section 11.4): null if absent, undefined if
+ * malformed or too long.
  *
- * @param scheme The name of the scheme in lower case.
+ * @param scheme In lower case.
  */
 export function credentialsOf(request: HttpRequest, scheme: string): string | null | undefined {
   const header = request.raw.headers.get("authorization");
@@ -75,13 +74,10 @@ export function credentialsOf(request: HttpRequest, scheme: string): string | nu
 }
 
 /**
- * Compares two secrets in constant time. `===` stops at the first difference, so its time shows an
- * attacker how much of a guess was right.
+ * Compares two secrets in constant time: the time of `===` depends on how much of a guess was
+ * right. Only the lengths, which may differ, change the time: SHA-256 hashes are compared.
  *
- * The SHA-256 hashes of both are compared, so they can have different lengths. The time grows with
- * these lengths, and does not depend on where the secrets differ.
- *
- * @param given What the client sent. A string is compared by its UTF-8.
+ * @param given The value from the client. Strings are compared as UTF-8.
  * @param expected The secret.
  * @throws {TypeError} If a value is neither a string nor bytes.
  *
@@ -133,7 +129,7 @@ export function unauthorized(detail: string, challenge: string): HTTPError {
   return new HTTPError(401, detail, { headers: { "www-authenticate": challenge } });
 }
 
-/** Whether the function of a user accepted the credentials. */
+/** The result of a `verify` function. */
 export function isAccepted<Value>(value: Value | null | undefined | false): value is Value {
   return value !== null && value !== undefined && value !== false;
 }

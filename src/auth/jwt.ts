@@ -23,9 +23,9 @@ import { JwtVerifier } from "./jwt/verifier.ts";
  */
 export interface JwtGuard<Claims> extends Dependency<Claims> {
   /**
-   * Makes a guard that also requires scopes. A token without all of them is refused with 403.
+   * Makes a guard that also requires scopes. Without all of them, a token is refused with 403.
    *
-   * @throws {TypeError} If a scope is no word in ASCII, or the option `oauth2` does not have it.
+   * @throws {TypeError} If a scope is no word in ASCII, or the option `oauth2` lacks it.
    */
   withScopes(...scopes: readonly [string, ...string[]]): Dependency<Claims>;
 }
@@ -34,14 +34,13 @@ export interface JwtGuard<Claims> extends Dependency<Claims> {
  * A guard of JSON Web Tokens in the `Authorization` header, signed by an issuer such as an identity
  * provider.
  *
- * A token is refused with 401 unless its signature, issuer, audience and times (`nbf`, and `exp`,
- * which is required) are valid. The clocks may differ by 30 seconds. Fetched keys stay valid for a
- * day while their URL does not respond; without keys, the reply is 503 with `Retry-After`.
+ * It refuses a token with 401 unless signature, issuer, audience and times (`nbf`, and `exp`, which
+ * is required) are valid. Clocks may differ by 30 seconds. Fetched keys stay valid for a day while
+ * their URL does not respond; without keys, the reply is 503 with `Retry-After`. A token stays
+ * valid until it expires, also after a sign-out.
  *
- * A valid token stays valid until it expires, also after the user has signed out or is deleted.
- *
- * @returns A dependency. Its value is the claims; `withScopes` makes guards that require scopes.
- * @throws {TypeError} If an option is missing or wrong.
+ * @returns A dependency whose value is the claims.
+ * @throws {TypeError} If an option is missing or invalid.
  *
  * @example Tokens of an identity provider
  * ```ts

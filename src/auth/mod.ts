@@ -1,6 +1,6 @@
 /**
- * Guards for tokens, passwords and keys, and sessions. Each is a dependency with a typed value. It
- * declares its security scheme, so the document of a route has `security` and the reply 401.
+ * Guards for tokens, passwords and keys, and sessions: dependencies with typed values. Each
+ * declares its security scheme, so documents have `security` and the reply 401.
  *
  * @example A route that requires a token
  * ```ts

@@ -5,14 +5,11 @@ import { quote } from "../base/options.ts";
 
 /**
  * A guard that accepts a request without credentials, with the value null. Wrong credentials are
- * still refused.
- *
- * Any `Authorization` header counts as credentials of a guard that reads this header. For several
- * kinds of credentials, write `optional(anySecurity(…))`.
+ * refused. For guards of tokens, any `Authorization` header counts as credentials; for several
+ * kinds, write `optional(anySecurity(…))`.
  *
  * @param guard A guard of `@webfw/core/auth`, or `anySecurity` of such guards.
- * @throws {TypeError} If another dependency is given: it cannot distinguish missing credentials
- * from wrong ones.
+ * @throws {TypeError} If another dependency is given: it cannot distinguish missing credentials.
  *
  * @example A greeting for guests, too
  * ```ts

@@ -18,16 +18,15 @@ import { RecordSessions, type SessionStore } from "./sessions/stores.ts";
  * @category Dependencies
  */
 export interface RequiredSession<Data, Input = Data> extends Session<Data, Input> {
-  /** The data of the session. After the session has ended, its last data. */
+  /** The data of the session; after its end, the last data. */
   readonly data: Data;
 }
 
 /** @ignore The options of `required()`. */
 export interface RequiredSessionOptions {
   /**
-   * The path of the sign-in page. A browser that requests a page without a session is redirected
-   * there with 303, and with the requested path as `next` in the query. Other requests are refused
-   * with 401.
+   * The path of the sign-in page. Without a session, a browser that requests a page is redirected
+   * there with 303, and with the requested path as `next` in the query. Other requests get 401.
    */
   redirect?: string;
 }
@@ -55,24 +54,23 @@ export type SessionOptions<Data = never> =
   & GuardOptions
   & {
     /**
-     * The secret that encrypts and authenticates the cookie: a string of at least 32 characters, or
-     * an array of which the first seals and all open. A function is called at each start. It must
-     * be random, such as the output of `openssl rand -base64 32`: no slow hash protects a phrase of
-     * words against guesses. With a `store` it is not needed.
+     * Encrypts and authenticates the cookie: a string of at least 32 random characters, such as the
+     * output of `openssl rand -base64 32`, or an array, of which the first seals and all open. A
+     * function is called at each start. Phrases of words can be guessed. Not needed with a `store`.
      */
     secret?: Secrets | (() => Secrets | undefined | Promise<Secrets | undefined>);
     /**
      * Keeps the data on the server, and only a random id in the cookie: `recordSessions()`,
-     * `memorySessions()` or your own. By default the data is in the cookie.
+     * `memorySessions()` or your own.
      */
     store?: SessionStore | RecordSessions;
     /**
      * Returns the subject of a session, such as the id of its user; null for a visitor who has not
-     * signed in. Keys of routes that are `idempotent` belong to the subject, too.
+     * signed in. `Idempotency-Key`s belong to the subject, too.
      *
-     * With a store, `set` makes a new id exactly when the subject changes: an id from before a
-     * sign-in is worth nothing after it, and concurrent requests keep their session. Without this
-     * option each `set` makes a new id, and ends the previous one at once.
+     * With a store, `set` makes a new id only when the subject changes: an id from before a sign-in
+     * becomes worthless, and concurrent requests keep their session. Without this option each `set`
+     * makes a new id, and ends the previous one at once.
      */
     subject?(data: Data): string | number | null;
     /** The cookie. */
@@ -103,18 +101,16 @@ const OPTIONS: OptionNames<Omit<SessionOptions, keyof GuardOptions>> = {
 };
 
 /**
- * A session: data of a visitor, which a cookie carries from request to request.
+ * A session: data of a visitor, which a cookie carries from request to request. The dependency
+ * refuses no request; `visit.required()` is the guard.
  *
- * The cookie contains the data, encrypted and authenticated, so only the server can read or change
- * it. A copied cookie stays valid until `maxAge`, also after `clear`: use a `store` if signing out
- * must revoke it.
+ * The cookie contains the data, encrypted and authenticated. A copied cookie stays valid until
+ * `maxAge`, also after `clear`: use a `store` if a sign-out must revoke it.
  *
- * The dependency refuses no request. `visit.required()` is the guard.
- *
- * @param schema The schema of the data, which must have a JSON form. A cookie whose data does not
- * fit, that is too old, or that cannot be opened, is no session.
+ * @param schema The schema of the data, which must have a JSON form. A cookie that is too old,
+ * cannot be opened, or does not fit, is ignored.
  * @param options The secret or the store, the cookie, and the maximum age.
- * @throws {TypeError} If an option is wrong, or a secret is too short.
+ * @throws {TypeError} If an option is invalid, or a secret is too short.
  * @throws {RangeError} If `maxAge` is not a positive duration.
  *
  * @example Signing in and out
@@ -224,8 +220,8 @@ export function session<Data extends NonNullable<unknown>, Input = Data>(
 }
 
 /**
- * A path of the same origin, as a URL has it. After `//`, or a backslash, which browsers treat as a
- * slash, a host would begin. Browsers ignore tabs and line breaks.
+ * A path of the same origin. After `//` or `/\` browsers read a host, and they ignore tabs and line
+ * breaks.
  */
 const OWN_PATH = /^\/(?!\/)[!-\[\]-~]*$/;
 
@@ -266,8 +262,8 @@ function refusalOf(
 }
 
 /**
- * The URL of the sign-in page, with the requested path as `next`. Undefined if the request is not
- * that of a browser for a page, or already requests that page.
+ * With the requested path as `next`. Undefined if no browser requests a page, or it requests the
+ * sign-in page.
  */
 function loginUrl(request: HttpRequest, login: string): string | undefined {
   const { method, path, raw, basePath } = request;
@@ -281,7 +277,7 @@ function loginUrl(request: HttpRequest, login: string): string | undefined {
   return `${url}${login.includes("?") ? "&" : "?"}next=${encodeURIComponent(next)}`;
 }
 
-/** Whether `text/html` is named: programs send only a wildcard, and need the 401. */
+/** Programs send only a wildcard, and need the 401. */
 function acceptsHtml(headers: Headers): boolean {
   const ranges = headers.get("accept")?.toLowerCase().split(",") ?? [];
   return ranges.some((range) => {

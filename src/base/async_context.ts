@@ -1,13 +1,11 @@
 /**
- * The async context of code: what `AsyncLocalStorage` reads, and spans of OpenTelemetry. An async
- * function goes on in the context in which it began. This works without `node:async_hooks`, which
- * takes several milliseconds to load.
+ * The async context of code, for `AsyncLocalStorage` and spans of OpenTelemetry. An async function
+ * continues in the context in which it began. `node:async_hooks` would take several milliseconds to
+ * load.
  */
 
-/** Runs a function in an async context, after the current microtask. */
 export type RunInContext = <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
 
-/** Captures the current async context. */
 export function captureContext(): RunInContext {
   const jobs: (() => void)[] = [];
   let wake: () => void;
@@ -32,12 +30,12 @@ export function captureContext(): RunInContext {
     });
 }
 
-/** Runs a function that belongs to no request, though a request may be the first to need it. */
+/** For work that belongs to no request, although one may be the first to need it. */
 export const outsideRequests: RunInContext = captureContext();
 
 /**
- * Loads a module. Deno (2.9) keeps the async context of an `import()`: within a request, all later
- * requests would see its `AsyncLocalStorage`. So no module calls `import()` by itself.
+ * Loads a module. Deno (2.9) keeps the async context of `import()`: all later requests would see
+ * the `AsyncLocalStorage` of one. So all modules use this function.
  *
  * @param start Calls `import()`.
  */
@@ -70,7 +68,6 @@ export class Lazy<Value> {
   }
 }
 
-/** How many modules are being loaded. */
 let loads = 0;
 let whenLoaded: (() => void)[] = [];
 
@@ -81,19 +78,15 @@ function endLoad(): void {
   whenLoaded = [];
 }
 
-/** Resolves when no module is being loaded. */
+/** Resolves when no module is loading. */
 export async function loaded(): Promise<void> {
   if (loads > 0) await new Promise<void>((resolve) => whenLoaded.push(resolve));
 }
 
-// The client has no room for this module, but a handler may call other services by it.
+// For the client, which has no room for this module.
 Object.defineProperty(globalThis, Symbol.for("webfw.load"), { value: load, configurable: true });
 
-/**
- * Defers a function: it runs once, in the async context of this call.
- *
- * @returns Runs it. A second call returns the same promise.
- */
+/** @returns Runs the function once, in the current context. Later calls return the same promise. */
 export function deferred<Args extends unknown[], Result>(
   run: (...args: Args) => Result | Promise<Result>,
 ): (...args: Args) => Promise<Result> {

@@ -1,17 +1,16 @@
-/** The clocks and timers that work depends on. Tests give others. */
+/** Clocks and timers. Tests replace them. */
 import { MAX_TIMER_MS } from "./options.ts";
 
-/** The clocks of one machine. */
 export interface Clock {
-  /** Milliseconds of a monotonic clock. It may stop while the machine sleeps. */
+  /** Monotonic milliseconds. May stop while the machine sleeps. */
   now(): number;
-  /** Milliseconds since 1970 of the wall clock, which an administrator may set. */
+  /** Milliseconds since 1970. An administrator may set it. */
   wall(): number;
-  /** Calls an action once after so many milliseconds. The result cancels that. */
+  /** Calls an action once. The result cancels it. */
   after(ms: number, action: () => void): () => void;
 }
 
-/** The same, with the time that all nodes share. */
+/** With the time that all nodes share. */
 export interface SharedClock extends Clock {
   /** Milliseconds since 1970, by the clock of the store if it has one. */
   time(): number;
@@ -26,7 +25,7 @@ export const SYSTEM_CLOCK: Clock = {
   },
 };
 
-/** A moment on both clocks: the machine may sleep afterwards, and the wall clock may be set. */
+/** On both clocks: the machine may sleep, and the wall clock may be set. */
 export interface Moment {
   readonly now: number;
   readonly wall: number;
@@ -37,8 +36,8 @@ export function momentOf(clock: Clock): Moment {
 }
 
 /**
- * Milliseconds since a moment, by the clock that says more. A wall clock that is set forward makes
- * it longer, and nothing makes it shorter.
+ * Milliseconds, by the clock with the larger difference. A wall clock that is set forward makes it
+ * longer; nothing makes it shorter.
  */
 export function elapsedSince(moment: Moment, clock: Clock): number {
   return Math.max(clock.now() - moment.now, clock.wall() - moment.wall);

@@ -1,7 +1,4 @@
-/**
- * `HTTPError` and `ValidationError` become replies, `RouteError` reports a mistake in a
- * declaration.
- */
+/** `HTTPError` and `ValidationError` become replies; `RouteError` is a mistake in a declaration. */
 import { STATUS_TEXT } from "@std/http/status";
 import { checkOptions, type OptionNames, quote } from "./options.ts";
 import { readVariable } from "./runtime.ts";
@@ -18,12 +15,12 @@ export interface HTTPErrorOptions extends ErrorOptions {
   type?: string;
   /** The type of problem in a few words. By default the phrase of the status. */
   title?: string;
-  /** Further members of the reply's body. They do not replace the standard members. */
+  /** Further members of the body. They do not replace the standard ones. */
   extensions?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The body of an error reply, as RFC 9457 defines it for `application/problem+json`.
+ * The body of an error reply, `application/problem+json` (RFC 9457).
  *
  * @category Errors
  */
@@ -53,10 +50,8 @@ const HTTP_ERROR_OPTIONS: OptionNames<HTTPErrorOptions> = {
 const HTTP_ERROR = Symbol.for("webfw.HTTPError");
 
 /**
- * An error that becomes a reply with its status. Throw it in a handler, a dependency or a
- * middleware. Outer middleware sees the reply, never the exception.
- *
- * The reply is `application/problem+json` (RFC 9457).
+ * An error that becomes a reply, as `application/problem+json` (RFC 9457). Throw it in a handler, a
+ * dependency or a middleware. Outer middleware gets the reply, not the exception.
  *
  * @example A book that is not there
  * ```ts
@@ -100,7 +95,7 @@ export class HTTPError extends Error {
    * Makes an error that becomes a reply.
    *
    * @param status 400 to 599.
-   * @param detail What went wrong, for the client to read. By default the title.
+   * @param detail For the client to read. By default the title.
    * @throws {TypeError} If an option is unknown.
    * @throws {RangeError} If the status is out of range.
    */
@@ -138,7 +133,7 @@ export class HTTPError extends Error {
   }
 }
 
-/** Whether a thrown value is an {@linkcode HTTPError} of this or another copy of the package. */
+/** Of this or another copy of the package. */
 export function isHTTPError(thrown: unknown): thrown is HTTPError {
   try {
     return thrown instanceof HTTPError || (thrown instanceof Error && HTTP_ERROR in thrown);
@@ -157,10 +152,7 @@ export type InputSource =
   | "body"
   | "form";
 
-/**
- * The kind of an issue: `missing` if a required value was not sent, `invalid` if a value does not
- * match or is not allowed there.
- */
+/** `missing`: a required value was not sent. `invalid`: it does not match, or is not allowed. */
 export type IssueCode = "missing" | "invalid";
 
 /**
@@ -206,11 +198,7 @@ export class ValidationError extends HTTPError {
   /** All issues that were found. */
   readonly issues: readonly Issue[];
 
-  /**
-   * Makes a 422 from a list of issues.
-   *
-   * @param found All issues. An issue without a code is `invalid`.
-   */
+  /** @param found All issues. Without a code, an issue is `invalid`. */
   constructor(found: readonly (Omit<Issue, "code"> & Partial<Pick<Issue, "code">>)[]) {
     const issues = found.map(({ in: source, path, code = "invalid", ...words }): Issue => {
       return { in: source, path, code, ...words };
@@ -224,18 +212,17 @@ export class ValidationError extends HTTPError {
 }
 
 /**
- * The application cannot start as it is configured: trying again changes nothing. The command line
- * shows only its message.
+ * The application cannot start with its configuration: there is no retry. The command line prints
+ * only the message.
  */
 export class CannotStartError extends Error {
   /** The name of the class, for the command line. */
   override readonly name = "CannotStartError";
 
   /**
-   * Makes an error without a stack trace: the cause is the configuration, not a line of the
-   * program.
+   * Has no stack trace: the cause is the configuration.
    *
-   * @param message Why it cannot start, and what to do.
+   * @param message The reason and the cure.
    */
   constructor(message: string) {
     super(message);
@@ -244,9 +231,9 @@ export class CannotStartError extends Error {
 }
 
 /**
- * What is wrong with a declaration. `conflict`: another route has the method and shape. `frozen`:
- * the application has started. `idempotent`: the route cannot be idempotent. `path`: the path,
- * prefix or name is malformed. `tool`: the route cannot be exposed to agents.
+ * `conflict`: another route has the method and shape. `frozen`: the application has started.
+ * `idempotent`: the route cannot be idempotent. `path`: the path, prefix or name is malformed.
+ * `tool`: the route cannot be exposed to agents.
  */
 export type RouteErrorCode = "conflict" | "frozen" | "idempotent" | "path" | "tool";
 
@@ -271,24 +258,18 @@ export class RouteError extends Error {
   /** What is wrong. */
   readonly code: RouteErrorCode;
 
-  /**
-   * Makes an error of a declaration.
-   *
-   * @param message The action that failed, the route, and the cure.
-   */
+  /** @param message The failed action, the route, and the cure. */
   constructor(code: RouteErrorCode, message: string) {
     super(message);
     this.code = code;
   }
 }
 
-/** Messages of the framework; those of V8 have no colon. */
 const MESSAGE = /^Cannot .+?: /;
 
 /**
- * Wraps a function that declares something, so that the stacks of its errors begin with its caller.
- * V8 keeps ten frames, which those of the framework would fill. With `WEBFW_LOG=full` the stack has
- * these frames, too.
+ * Stacks of its errors begin with the caller: V8 keeps ten frames, and those of the framework would
+ * fill them. `WEBFW_LOG=full` keeps these, too.
  */
 export function atCaller<Args extends unknown[], Result>(
   declare: (...args: Args) => Result,

@@ -1,32 +1,24 @@
-/** Data that is stored as JSON: messages and records. What JSON would change is refused. */
+/** Data that is stored as JSON. What JSON would change is refused. */
 
-/**
- * The size of a string in UTF-8. Encoding the string to measure it would make garbage of that size.
- */
+/** In UTF-8. Encoding a string to measure it would make garbage. */
 export function countBytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
     if (unit <= 0x7f) continue;
     bytes += unit > 0x7ff ? 2 : 1;
-    // A surrogate pair has four bytes. A lone surrogate is written as U+FFFD, which has three.
+    // A surrogate pair has four bytes. A lone surrogate becomes U+FFFD, which has three.
     if ((unit & 0xfc00) === 0xd800 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) index++;
   }
   return bytes;
 }
 
-/**
- * How deeply arrays and objects may be nested. Readers of topics freeze a message by recursion,
- * perhaps with little stack left: a message that can be published but not be read would stop all
- * readers of its topic.
- */
+/** Readers of topics freeze messages by recursion: a deeper message could stop all of them. */
 const MAX_DEPTH = 1_000;
 
 /**
- * The JSON of data that is stored, such as a message.
- *
- * @param action What is done with it, for errors: "set the record".
- * @throws {TypeError} If JSON would drop or change a part of it.
+ * @param action For messages: "set the record".
+ * @throws {TypeError} If JSON would drop or change a part.
  */
 export function encodeData(data: unknown, action: string): string {
   let json: string | undefined;
@@ -48,7 +40,6 @@ export function encodeData(data: unknown, action: string): string {
   );
 }
 
-/** A part that JSON would drop or change. */
 interface Loss {
   readonly part: string;
   readonly path: (string | number)[];
@@ -97,7 +88,7 @@ function lossAt(key: string | number, loss: Loss): Loss {
   return loss;
 }
 
-/** Whether an object is like an object literal, of this realm or another. */
+/** Like an object literal, of this realm or another. */
 function isPlain(object: object): boolean {
   const prototype = Object.getPrototypeOf(object);
   if (prototype !== null && prototype !== Object.prototype && Object.getPrototypeOf(prototype) !== null) return false;

@@ -1,15 +1,14 @@
 /** Checks of options and durations, and the parts of their error messages. */
 
-/** All names of an options type, as the compiler checks. Error messages list them in this order. */
+/** All names of a type of options, as the compiler checks. Messages list them in this order. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, unknown>>;
 
 /**
- * Refuses unknown options, also inherited ones; the names of `Object.prototype` do not count. A
- * known option may be `undefined`, which means absent; an unknown option may not. Symbols are
- * ignored, because no option is named by one.
+ * Refuses unknown options, also inherited ones except names of `Object.prototype`. A known option
+ * may be `undefined`, an unknown one may not. Symbols are ignored.
  *
- * @param action For the message: "run the App".
- * @param prefix Before each name in the message, such as `tool.`.
+ * @param action For messages: "run the App".
+ * @param prefix Before each name in messages, such as `tool.`.
  * @throws {TypeError} If the value is no object, or has an unknown name.
  */
 export function checkOptions<Options extends object>(
@@ -38,10 +37,7 @@ export function checkOptions<Options extends object>(
 }
 
 /**
- * Refuses unknown options like {@linkcode checkOptions}, and copies the known ones that have a
- * value, inherited ones too.
- *
- * @throws {TypeError} If the value is no object, or has an unknown name.
+ * Like {@linkcode checkOptions}. Copies the known options that have a value, also inherited ones.
  */
 export function readOptions<Options extends object>(
   options: Options,
@@ -55,28 +51,26 @@ export function readOptions<Options extends object>(
   return Object.fromEntries(given) as Options;
 }
 
-/** A value for an error message. Only strings are quoted: `got "404"` and `got 404` differ. */
+/** For messages. Only strings are quoted: `"404"` and `404` differ. */
 export function quote(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   return (typeof value === "object" && value !== null) || typeof value === "function" ? typeof value : String(value);
 }
 
-/** The nearest name to a misspelt one; undefined if more than half of it differs. */
+/** Undefined if more than half of the word differs. */
 export function near(word: string, candidates: readonly string[]): string | undefined {
   const found = nearest(word, candidates);
   return difference(word, found) <= word.length / 2 ? found : undefined;
 }
 
-/** The nearest name to a misspelt one; the first of several that are equally near. */
+/** The first of several that are equally near. */
 export function nearest(word: string, candidates: readonly string[]): string {
   return candidates.reduce((best, candidate) =>
     difference(word, candidate) < difference(word, best) ? candidate : best
   );
 }
 
-/**
- * Regardless of case. A name that is part of the other, as `host` of `hostname`, is the nearest.
- */
+/** Ignores case. Parts are the nearest: `host` and `hostname`. */
 function difference(word: string, candidate: string): number {
   const [one, other] = [word.toLowerCase(), candidate.toLowerCase()];
   const isPart = Math.min(one.length, other.length) > 2 && (one.includes(other) || other.includes(one));
@@ -95,12 +89,12 @@ function levenshtein(from: string, to: string): number {
   return row.at(-1)!;
 }
 
-/** The longest delay of a timer. A longer one fires at once. */
+/** Timers fire at once after a longer delay. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * A duration: milliseconds as a number, or a number with its unit, as in `"15s"`, `"2m"`, `"24h"`,
- * `"7d"`. It is rounded to whole milliseconds, at least one.
+ * A duration: milliseconds, or a string such as `"15s"`, `"2m"`, `"24h"` or `"7d"`. Rounded to
+ * whole milliseconds, at least one.
  *
  * @category Applications
  */
@@ -109,9 +103,7 @@ export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Converts a duration to milliseconds.
- *
- * @param name The option, for the error message.
+ * @param name The option, for messages.
  * @throws {RangeError} If it is no positive duration.
  */
 export function toMilliseconds(duration: Duration, name: string): number {

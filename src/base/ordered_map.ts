@@ -9,9 +9,9 @@ interface Node<Key, Value> {
 }
 
 /**
- * A map that finds its oldest entry at once. A `Map` keeps holes where entries were deleted, and
- * each iteration walks over them: in one of 100,000 entries that deletes its oldest for each new
- * one, that takes hundreds of microseconds.
+ * Finds its oldest entry at once. A `Map` keeps holes of deleted entries, which an iteration
+ * passes: with 100,000 entries, of which each new one replaces the oldest, that takes hundreds of
+ * microseconds.
  */
 export class OrderedMap<Key, Value> implements Iterable<readonly [Key, Value]> {
   readonly #nodes = new Map<Key, Node<Key, Value>>();
@@ -34,7 +34,7 @@ export class OrderedMap<Key, Value> implements Iterable<readonly [Key, Value]> {
     return this.#nodes.has(key);
   }
 
-  /** Sets an entry, which becomes the newest. */
+  /** The entry becomes the newest. */
   set(key: Key, value: Value): void {
     let node = this.#nodes.get(key);
     if (node) this.#unlink(node);
@@ -44,7 +44,7 @@ export class OrderedMap<Key, Value> implements Iterable<readonly [Key, Value]> {
     this.#last = node;
   }
 
-  /** Returns false if there is none. */
+  /** False if there is none. */
   delete(key: Key): boolean {
     const node = this.#nodes.get(key);
     if (!node) return false;
@@ -64,12 +64,12 @@ export class OrderedMap<Key, Value> implements Iterable<readonly [Key, Value]> {
     this.#first = this.#last = undefined;
   }
 
-  /** The oldest first. Entries may be deleted meanwhile. */
+  /** Oldest first. Entries may be deleted meanwhile. */
   *[Symbol.iterator](): Generator<readonly [Key, Value], void, void> {
     for (let node = this.#first; node; node = node.next) if (!node.isDeleted) yield [node.key, node.value];
   }
 
-  /** Its own `next` stays, for an iteration that stands at it. */
+  /** Its `next` stays, for an iteration at this node. */
   #unlink(node: Node<Key, Value>): void {
     const { previous, next } = node;
     if (previous) previous.next = next;

@@ -1,9 +1,7 @@
-/** What the framework needs of Deno and Node.js: variables, permissions, late modules. */
+/** Variables, permissions and late modules of Deno and Node.js. */
 import { load } from "./async_context.ts";
 
-/**
- * Without the permission it counts as unset: to request it would stop the program with a prompt.
- */
+/** Undefined without permission: Deno would stop the program with a prompt. */
 export function readVariable(name: string): string | undefined {
   return mayRead(name) ? Deno.env.get(name) : undefined;
 }
@@ -13,8 +11,8 @@ export function mayRead(name: string): boolean {
 }
 
 /**
- * Whether this process is `deno serve`, by its command line. Only Linux shows that, and only to a
- * program with all permissions (`-A`). Elsewhere the answer is false.
+ * Whether this is `deno serve`, by its command line. Only Linux shows it, and only with all
+ * permissions (`-A`).
  */
 export function isDenoServe(): boolean {
   // A compiled program has its own command line.
@@ -30,16 +28,13 @@ export function isDenoServe(): boolean {
   }
 }
 
-/** Typed here: programs can be checked without the globals of Node.js. */
+/** Typed here, for programs without the globals of Node.js. */
 const scope = globalThis as unknown as { readonly process: typeof import("node:process") };
 
 let timers: typeof import("node:timers") | undefined;
 let net: typeof import("node:net") | undefined;
 
-/**
- * The module `node:path`. An import would load it at each start, which costs Deno several
- * milliseconds and MiB; most applications use none of these modules.
- */
+/** Not an import, which costs each start of Deno several milliseconds and MiB. */
 export function nodePath(): typeof import("node:path") {
   return scope.process.getBuiltinModule("node:path");
 }
@@ -65,8 +60,8 @@ export function nodeTimers(): typeof import("node:timers") {
 }
 
 /**
- * Loads a module of a package that few applications need. For a literal in `import()`, Deno would
- * download the package with every application.
+ * Loads a module of a package. Deno would download the package with every application if it were a
+ * literal in `import()`.
  *
  * @param type The type of a file that is no code.
  * @throws {Error} If it cannot be loaded.
@@ -84,22 +79,20 @@ export async function importLate<Module>(specifier: string, type?: "json" | "tex
 
 const COMMAND: unique symbol = Symbol.for("webfw.command");
 
-/**
- * A global of the command line, which loads programs. The release of the command may be another.
- */
+/** A global of the command line, which may be of another release. */
 export interface Command {
-  /** The module of the program: under the command, `Deno.mainModule` is a `data:` URL. */
+  /** The user's module: `Deno.mainModule` is a `data:` URL. */
   readonly main?: string;
-  /** `webfw env` collects here what `settings()` declares, and gives no values. */
+  /** For `webfw env`: collects the settings. */
   readonly settings?: object[];
-  /** Whether the program only reads stores, and makes no file. */
+  /** Whether stores are only read, and no file is made. */
   readonly readsOnly?: boolean;
   /** Whether the module is being loaded, so that `App.run()` refuses, and sets `refusal`. */
   readonly isLoading?: boolean;
   refusal?: Error;
 }
 
-/** The command that loads the program; undefined if none does. */
+/** Undefined without the command line. */
 export function loadingCommand(): Command | undefined {
   return Reflect.get(globalThis, COMMAND);
 }

@@ -1,72 +1,60 @@
-/**
- * Declarations of commands, which the help and the completions read, and the parser of arguments.
- */
+/** Declarations of commands, for help and completions, and the parser of arguments. */
 import { parseArgs } from "@std/cli/parse-args";
 import { near } from "../base/options.ts";
 
 export interface Option {
-  /** The long name, without dashes. */
   readonly name: string;
-  /** The short name, without the dash. */
   readonly letter?: string;
-  /** The name of its value in the help; a switch has none. */
+  /** The name of its value; a switch has none. */
   readonly value?: string;
-  /** One line. */
   readonly description: string;
 }
 
-/** The only positional argument of a command. */
 export interface Operand {
-  /** Its name in the help. */
   readonly name: string;
-  /** The allowed words; without them it is the path of a file. */
+  /** Without them, it is the path of a file. */
   readonly words?: readonly string[];
-  /** A missing operand is an empty string. */
+  /** If missing, it is an empty string. */
   readonly isOptional?: boolean;
 }
 
-/** The parsed arguments of a command. */
 export interface Invocation {
   readonly operand: string;
   /** By long name. */
   readonly values: ReadonlyMap<string, string>;
-  /** The long names of the options without a value. */
+  /** Long names. */
   readonly switches: ReadonlySet<string>;
-  /** Flags for `deno run`. */
+  /** For `deno run`. */
   readonly denoFlags: readonly string[];
 }
 
 export interface Command {
   readonly name: string;
-  /** One line. */
   readonly summary: string;
   readonly operand: Operand;
   /** In the order of the help. */
   readonly options: readonly Option[];
-  /** Whether the command starts `deno run` and accepts flags for it. */
+  /** Whether it starts `deno run`, and accepts its flags. */
   readonly takesDenoFlags: boolean;
-  /** Paragraphs of the help, after the options. */
+  /** Paragraphs after the options. */
   readonly details: string;
-  /** Command lines, at the end of the help. */
+  /** At the end of the help. */
   readonly examples: readonly string[];
-  /** Returns the exit code. */
   readonly run: (invocation: Invocation) => Promise<number>;
 }
 
-/** The option that every command has. */
 export const HELP: Option = {
   name: "help",
   letter: "h",
   description: "Print this help",
 };
 
-/** The exit code for an invalid command line. */
 export const USAGE_EXIT_CODE = 2;
 
-/** A failure that the user can correct. It is printed in one line, without a stack. */
+/** The user can correct it: printed in one line, without a stack. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
-  /** 2 for an invalid command line, 1 for any other failure. */
+  /** 2 for an invalid command line, else 1. */
   readonly exitCode: number;
 
   constructor(message: string, exitCode = 1) {
@@ -75,19 +63,15 @@ export class CommandError extends Error {
   }
 }
 
-/** A permission flag of Deno. */
 const PERMISSION =
   /^(-A|-[RWNEIS]+(=.*)?|-P(=.*)?|--permission-set(=.*)?|--allow-(?!scripts)[a-z]+(=.*)?|--(deny|ignore)-[a-z]+(=.*)?)$/s;
 
-/** Enables Deno KV, which stores durable topics. */
 export const KV_FLAG = "--unstable-kv";
 
-/** Flags of Deno that need no "--" before them, since `env --permissions` and guides print them. */
+/** They need no "--": `env --permissions` and guides print them. */
 const BARE: ReadonlySet<string> = new Set(["--no-prompt", KV_FLAG]);
 
 /**
- * Parses the arguments after the name of a command.
- *
  * @returns `null` for `--help`.
  * @throws {CommandError} If the arguments do not match the declaration.
  */
@@ -128,12 +112,11 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
   };
 }
 
-/** Adds all permissions, unless there is a permission flag. */
+/** Unless there is a permission flag. */
 export function withPermissions(flags: readonly string[]): string[] {
   return flags.some((flag) => PERMISSION.test(flag)) ? [...flags] : ["-A", ...flags];
 }
 
-/** The error for an unknown option, with the nearest one. */
 export function unknownOption(argument: string, options: readonly Option[], command?: Command): CommandError {
   const given = argument.split("=", 1)[0]!;
   const guess = guessOption(given, options);
@@ -149,10 +132,9 @@ function whereToLook(command: Command | undefined): string {
   return `${flags}see "webfw ${command.name} --help"`;
 }
 
-/** Names of commands in other tools. */
 const OTHER_NAMES: Readonly<Record<string, string>> = { __proto__: null!, new: "init", create: "init" };
 
-/** The error for an unknown command, with the nearest command or option. */
+/** Suggests the nearest command or option. */
 export function unknownCommand(
   word: string,
   commands: readonly Command[],
@@ -175,7 +157,7 @@ function guessOption(given: string, options: readonly Option[]): string | undefi
   return letter && `-${letter}`;
 }
 
-/** Joins negative numbers to the option before them: the parser would read them as options. */
+/** The parser would read a negative number as an option. */
 function joinNegativeValues({ options }: Command, args: readonly string[]): string[] {
   const joined: string[] = [];
   for (const arg of args) {

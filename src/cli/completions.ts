@@ -10,7 +10,6 @@ const SHELLS: ReadonlyMap<string, Completions> = new Map([
   ["fish", fishCompletions],
 ]);
 
-/** The command that prints completions of all commands and of the program's own options. */
 export function completionsCommand(commands: readonly Command[], options: readonly Option[]): Command {
   return {
     name: "completions",
@@ -39,7 +38,7 @@ to ~/.zshrc. For fish, run the third one once.`,
   };
 }
 
-/** If the script offers nothing, bash completes paths. */
+/** Without suggestions, bash completes paths. */
 function bashCompletions(commands: readonly Command[], options: readonly Option[]): string {
   const words = [...commands.map(({ name }) => name), ...longFlags(options)];
   return `_webfw() {
@@ -68,7 +67,7 @@ function longFlags(options: readonly Option[]): string[] {
   return options.map(({ name }) => `--${name}`);
 }
 
-/** zsh runs the script from a startup file, or loads it as the function `_webfw`. */
+/** From a startup file, or loaded as the function `_webfw`. */
 function zshCompletions(commands: readonly Command[], options: readonly Option[]): string {
   const names = commands.map(({ name, summary }) => `    ${zshQuote(`${name}:${summary}`)}`);
   return `#compdef webfw wfw

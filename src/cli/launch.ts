@@ -1,15 +1,10 @@
-/**
- * Starts the process of an application, stops it, and does not outlive it: the common part of the
- * commands.
- */
+/** Starts the process of an application, stops it, and does not outlive it. */
 import { CommandError, type Invocation, KV_FLAG, type Operand, type Option, withPermissions } from "./command.ts";
 import { configFlags, findModule, parseTarget } from "./project.ts";
 import type { Load, Runner, RunnerOptions } from "./runner/runner.ts";
 
-/** The operand that names an application. */
 export const TARGET: Operand = { name: "module[:attribute]" };
 
-/** The option for the configuration of the application. */
 export const CONFIG: Option = {
   name: "config",
   value: "file",
@@ -24,12 +19,10 @@ unless given. Any object with a "fetch" function is served; an App of webfw can 
 The program has all permissions (-A), unless a permission flag of "deno run" is given.
 Other flags of "deno run" follow "--".`;
 
-/** The oldest Deno that is supported: major and minor version. */
 const OLDEST_DENO = [2, 9] as const;
 
 export interface Launch<Options extends RunnerOptions> {
   readonly runner: new (load: Load, options: Options) => Runner<Options>;
-  /** The options of this runner only. */
   readonly options: Omit<Options, keyof RunnerOptions>;
   readonly isWatched?: boolean;
   readonly isChecked?: boolean;
@@ -38,7 +31,6 @@ export interface Launch<Options extends RunnerOptions> {
   readonly drainDelay?: number;
 }
 
-/** Runs a program on an application, and returns its exit code. */
 export async function runOnTarget<Options extends RunnerOptions>(
   invocation: Invocation,
   launch: Launch<Options>,
@@ -47,7 +39,6 @@ export async function runOnTarget<Options extends RunnerOptions>(
   return await runChild({ isWatcher: isWatched, drainDelay, args: await denoArguments(invocation, launch) });
 }
 
-/** The arguments of `deno` for a program on an application. */
 export async function denoArguments<Options extends RunnerOptions>(
   { operand, values, denoFlags }: Invocation,
   { runner, options, isWatched = false, isChecked = false, flags = [] }: Launch<Options>,
@@ -77,21 +68,20 @@ export async function denoArguments<Options extends RunnerOptions>(
 
 /**
  * The source of the program for `deno run`. It imports only the user's module: the project's
- * deno.json resolves the framework, and its lock file gets no line of the command. The classes of
- * the program are sent as source: importing them from a registry would add such a line, and would
- * need permissions.
+ * deno.json resolves the framework, and its lock file stays unchanged. An import of the classes
+ * from a registry would add a line there, and need permissions, so their source is sent.
  */
 export function runnerSource(runner: { readonly name: string }, specifier: string, options: object): string {
   const classes: unknown[] = [];
   for (let type: unknown = runner; type !== Function.prototype; type = Object.getPrototypeOf(type)) {
     classes.unshift(type);
   }
-  // The module graph contains only imports of literals: they need no permission, and are watched.
+  // Imports of literals need no permission, and are watched.
   const load = `() => import(${JSON.stringify(specifier)})`;
   return [
-    // Indentation would make the URL long. No string in the classes has several lines.
+    // Indentation would make the URL long. No string has several lines.
     ...classes.map((type) => String(type).replaceAll(/^ +/gm, "")),
-    // The framework stores files next to the main module: the user's, not this program.
+    // The framework stores files next to the main module of the user.
     `globalThis[Symbol.for("webfw.command")] = { main: ${JSON.stringify(specifier)} };`,
     `await new ${runner.name}(${load}, ${JSON.stringify(options)}).run();`,
   ].join("\n");
@@ -101,7 +91,7 @@ function toDataUrl(source: string): string {
   return `data:text/javascript,${encodeURIComponent(source)}`;
 }
 
-/** @throws {CommandError} If Deno is too old. Deno Deploy has its own versions. */
+/** Deno Deploy has its own versions. */
 function requireDeno(): void {
   const [major = 0, minor = 0] = Deno.version.deno.split(".").map(Number);
   const [oldestMajor, oldestMinor] = OLDEST_DENO;
@@ -112,28 +102,26 @@ function requireDeno(): void {
   );
 }
 
-/** A process that takes longer to stop is killed. Requests get 10 s of it, lifespans the rest. */
+/** Then the process is killed. Requests get 10 s, lifespans the rest. */
 const GRACE_MS = 15_000;
-/** The same for a watcher. Deno gives the program in it 500 ms. */
+/** Deno gives the program in a watcher 500 ms. */
 const WATCHER_GRACE_MS = 3_000;
-/** A signal to both processes may end the child before it arrives here: the time to wait for it. */
+/** If both processes get a signal, the child may end before it arrives here. */
 const SIGNAL_SETTLE_MS = 50;
 
 export interface ChildOptions {
   readonly args: readonly string[];
-  /** Whether the arguments start a watcher. */
   readonly isWatcher: boolean;
-  /** How long the program keeps serving after a stop signal, in milliseconds. */
+  /** In milliseconds. */
   readonly drainDelay: number;
 }
 
 /**
- * Runs Deno until it ends, and returns the exit code: 0 after SIGINT or SIGTERM.
+ * Runs Deno until it ends. The exit code is 0 after SIGINT or SIGTERM.
  *
- * A watcher continues after a fatal failure of its program, and does not notice when a missing file
- * appears. So the program may end the watcher by a signal: SIGKILL is final, SIGHUP requests
- * another start. So does exit code 0: watchers of Deno 2.9.0 and 2.9.1 end with it when their
- * program has stopped for a restart.
+ * A watcher continues after a fatal failure of its program, and does not notice new files. So the
+ * program can end the watcher: by SIGKILL for good, by SIGHUP or exit code 0 for another start.
+ * Watchers of Deno 2.9.0 and 2.9.1 end with 0 when their program stops for a restart.
  */
 export async function runChild({ args, isWatcher, drainDelay }: ChildOptions): Promise<number> {
   let child: Deno.ChildProcess | undefined;
@@ -145,7 +133,7 @@ export async function runChild({ args, isWatcher, drainDelay }: ChildOptions): P
     const grace = isWatcher ? WATCHER_GRACE_MS : GRACE_MS + drainDelay;
     killTimer ??= setTimeout(() => kill(child, "SIGKILL"), grace);
   };
-  // On Ctrl-C, a terminal signals all processes of the command, including the child.
+  // A terminal sends Ctrl-C to all processes, including the child.
   const fromTerminal = [Deno.stdin, Deno.stdout, Deno.stderr].some((stream) => stream.isTerminal());
   const onInterrupt = () => stop(fromTerminal ? null : "SIGINT");
   // SIGTERM would stop the program in a watcher, but not the watcher.
@@ -172,7 +160,6 @@ export async function runChild({ args, isWatcher, drainDelay }: ChildOptions): P
   }
 }
 
-/** Runs Deno with more environment variables, and returns its exit code and stdout. */
 export async function runForOutput(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -196,7 +183,7 @@ function spawn(args: readonly string[]): Deno.ChildProcess {
   }).spawn();
 }
 
-/** The executable of `deno compile` cannot run other programs: then it is the Deno in PATH. */
+/** `deno compile` makes an executable that cannot run other programs. */
 function denoPath(): string {
   return Deno.build.standalone ? "deno" : Deno.execPath();
 }

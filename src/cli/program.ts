@@ -24,13 +24,10 @@ const VERSION: Option = {
 };
 const OPTIONS: readonly Option[] = [HELP, VERSION];
 const COMMANDS: Command[] = [INIT, RUN, OPENAPI, ASYNCAPI, ROUTES, TOPICS, ENV];
-// Both read the list when they run: it includes them.
+// Both read the list later, with themselves in it.
 COMMANDS.push(completionsCommand(COMMANDS, OPTIONS), helpCommand(COMMANDS, OPTIONS));
 
-/**
- * Runs a command line, and returns the exit code. A failure that the user can correct is one line
- * on stderr; a bug is thrown.
- */
+/** A failure that the user can correct is one line on stderr; a bug is thrown. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   try {
     return await dispatch(args);
@@ -62,7 +59,7 @@ async function dispatch([word, ...rest]: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** The variables of the program and the framework. */
+/** Of the program and the framework. */
 const ENVIRONMENT: readonly (readonly [name: string, description: string])[] = [
   ["PORT", "Port to listen on, unless an option sets it (default: 8000)"],
   ["WEBFW_HOST", "Address to listen on, unless an option sets it (default: 127.0.0.1)"],
@@ -107,7 +104,6 @@ Examples:
 ${examples.map((example) => `  ${example}`).join("\n")}`;
 }
 
-/** The command that prints the help of the program or of a command. */
 export function helpCommand(commands: readonly Command[], options: readonly Option[]): Command {
   return {
     name: "help",

@@ -4,26 +4,24 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { dirname, join, resolve } from "node:path";
 import { CommandError, USAGE_EXIT_CODE } from "./command.ts";
 
-/** The application of a command line. */
 interface Target {
-  /** The module as the user wrote it. */
+  /** As the user wrote it. */
   readonly module: string;
-  /** The specifier for the import: a URL, or `jsr:` or `npm:`. */
+  /** A URL, or `jsr:` or `npm:`. */
   readonly specifier: string;
-  /** The name of the export, or `null` for `app`, else `default`. */
+  /** `null` for `app`, else `default`. */
   readonly attribute: string | null;
 }
 
-/** The modules that are tried in a folder, in this order. */
+/** In this order. */
 const MAIN_NAMES = ["main.ts", "main.tsx", "main.js"] as const;
 const SCHEME = /^(file|https?|jsr|npm)$/;
 const URL_LIKE = /^(file|https?|jsr|npm):/;
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
 /**
- * Parses `<module>` or `<module>:<attribute>`. The last `:` separates them if an identifier
- * follows it and no scheme or drive letter precedes it: `https://localhost:8080/main.ts`,
- * `npm:site` and `C:\site\main.ts` are modules.
+ * Parses `<module>` or `<module>:<attribute>`. `https://localhost:8080/main.ts`, `npm:site` and
+ * `C:\site\main.ts` are modules without an attribute.
  *
  * @throws {CommandError} If there is no module.
  */
@@ -43,7 +41,6 @@ export function parseTarget(text: string, directory: string): Target {
   return { module, specifier, attribute: hasAttribute ? after : null };
 }
 
-/** The specifier for a module; `null` if there is none. */
 function toSpecifier(module: string, directory: string): string | null {
   if (module === "" || module.endsWith(":")) return null;
   if (module.startsWith("file:")) return isFileUrl(module) ? module : null;
@@ -65,11 +62,10 @@ function isDriveLetter(text: string): boolean {
 }
 
 /**
- * The flags for the configuration of the target's project: the nearest deno.json or deno.jsonc
- * above a local module, or above the working directory for a remote one. Without flags, Deno would
- * always use that of the working directory.
+ * Names the nearest deno.json or deno.jsonc above a local module, or above the working directory
+ * for a remote one. By default, Deno would use that of the working directory.
  *
- * @param named The path of a configuration from the user.
+ * @param named A path from the user.
  * @throws {CommandError} If there is no such file.
  */
 export async function configFlags(target: Target, named: string | undefined, directory: string): Promise<string[]> {
@@ -88,7 +84,7 @@ export async function configFlags(target: Target, named: string | undefined, dir
 }
 
 /**
- * Checks that a local module exists. If the target is a folder, finds the module in it.
+ * In a folder, finds its main module.
  *
  * @throws {CommandError} If there is no such file.
  */
@@ -134,7 +130,7 @@ async function isFile(path: string): Promise<boolean> {
   return (await stat(path))?.isFile ?? false;
 }
 
-/** `null` for a path that does not exist or is not readable. */
+/** `null` if the path does not exist, or is not readable. */
 async function stat(path: string): Promise<Deno.FileInfo | null> {
   try {
     return await Deno.stat(path);

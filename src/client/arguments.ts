@@ -1,6 +1,6 @@
-/** Writes the arguments of a call: into the URL, as strings, and as JSON. */
+/** Writes arguments into URLs, as strings, and as JSON. */
 
-/** The arguments of a call: those of the path and the query flat, and the other parts by name. */
+/** Arguments of path and query by name, beside the other parts. */
 export interface Values {
   readonly headers?: Readonly<Record<string, unknown>> | undefined;
   readonly cookies?: Readonly<Record<string, unknown>> | undefined;
@@ -9,11 +9,11 @@ export interface Values {
   readonly [name: string]: unknown;
 }
 
-/** Makes the URL of a call from the path of a route, such as `/books/{id}`, and its arguments. */
+/** Makes a URL from a path such as `/books/{id}` and arguments. */
 export type AddressOf = (path: string, values: Values) => string;
 
 /**
- * Makes URLs below a base. Arguments that the path does not name become the query.
+ * Arguments that the path does not name become the query.
  *
  * @param base An HTTP URL, or in a page a path.
  * @throws {TypeError} If it is neither, or has a password or a query. The function throws it if a
@@ -22,12 +22,12 @@ export type AddressOf = (path: string, values: Values) => string;
 export function addressesBelow(base: string | URL): AddressOf {
   const [, origin = globalThis.location?.origin, prefix = ""] =
     /^(https?:\/\/[^/?#@]+)?(\/[^?#]*)?$/.exec(String(base)) ?? ["", ""];
-  // The message does not print the base: it may contain a password.
+  // Not printed: the base may contain a password.
   if (!origin) {
     throw new TypeError('Cannot make a client: the base must be like "https://shop.example/v1", without a password');
   }
   return (path, values) => {
-    // Without a prototype it inherits no names.
+    // No prototype: names must not be inherited.
     const left: Record<string, unknown> = {
       __proto__: null,
       ...values,
@@ -39,7 +39,7 @@ export function addressesBelow(base: string | URL): AddressOf {
     const filled = path.replace(/\{([^{}]+?)(\.\.\.)?\}/g, (_parameter, name: string, isRest?: string) => {
       const text = toTexts(left[name], name).join();
       delete left[name];
-      // Platforms resolve dot segments, even encoded ones, so the request would get another path.
+      // Platforms resolve dot segments, even encoded ones: the request would get another path.
       if (/^$|(^|\/)\.\.?(\/|$)/.test(text)) {
         throw new TypeError(`Cannot call ${path}: "${name}" is "${text}", which would change the path`);
       }
@@ -55,10 +55,10 @@ export function addressesBelow(base: string | URL): AddressOf {
 }
 
 /**
- * Writes a value, or each element of an array, as the server reads it: a `Date` in ISO 8601, other
- * values like `String()`. `undefined` is left out.
+ * Writes each value as the server reads it: a `Date` in ISO 8601, others like `String()`. Omits
+ * `undefined`.
  *
- * @throws {TypeError} If an object has no string form of its own.
+ * @throws {TypeError} If an object has no string form.
  */
 export function toTexts(value: unknown, name: string): string[] {
   return [value].flat().filter((each) => each !== undefined).map((each) => {
@@ -71,9 +71,9 @@ export function toTexts(value: unknown, name: string): string[] {
 }
 
 /**
- * Writes a value as JSON. A bigint becomes a string.
+ * A bigint becomes a string.
  *
- * @throws {TypeError} If it has no JSON form.
+ * @throws {TypeError} If there is no JSON form.
  */
 export function toJson(value: unknown): string {
   const text = JSON.stringify(value, (_key, part) => typeof part === "bigint" ? `${part}` : part);

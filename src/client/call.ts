@@ -1,4 +1,4 @@
-/** Calls a route: sends one request, or several if the call is idempotent, and reads the reply. */
+/** Calls a route: one request, or several if the call is idempotent. */
 import type { Values } from "./arguments.ts";
 import type { CallSignal } from "./call_signal.ts";
 import { isJson } from "./problem.ts";
@@ -6,8 +6,6 @@ import { load, type Sender } from "./sender.ts";
 import type { IdempotentOptions } from "./types.ts";
 
 /**
- * Calls a route.
- *
  * @returns The content of the reply.
  * @throws {ProblemError} If the reply is no success.
  * @throws {TypeError} If an option is unknown, an argument cannot be sent, or the connection fails.
@@ -36,10 +34,7 @@ export async function callRoute(
   }
 }
 
-/**
- * Reads a successful reply by its content type, as the client has no list of routes. A stream keeps
- * the call.
- */
+/** The content type decides: the client has no list of routes. A stream keeps the call. */
 async function resultOf(response: Response, call: CallSignal): Promise<unknown> {
   const { status, headers } = response;
   const type = headers.get("content-type") ?? "";
@@ -50,7 +45,7 @@ async function resultOf(response: Response, call: CallSignal): Promise<unknown> 
   const [stream, events] = /^application\/(?:jsonl|x-ndjson)\b|^(text\/event-stream)\b/i.exec(type) ?? [];
   if (stream) {
     const { valuesOf } = await load(() => import("./streams.ts"));
-    // Not before: an abort meanwhile releases the call.
+    // Only now: an abort during the import releases the call.
     call.isStreaming = true;
     return valuesOf(response, call, !!events);
   }

@@ -1,11 +1,9 @@
 /** The abort signal of one call. */
 
-/** The longest delay of a platform's timer. */
+/** Platforms fire longer timers at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * The calls that a signal aborts. Node.js warns of more than ten listeners, so it gets only one.
- */
+/** Node.js warns of more than ten listeners, so each signal gets one. */
 const callsOf = new WeakMap<AbortSignal, Set<CallSignal>>();
 
 function abortCalls({ target }: Event): void {
@@ -13,21 +11,21 @@ function abortCalls({ target }: Event): void {
 }
 
 /**
- * Aborts when one of several signals does, or after a timeout. `AbortSignal.any` would keep a call
- * in memory as long as its sources, and those of a client outlive its calls.
+ * Aborts with any of several signals, or after a timeout. `AbortSignal.any` would keep each call in
+ * memory as long as the signal of its client.
  */
 export class CallSignal {
   readonly #controller = new AbortController();
   readonly #sources: readonly AbortSignal[];
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether there is a signal or a timeout. Requests without either are faster. */
+  /** Requests without a signal are faster. */
   readonly isEndable: boolean;
-  /** Whether a request was sent: mistakes in the arguments are thrown before. */
+  /** False while errors are mistakes in the arguments. */
   isSent = false;
-  /** Whether a stream or a socket outlives the call, and ends it. */
+  /** Whether a stream or socket outlives the call, and ends it. */
   isStreaming = false;
 
-  /** @param timeout The time until there is a result, in milliseconds. */
+  /** @param timeout Until there is a result, in milliseconds. */
   constructor(sources: readonly (AbortSignal | undefined)[], timeout: number | undefined) {
     this.#sources = sources.filter((source) => source !== undefined);
     for (const source of this.#sources) {
@@ -43,14 +41,13 @@ export class CallSignal {
     this.isEndable = !!timeout || this.#sources.length > 0;
   }
 
-  /** The signal for `fetch`. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
   /**
-   * Waits for a promise, and rejects with the signal's reason when the call is aborted: a `fetch`
-   * given to a client may ignore the signal of its request.
+   * Rejects with the signal's reason on an abort: a `fetch` of the program may ignore the signal of
+   * its request.
    */
   until<Value>(promise: Promise<Value>): Promise<Value> {
     if (!this.isEndable && !this.isStreaming) return promise;
@@ -63,24 +60,23 @@ export class CallSignal {
     });
   }
 
-  /** Waits, and rejects with the signal's reason when the call is aborted. */
+  /** Rejects with the signal's reason on an abort. */
   pause(ms: number): Promise<void> {
     let timer: ReturnType<typeof setTimeout>;
     const wait = new Promise<void>((resolve) => timer = setTimeout(resolve, ms));
     return this.until(wait).finally(() => clearTimeout(timer));
   }
 
-  /** Aborts the call. */
   abort(reason?: unknown): void {
     this.#controller.abort(reason);
   }
 
-  /** Clears the timeout: the result is there. */
+  /** Clears the timeout. */
   settle(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Ends the call: clears the timeout, and stops listening to the signals. */
+  /** Clears the timeout, and stops listening to the signals. */
   release(): void {
     this.settle();
     for (const source of this.#sources) {

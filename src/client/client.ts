@@ -1,4 +1,4 @@
-/** Makes clients, and types their calls by the routes of a module. */
+/** Clients, and the types of their calls. */
 import { checkCall, load, Sender } from "./sender.ts";
 import type { Values } from "./arguments.ts";
 import { callRoute } from "./call.ts";
@@ -19,31 +19,27 @@ import type {
   SocketOptionsOf,
 } from "./route_types.ts";
 
-/** The parts of a client. */
 export interface ClientParts {
-  /** The address before the paths. */
+  /** Before the paths. */
   readonly base: string | URL;
   readonly options: ClientOptions;
-  /** By default the platform's WebSocket. A test client opens sockets without a connection. */
+  /** By default the platform's WebSocket. */
   readonly openSocket?: OpenSocket | undefined;
 }
 
-/** A client without the types of the routes. */
 type UntypedClient = Record<string, (path: string, values?: Values, options?: CallOptions) => unknown>;
 
 /**
- * Makes a client of the routes that a module exports.
+ * Makes a client of the routes that a module exports. Only types are imported: there is no list of
+ * routes at run time.
  *
- * Only the types of the module are imported, so there is no list of routes at run time. The content
- * type of a reply decides the result: parsed JSON, a string for text with a `charset`, an async
- * iterable for lines of JSON or events, a `Blob` for other bytes, and undefined without content.
+ * The content type of a reply decides the result: parsed JSON, a string for text with a `charset`,
+ * an async iterable for lines of JSON or events, a `Blob` for other bytes, undefined without
+ * content. Dates are sent in ISO 8601, `undefined` is omitted. A path parameter that is empty or
+ * has a segment `.` or `..` throws: the request would get another path.
  *
- * Dates are sent in ISO 8601, and `undefined` is not sent. A path parameter that is empty or has a
- * segment `.` or `..` throws, since the request would get another path.
- *
- * @param base The address before the paths, such as `https://shop.example/v1`. In a page it may be a
- * path of its own origin, such as `/v1`, or empty.
- * @param options The options of all calls.
+ * @param base The address before the paths, such as `https://shop.example/v1`. In a page also a
+ * path of its origin, such as `/v1`, or empty.
  * @throws {TypeError} If the base is no address, or an option is unknown.
  * @throws {RangeError} If the timeout is not a positive number.
  *
@@ -72,7 +68,6 @@ export function client<Api>(base: string | URL, options: ClientOptions = {}): Cl
   return makeClient<Api>({ base, options });
 }
 
-/** Makes a client from its parts. */
 export function makeClient<Api>({ base, options, openSocket }: ClientParts): Client<Api> {
   checkCall(options, "make a client", ["fetch"]);
   const sender = new Sender(base, options);
@@ -97,30 +92,19 @@ export function makeClient<Api>({ base, options, openSocket }: ClientParts): Cli
 }
 
 // The path is any string for inference, and a conditional type refuses a wrong one. With `Path
-// extends Paths` the compiler would compute the arguments of all routes at the first call. `Paths`
-// is a parameter, because `keyof` of a mapped type with `as` is computed wherever it is written.
-//
-// Calls with and without arguments are two signatures: the compiler reports the mistakes of the
-// only one that has the right number of arguments.
+// extends Paths` the first call would compute the arguments of all routes. `Paths` is a parameter,
+// because `keyof` of a mapped type with `as` is computed wherever it is written. Two signatures,
+// because the compiler reports mistakes of the only one with the right number of arguments.
 
 /** @ignore Calls the routes of one method. */
 export interface Call<Method extends string, Paths extends string, Table extends RouteTable> {
-  /**
-   * Calls a route that requires no arguments.
-   *
-   * @param path The path as the server declares it, such as `/books`.
-   * @returns The JSON form of the result; `undefined` if the reply has no content.
-   * @throws {ProblemError} If the reply is no success.
-   */
+  /** Calls a route without required arguments. */
   <Path extends string>(
     path: Path extends Paths ? LonePath<Path, Table[Path]> : KnownPath<Paths, Method>,
   ): Promise<Path extends Paths ? ReplyOf<Table[Path]> : unknown>;
   /**
-   * Calls a route.
+   * Calls a route, such as `/books/{id}`, with its arguments by name.
    *
-   * @param path The path as the server declares it, such as `/books/{id}`.
-   * @param args The arguments of the route by name.
-   * @param options The options of the call.
    * @returns The JSON form of the result; `undefined` if the reply has no content.
    * @throws {ProblemError} If the reply is no success.
    */
@@ -133,21 +117,13 @@ export interface Call<Method extends string, Paths extends string, Table extends
 
 /** @ignore Listens to routes that send events. */
 export interface Listen<Paths extends string, Table extends RouteTable> {
-  /**
-   * Listens to a route that requires no arguments.
-   *
-   * @param path The path as the server declares it, such as `/events`.
-   * @throws {ProblemError} If the reply has a status from 400 to 499.
-   */
+  /** Listens to a route without required arguments. */
   <Path extends string>(
     path: Path extends Paths ? LonePath<Path, Table[Path]> : KnownPath<Paths, "EVENTS">,
   ): AsyncIterableIterator<ClientEvent<Path extends Paths ? EventsOf<Table[Path]> : unknown>>;
   /**
-   * Listens to a route.
+   * Listens to a route, such as `/books/{id}/events`, with its arguments by name.
    *
-   * @param path The path as the server declares it, such as `/books/{id}/events`.
-   * @param args The arguments of the route by name.
-   * @param options The options of the stream.
    * @throws {ProblemError} If the reply has a status from 400 to 499.
    * @throws {TypeError} If the reply is no stream of events.
    * @throws {SyntaxError} If data is not JSON.
@@ -162,22 +138,15 @@ export interface Listen<Paths extends string, Table extends RouteTable> {
 
 /** @ignore Connects to WebSocket routes. */
 export interface Connect<Paths extends string, Table extends RouteTable> {
-  /**
-   * Opens the WebSocket of a route that requires no arguments.
-   *
-   * @param path The path as the server declares it, such as `/chat`.
-   */
+  /** Opens the WebSocket of a route without required arguments. */
   <Path extends string>(
     path: Path extends Paths ? LoneSocketPath<Path, Table[Path]> : KnownPath<Paths, "WEBSOCKET">,
   ): Promise<Path extends Paths ? SocketOf<Table[Path]> : ClientSocket<unknown, unknown>>;
   /**
-   * Opens the WebSocket of a route.
+   * Opens the WebSocket of a route, such as `/rooms/{room}`, with its arguments by name.
    *
-   * @param path The path as the server declares it, such as `/rooms/{room}`.
-   * @param args The arguments of the route by name.
-   * @param options The options of the socket.
    * @throws {ProblemError} If the server refuses it.
-   * @throws {WebSocketClosedError} If it is refused for a reason that the server does not give.
+   * @throws {WebSocketClosedError} If the server refuses it without a reason.
    * @throws {TypeError} If the connection fails.
    */
   <Path extends string>(
@@ -188,8 +157,8 @@ export interface Connect<Paths extends string, Table extends RouteTable> {
 }
 
 /**
- * A client of the routes that a module exports, as `client()` makes it. Each method takes the path
- * of a route, its arguments by name, and the options of the call.
+ * A client of the routes that a module exports. Each method takes the path of a route, its
+ * arguments by name, and the options of the call.
  *
  * @category Client
  */
@@ -205,14 +174,13 @@ export interface Client<Api> {
   /** Calls a DELETE route. */
   readonly delete: Call<"DELETE", keyof Routes<Api, "DELETE"> & string, Routes<Api, "DELETE">>;
   /**
-   * Listens to a route that sends events. The first read opens the connection. When it fails,
-   * breaks, ends, or is silent for `idleTimeout`, the client reconnects with `Last-Event-ID`.
+   * Listens to a route that sends events, and connects with the first read. When the connection
+   * fails, breaks, ends, or is silent for `idleTimeout`, the client reconnects with
+   * `Last-Event-ID`. A reply of 204, or an abort, ends the stream without an error.
    *
-   * The pause before is the server's `retry` (100 ms to 5 minutes) or a second, doubled with each
-   * failure in a row up to 30 s, at random shortened by up to a half, and at least `Retry-After`.
-   * An event, or a connection of 30 s, ends the row of failures.
-   *
-   * A reply of 204 ends the stream, and so does an abort, without an error.
+   * The pause is the server's `retry` (100 ms to 5 minutes) or a second, doubled with each failure
+   * in a row up to 30 s, at random shortened by up to a half, and at least `Retry-After`. An event,
+   * or a connection of 30 s, resets the failures.
    *
    * @example Prices, until there is one above 3
    * ```ts
@@ -243,8 +211,8 @@ export interface Client<Api> {
    * requires the option `raw`. Browsers send cookies, but no headers. Node.js 20 needs
    * `--experimental-websocket`.
    *
-   * Platforms hide why a server refused the socket. To find out, the client sends a plain request,
-   * so guards run twice.
+   * Platforms hide why a server refuses a socket. To find out, the client sends a plain request, so
+   * guards run twice.
    *
    * @example A question and its answer
    * ```ts

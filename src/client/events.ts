@@ -1,4 +1,4 @@
-/** Server-sent events that resume when the connection breaks. Loaded with the first stream. */
+/** Server-sent events that resume after a broken connection. Loaded late. */
 import type { Values } from "./arguments.ts";
 import { pauseAfter, retryAfterOf } from "./retry.ts";
 import type { ProblemError } from "./problem.ts";
@@ -7,7 +7,7 @@ import { closable, type Cursor, eventsOf } from "./streams.ts";
 import type { ClientEvent, TextEventOptions } from "./types.ts";
 
 /**
- * Listens to a route that sends events. The first connection opens with the first read.
+ * Connects with the first read.
  *
  * @throws {TypeError} If an option is unknown.
  * @throws {RangeError} If a timeout is not a positive number.
@@ -18,22 +18,19 @@ export function listen(
   values: Values = {},
   options: TextEventOptions = {},
 ): AsyncIterableIterator<ClientEvent<unknown>> {
-  // Three heartbeats: servers send one every 15 s by default.
+  // Three heartbeats of a server, by default.
   const { idleTimeout = 45_000 } = options;
   const others = ["idleTimeout", "raw"];
   const call = sender.begin(options, `listen to ${path}`, others);
   call.isStreaming = true;
-  // The timeout applies to each connection, not to the stream.
+  // Each connection has a timeout, not the stream.
   call.settle();
   const { signal } = call;
   const cursor: Cursor = {};
   let hasOpened = false;
   let retryAfter: number | undefined;
 
-  /**
-   * Opens a connection. Undefined if that failed and another attempt may succeed; other errors are
-   * thrown.
-   */
+  /** Undefined if another attempt may succeed. */
   const open = async (): Promise<Response | undefined> => {
     const attempt = sender.begin({ ...options, signal }, "", others, idleTimeout);
     const fixed = { accept: "text/event-stream", "last-event-id": toHeader(cursor.id) };
@@ -44,9 +41,9 @@ export function listen(
       if (attempt.signal.aborted) return undefined;
       const { status, headers } = error as Partial<ProblemError>;
       if (headers) retryAfter = retryAfterOf(headers);
-      // 408, 425 and 429 ask for another attempt (RFC 9110, RFC 8470, RFC 6585), other 4xx do not.
-      // `fetch` fails with a TypeError, and so does a function for headers that fetches a token
-      // without a network. Before the first connection, a TypeError there is a mistake.
+      // 408, 425 and 429 ask for another attempt (RFC 9110, RFC 8470, RFC 6585). A TypeError is a
+      // failed `fetch`, also in a function for headers; there, before the first connection, it is a
+      // mistake.
       const mayWork = status
         ? status >= 500 || [408, 425, 429].includes(status)
         : error instanceof TypeError && (attempt.isSent || hasOpened);
@@ -87,7 +84,7 @@ export function listen(
   return closable(read(), call);
 }
 
-/** Encodes an id for a header field as the bytes of UTF-8, as HTML requires. */
+/** As bytes of UTF-8, as HTML requires. */
 function toHeader(id: string | undefined): string | undefined {
   return id && encodeURIComponent(id).replace(/%(..)/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 }

@@ -1,8 +1,8 @@
-/** Writes cookies and forms. Loaded with the first call that has some. */
+/** Writes cookies and forms. Loaded late. */
 import type { toTexts } from "./arguments.ts";
 
 /**
- * Adds cookies to the headers of a request. Browsers ignore them, and send their own.
+ * Browsers ignore these cookies, and send their own.
  *
  * @throws {TypeError} If a value cannot be sent.
  */
@@ -26,7 +26,7 @@ export function addCookies(
 }
 
 /**
- * Writes a form: multipart if it has files, otherwise urlencoded.
+ * Multipart with files, otherwise urlencoded.
  *
  * @throws {TypeError} If a value or a name cannot be part of a form.
  */
@@ -40,8 +40,7 @@ export function toForm(form: object, write: typeof toTexts): FormData | URLSearc
 }
 
 /**
- * Writes names in brackets, and arrays by index: `address[street]`, `items[0][name]`. So the server
- * reads an array of one element as an array.
+ * Writes brackets: `address[street]`, `items[0][name]`. With the index, one element is an array.
  */
 function flatten(value: unknown, name: string, fields: [string, string | Blob][], write: typeof toTexts): void {
   if (value instanceof Blob) return void fields.push([name, value]);

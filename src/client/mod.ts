@@ -1,6 +1,6 @@
 /**
- * A typed client of the routes that a module of the server exports, without generated code. It
- * loads nothing of the server, and runs in browsers, Node.js, Deno and Bun.
+ * A typed client of the routes that a module of the server exports. It loads nothing of the server,
+ * and runs in browsers, Node.js, Deno and Bun.
  *
  * @example A server, and a client of it
  * ```ts

@@ -1,6 +1,6 @@
 /** The error of a reply that is no success. */
 
-/** An error reply is read up to this length, in characters. */
+/** In characters. */
 const MAX_PROBLEM_LENGTH = 65_536;
 
 /**
@@ -9,15 +9,15 @@ const MAX_PROBLEM_LENGTH = 65_536;
  * @category Client
  */
 export interface CallProblem {
-  /** A URI that identifies the type of problem. `about:blank`: the status says it all. */
+  /** The type of problem, a URI. `about:blank` means no more than the status. */
   readonly type: string;
-  /** A short summary of the type of problem. */
+  /** A summary of the type of problem. */
   readonly title: string;
   /** The status of the reply. */
   readonly status: number;
   /** An explanation of this occurrence. */
   readonly detail: string;
-  /** Further members of the application. */
+  /** Members of the application. */
   readonly [extension: string]: unknown;
 }
 
@@ -29,7 +29,7 @@ export interface CallProblem {
 export interface CallIssue {
   /** The part of the request: `path`, `query`, `header`, `cookie`, `body` or `form`. */
   readonly in: string;
-  /** The name of the argument, or the keys from the root of the body to the value. */
+  /** The name of the argument, or the keys from the root of the body. */
   readonly path: readonly (string | number)[];
   /** Whether the value is `missing` or `invalid`. */
   readonly code: string;
@@ -68,8 +68,8 @@ export class ProblemError extends Error {
   /** The status of the reply. */
   readonly status: number;
   /**
-   * The body of the reply. If that is no JSON object, or is longer than 64 Ki characters, it is
-   * made from the status.
+   * The body of the reply; made from the status if it is no JSON object, or longer than 64 Ki
+   * characters.
    */
   readonly problem: CallProblem;
   /** The invalid inputs; empty if the server sent none. */
@@ -78,16 +78,13 @@ export class ProblemError extends Error {
   readonly headers: Headers;
 
   /**
-   * Makes the error of a reply.
-   *
    * @param call The method and the path, for the message.
-   * @param response The reply, whose body is not read here.
    * @param content The body, if it is a JSON object.
    */
   constructor(call: string, { status, statusText, headers }: Response, content?: Readonly<Record<string, unknown>>) {
     const title = statusText || `Status ${status}`;
     const problem = { type: "about:blank", title, detail: title, ...content, status };
-    // Other servers may send `errors` of another shape.
+    // Other servers may send other `errors`.
     const issues = [content?.errors].flat().filter((each) => Array.isArray((each as CallIssue | null)?.path));
     const [first] = issues as CallIssue[];
     const where = first ? `, ${[first.in, ...first.path].join(".")}: "${first.message}"` : "";
@@ -99,14 +96,14 @@ export class ProblemError extends Error {
   }
 }
 
-/** Reads a reply that is no success. Content that cannot be part of a message is left out. */
+/** Omits content that cannot be part of a message. */
 export async function problemOf(call: string, response: Response): Promise<ProblemError> {
   const content = readObject(response);
   return await content.then((object) => new ProblemError(call, response, object))
     .catch(() => new ProblemError(call, response));
 }
 
-/** Reads a body as a JSON object; undefined if it is none. */
+/** Undefined if it is no JSON object. */
 async function readObject({ body, headers }: Response): Promise<Record<string, unknown> | undefined> {
   if (!body) return undefined;
   const reader = body.getReader();

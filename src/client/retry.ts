@@ -1,25 +1,23 @@
-/** When to try again, and how long to wait. Loaded with the first stream or idempotent call. */
+/** When to try again. Loaded late. */
 import type { CallSignal } from "./call_signal.ts";
 import type { ProblemError } from "./problem.ts";
 
-/** The first pause before another attempt, if the server asks for none. */
+/** Unless the server asks for another one. */
 const FIRST_PAUSE_MS = 1_000;
-/** Pauses double up to this. */
+/** The limit of doubled pauses. */
 const LONGEST_PAUSE_MS = 30_000;
-/** The bounds of a pause that the server asks for. */
+/** The bounds of what a server asks for. */
 const LEAST_ASKED_MS = 100;
 const MOST_ASKED_MS = 300_000;
 
-/** How often an idempotent call is repeated. */
 const MAX_REPETITIONS = 3;
-/** An idempotent call is not repeated if the server asks for a longer wait. */
 const MAX_WAIT_MS = 30_000;
 
 /**
- * Sends an idempotent request until it succeeds, at most four times.
+ * Sends an idempotent request at most four times.
  *
  * @param attempt Sends the request with an `Idempotency-Key`.
- * @param body The body of the request. A stream can be sent only once.
+ * @param body A stream can be sent only once.
  * @throws The error of the last attempt.
  */
 export async function repeat(
@@ -27,7 +25,7 @@ export async function repeat(
   call: CallSignal,
   body: unknown,
 ): Promise<unknown> {
-  // Not `randomUUID`: pages loaded over plain HTTP do not have it.
+  // Not `randomUUID`, which pages over plain HTTP lack.
   const key = `"${crypto.getRandomValues(new Uint32Array(4)).join("-")}"`;
   for (let repetition = 0;; repetition++) {
     try {
@@ -46,14 +44,11 @@ export async function repeat(
 }
 
 /**
- * The pause before the next attempt, in milliseconds: `retry` or a second, doubled with each
- * failure up to 30 s. Up to half of it is subtracted at random, so that clients that were
- * disconnected together do not reconnect together, but it is never shorter than what the server
- * asks for.
+ * The pause before the next attempt: `retry` or a second, doubled with each failure up to 30 s. At
+ * random up to half of it is subtracted, so that clients do not reconnect together, but never less
+ * than the server asks for. All in milliseconds.
  *
- * @param failures The number of failures in a row before the last one.
- * @param retry The `retry` of server-sent events, in milliseconds.
- * @param retryAfter The `Retry-After` of the reply, in milliseconds.
+ * @param failures In a row, before the last one.
  */
 export function pauseAfter(failures: number, retry?: number, retryAfter?: number): number {
   const asked = bound(retry);
@@ -65,7 +60,7 @@ function bound(ms: number | undefined): number {
   return ms === undefined ? 0 : Math.min(Math.max(ms, LEAST_ASKED_MS), MOST_ASKED_MS);
 }
 
-/** `Retry-After` in milliseconds: a number of seconds, or a date. Undefined if there is none. */
+/** In milliseconds; undefined if there is none. */
 export function retryAfterOf(headers: Headers): number | undefined {
   const value = headers.get("retry-after") ?? "";
   // `Date.parse` accepts almost any string with a number.

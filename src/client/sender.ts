@@ -4,39 +4,36 @@ import { CallSignal } from "./call_signal.ts";
 import { problemOf } from "./problem.ts";
 import type { CallOptions, ClientOptions, HeaderValues } from "./types.ts";
 
-/** One request of a client. */
 export interface RequestParts {
   readonly method: string;
-  /** The path of the route, such as `/books/{id}`. */
   readonly path: string;
   readonly values: Values;
   readonly options: CallOptions;
-  /** Headers that take precedence over all others. */
+  /** Take precedence over all others. */
   readonly fixed?: HeaderValues | undefined;
 }
 
 /**
- * Makes and sends the requests of a client.
+ * Makes and sends requests.
  *
- * Modules that are loaded late get the sender as an argument and import only its type: if they
- * imported this module, bundlers would split it off, too.
+ * Modules that are loaded late get the sender as an argument: if they imported this module,
+ * bundlers would split it off, too.
  */
 export class Sender {
-  /** For modules that are loaded late. */
+  /** For late modules. */
   readonly toJson = toJson;
   readonly addressOf: AddressOf;
   readonly #options: ClientOptions;
 
-  /** @throws {TypeError} If the base is no address. */
   constructor(base: string | URL, options: ClientOptions) {
     this.addressOf = addressesBelow(base);
     this.#options = options;
   }
 
   /**
-   * Begins a call, which the caller has to release.
+   * Begins a call, which the caller must release.
    *
-   * @param action What the call does, for messages.
+   * @param action For messages.
    * @param others The names of further options.
    * @throws {TypeError} If an option is unknown.
    * @throws {RangeError} If a timeout is not a positive number.
@@ -47,7 +44,6 @@ export class Sender {
     return new CallSignal([this.#options.signal, signal], timeout);
   }
 
-  /** @throws {TypeError} If a value cannot be sent. */
   async headersOf({ values, options, fixed }: RequestParts): Promise<Headers> {
     const headers = new Headers();
     const { headers: general } = this.#options;
@@ -64,7 +60,7 @@ export class Sender {
   }
 
   /**
-   * Sends a request. Await it by `call.until`: it may continue after an abort.
+   * May continue after an abort: await it by `call.until`.
    *
    * @param made The headers, if they were made before.
    * @throws {ProblemError} If the reply is no success.
@@ -80,7 +76,7 @@ export class Sender {
       headers,
       signal: call.isEndable ? call.signal : null,
       body: body ?? null,
-      // Platforms require it for a stream.
+      // Required for a stream.
       duplex: "half",
     } as RequestInit);
     call.signal.throwIfAborted();
@@ -96,7 +92,7 @@ export class Sender {
   }
 }
 
-/** The body of a request. Adds its content type to the headers if the platform does not. */
+/** Adds the content type, unless the platform does. */
 async function contentOf({ body, form }: Values, headers: Headers): Promise<BodyInit | undefined> {
   if (form !== undefined) {
     // The platform adds the type, with the boundary of multipart.
@@ -110,12 +106,9 @@ async function contentOf({ body, form }: Values, headers: Headers): Promise<Body
 }
 
 /**
- * Checks options. The message lists all names, since a search for the nearest one would take a
- * fourth of the bundle.
+ * Lists all names in the message: a search for the nearest one would take a fourth of the bundle.
  *
  * @param others The names of options besides those of all calls.
- * @throws {TypeError} If one is unknown.
- * @throws {RangeError} If a timeout is not a positive number.
  */
 export function checkCall(options: object, action: string, others: readonly string[]): void {
   const known = ["signal", "timeout", "headers", ...others];
@@ -132,8 +125,8 @@ export function checkCall(options: object, action: string, others: readonly stri
 type Load = <Module>(start: () => Promise<Module>) => Promise<Module>;
 
 /**
- * Loads a module that few pages need. In a server, the framework does it outside of the async
- * context of any request: see `src/base/async_context.ts`.
+ * Loads a late module. In a server, `src/base/async_context.ts` does it outside of the async
+ * context of requests.
  */
 export const load: Load = (start) => {
   const { [Symbol.for("webfw.load")]: load } = globalThis as { readonly [key: symbol]: Load | undefined };

@@ -1,56 +1,51 @@
-/**
- * Reads replies that are streams: server-sent events, and lines of JSON. Loaded with the first one.
- */
+/** Reads server-sent events and lines of JSON. Loaded late. */
 import type { CallSignal } from "./call_signal.ts";
 import type { ClientEvent } from "./types.ts";
 
-/** The longest delay of a platform's timer. */
+/** Platforms fire longer timers at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** The most characters of one event or line. */
+/** In characters, of one event or line. */
 const MAX_ITEM = 16 * 1024 * 1024;
 
 type Gap = NonNullable<ClientEvent<unknown>["gap"]>;
 
-/** An event as the server sent it. */
 export interface ParsedEvent {
-  /** The name; `message` if the server sent none. */
   type: string;
-  /** The lines of data, joined by line feeds. */
+  /** Joined by line feeds. */
   data: string;
 }
 
 /** Where a stream resumes, and when. */
 export interface Cursor {
-  /** The id of the last complete block. */
+  /** Of the last complete block. */
   id?: string | undefined;
-  /** The reconnection time that the server asks for, in milliseconds. */
+  /** In milliseconds, from the server. */
   retry?: number;
 }
 
 /**
- * Parses the server-sent events of one connection: HTML Living Standard, section 9.2.6.
- *
- * The parsers of npm drop the id of a block without data. Servers send such a block at the start of
- * a stream and with heartbeats, so that a client without any event can resume.
+ * Parses server-sent events (HTML Living Standard, section 9.2.6). The parsers of npm drop the id
+ * of a block without data, which servers send at the start and with heartbeats, so that a client
+ * without any event can resume.
  */
 export class EventParser {
   readonly #cursor: Cursor;
   #id: string | undefined;
   #block: Partial<ParsedEvent> = {};
-  /** The length of the data in the incomplete block. */
+  /** Of the data in the incomplete block. */
   #size = 0;
-  /** The start of an incomplete line. */
+  /** An incomplete line. */
   #line = "";
   #endsInCR = false;
 
-  /** @param cursor Is moved by each complete block. */
+  /** @param cursor Each complete block moves it. */
   constructor(cursor: Cursor) {
     this.#cursor = cursor;
     this.#id = cursor.id;
   }
 
   /**
-   * Parses the next part of the stream, and yields the events that end in it.
+   * Yields the events that end in this part of the stream.
    *
    * @throws {RangeError} If an event is longer than 16 Mi characters.
    */
@@ -79,7 +74,7 @@ export class EventParser {
     const [, field, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line)!;
     const block = this.#block;
     if (field === "data") {
-      // Of the whole line: an empty one takes memory, too.
+      // The whole line: empty ones take memory, too.
       this.#size += line.length;
       block.data = block.data === undefined ? value : `${block.data}\n${value}`;
     } else if (field === "event") block.type = value;
@@ -91,8 +86,8 @@ export class EventParser {
 }
 
 /**
- * The events or lines of a reply whose request is not repeated: a broken connection is an error.
- * `return` cancels the body, even while a value is pending.
+ * Not repeated: a broken connection is an error. `return` cancels the body, even while a value is
+ * pending.
  */
 export function valuesOf(
   { body }: Response,
@@ -104,9 +99,7 @@ export function valuesOf(
 }
 
 /**
- * The events of a body.
- *
- * @param isRaw Whether the data of events stays a string, and is not parsed as JSON.
+ * @param isRaw Whether data stays a string.
  * @param idleTimeout See {@linkcode textOf}.
  * @throws {SyntaxError} If data is not JSON.
  */
@@ -144,11 +137,10 @@ async function* linesOf(body: Response["body"], call: CallSignal): AsyncGenerato
 }
 
 /**
- * Decodes a body. It reads a chunk only when the next string is asked for, so a slow program slows
- * the server down.
+ * Reads a chunk only on demand, so a slow program slows the server down.
  *
- * @param idleTimeout The silence after which the text ends, in milliseconds. With it, a broken
- * connection ends the text, too. Without it, that is an error, and the call ends with the text.
+ * @param idleTimeout After this silence, in milliseconds, or if the connection breaks, the text
+ * ends. Without it, that is an error, and the call ends with the text.
  */
 async function* textOf(body: Response["body"], call: CallSignal, idleTimeout?: number): AsyncGenerator<string> {
   // Read here, so that `abort` ends `until`.
@@ -172,11 +164,7 @@ async function* textOf(body: Response["body"], call: CallSignal, idleTimeout?: n
   }
 }
 
-/**
- * An iterator whose `return` also ends a pending `next`: that of a generator would wait for it.
- *
- * @param body The body to cancel, if there is one.
- */
+/** `return` also ends a pending `next`: that of a generator would wait for it. */
 export function closable<Value>(
   values: AsyncGenerator<Value, void>,
   call: CallSignal,
@@ -187,7 +175,7 @@ export function closable<Value>(
     return() {
       // The call as the reason: the program has left the loop.
       call.abort(call);
-      // A generator that was never read has not started, and runs no `finally`.
+      // An unread generator runs no `finally`.
       call.release();
       body?.cancel().catch(() => {});
       return values.return();

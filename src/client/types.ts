@@ -1,4 +1,4 @@
-/** The public types of the client: options, events, and the JSON form of a type. */
+/** The public types of the client. */
 
 /**
  * The options of a call.
@@ -9,11 +9,11 @@ export interface CallOptions {
   /** Aborts the call, which rejects with the signal's reason. It also ends a stream or a socket. */
   signal?: AbortSignal;
   /**
-   * The time until the result arrives, the stream begins or the socket is open, in milliseconds. By
-   * default that of the client.
+   * Until there is a result, a stream or an open socket, in milliseconds. By default that of the
+   * client.
    */
   timeout?: number;
-  /** Further headers of the request. They take precedence over those of the client. */
+  /** Take precedence over the headers of the client. */
   headers?: HeaderValues;
 }
 
@@ -24,9 +24,9 @@ export interface CallOptions {
  */
 export interface IdempotentOptions extends CallOptions {
   /**
-   * Whether to send a new `Idempotency-Key`, and to retry up to three times: on a network failure,
-   * on 409 with `Retry-After`, and on 503. The pause is `Retry-After`, or about a second, doubled
-   * each time. There is no retry if the server asks for more than 30 seconds, or the body is a
+   * Whether to send a new `Idempotency-Key`, and to retry up to three times: after a network
+   * failure, 409 with `Retry-After`, and 503. The pause is `Retry-After`, or about a second,
+   * doubled each time. No retry if the server asks for more than 30 seconds, or the body is a
    * `ReadableStream`.
    *
    * @default {false}
@@ -41,9 +41,8 @@ export interface IdempotentOptions extends CallOptions {
  */
 export interface EventOptions extends CallOptions {
   /**
-   * The silence after which a connection counts as broken, in milliseconds; `Infinity` for never.
-   * Servers send a heartbeat every 15 seconds. If `heartbeat` of `SSE()` is longer, make this three
-   * times as long.
+   * The silence after which a connection counts as broken, in milliseconds, or `Infinity`: three
+   * times the `heartbeat` of `SSE()`.
    *
    * @default {45_000}
    */
@@ -57,7 +56,7 @@ export interface EventOptions extends CallOptions {
  */
 export interface TextEventOptions extends EventOptions {
   /**
-   * Whether data is plain text, as `SSE()` with `encode: "text"` sends it. Otherwise it is JSON.
+   * Whether data is text, as from `SSE()` with `encode: "text"`, and not JSON.
    *
    * @default {false}
    */
@@ -70,7 +69,7 @@ export interface TextEventOptions extends EventOptions {
  * @category Client
  */
 export interface RawOptions extends CallOptions {
-  /** Messages are strings and bytes. Without it they are JSON, as those of routes with schemas. */
+  /** Messages are strings and bytes, not JSON. */
   raw: true;
 }
 
@@ -86,9 +85,8 @@ export interface ClientOptions {
   /**
    * Headers of all requests, or a function that returns them for each request.
    *
-   * On a redirect to another origin, platforms drop `authorization` and `cookie`, but send others
-   * such as `x-api-key`. For such a key, set
-   * `fetch: (request) => fetch(request, { redirect: "error" })`.
+   * On a redirect to another origin, platforms drop `authorization` and `cookie`, but not others
+   * such as `x-api-key`: set `fetch: (request) => fetch(request, { redirect: "error" })`.
    */
   headers?: HeaderValues | (() => HeaderValues | Promise<HeaderValues>);
   /**

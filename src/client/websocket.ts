@@ -1,4 +1,4 @@
-/** Opens WebSockets. Loaded with the first one. */
+/** WebSockets. Loaded late. */
 import type { Values } from "./arguments.ts";
 import type { ProblemError } from "./problem.ts";
 import type { CallSignal } from "./call_signal.ts";
@@ -6,17 +6,16 @@ import type { RequestParts, Sender } from "./sender.ts";
 import { parseJson } from "./streams.ts";
 import type { CallOptions, RawOptions } from "./types.ts";
 
-/** Opens a WebSocket, as `new WebSocket()` does. */
 export type OpenSocket = (address: string, headers: Headers) => WebSocket;
 
 type Data = string | Uint8Array<ArrayBuffer>;
 
 /**
- * Connects to a WebSocket route, within 30 s by default.
+ * Within 30 s by default.
  *
  * @throws {ProblemError} If the server refuses it.
- * @throws {WebSocketClosedError} If it fails for a reason that the server does not give.
- * @throws {TypeError} If there is no connection to the server, or headers cannot be sent.
+ * @throws {WebSocketClosedError} If it fails without a reason.
+ * @throws {TypeError} If there is no connection, or headers cannot be sent.
  */
 export async function connect(
   sender: Sender,
@@ -46,10 +45,10 @@ export async function connect(
   }
 }
 
-/** Browsers cannot send headers with a WebSocket: they are deleted there. */
+/** Browsers cannot send headers, which are deleted there. */
 function openPlatformSocket(address: string, headers: Headers): WebSocket {
   try {
-    // Browsers convert the object to the name of a subprotocol, and throw as it has brackets.
+    // Browsers convert the object to a subprotocol with brackets, and throw.
     return new WebSocket(address, { headers: Object.fromEntries(headers) } as unknown as string);
   } catch {
     for (const name of [...headers.keys()]) headers.delete(name);
@@ -58,8 +57,8 @@ function openPlatformSocket(address: string, headers: Headers): WebSocket {
 }
 
 /**
- * Platforms hide why an opening was refused. A server refuses a plain GET of a WebSocket route for
- * the same reasons, and otherwise with 426. The answer may take 5 s.
+ * Platforms hide why an opening was refused. A server refuses a plain GET for the same reasons, and
+ * otherwise with 426.
  *
  * @throws {ProblemError} If it is refused for another reason.
  * @throws {TypeError} If there is no connection.
@@ -75,12 +74,7 @@ async function throwReason(sender: Sender, parts: RequestParts, headers: Headers
   }
 }
 
-/**
- * A WebSocket. Its messages are JSON, unless it is raw.
- *
- * The platform receives messages even when nothing reads them, so the only way to bound their
- * memory is to close the socket.
- */
+/** Platforms receive messages even if nothing reads them, so only a close bounds their memory. */
 export class Socket implements AsyncDisposable {
   closed: WebSocketClosedError | null = null;
   readonly #gone: Promise<void>;
@@ -89,16 +83,11 @@ export class Socket implements AsyncDisposable {
   readonly #toJson: ((message: unknown) => string) | undefined;
   /** The latest messages. */
   #newest: Data[] = [];
-  /** Earlier messages, the next one last: `shift()` of a long array is slow. */
+  /** The next one last: `shift()` of a long array is slow. */
   #next: Data[] = [];
   #unreadSize = 0;
   #hasFailed = false;
 
-  /**
-   * @param platform A socket that is connecting.
-   * @param call Closes the socket when aborted, and is released when the socket closes.
-   * @param toJson Writes messages. Without it they are strings or bytes.
-   */
   constructor(platform: WebSocket, call: CallSignal, toJson?: (message: unknown) => string) {
     this.#platform = platform;
     this.#call = call;
@@ -110,8 +99,8 @@ export class Socket implements AsyncDisposable {
     });
     let timer: ReturnType<typeof setTimeout>;
     this.#gone = new Promise<void>((resolve) => {
-      // Node.js 20 reports a refused opening by `error` alone. The code of a broken connection
-      // differs between platforms, so it is always 1006.
+      // Node.js 20 reports a refused opening by `error` alone. Platforms give a broken connection
+      // different codes, here 1006.
       const end = ({ code, reason, wasClean }: { code?: number; reason?: string; wasClean?: boolean }) => {
         this.#end(wasClean ? code! : 1006, reason ?? "", true);
         resolve();
@@ -131,7 +120,7 @@ export class Socket implements AsyncDisposable {
 
   send(message: unknown): Promise<void> {
     const sent = this.#send(this.#toJson ? this.#toJson(message) : message as Data);
-    // A program may ignore the result: no unhandled rejection.
+    // No unhandled rejection if a program ignores the result.
     sent.catch(() => {});
     return sent;
   }
@@ -166,9 +155,8 @@ export class Socket implements AsyncDisposable {
   }
 
   /**
-   * Waits while the platform buffers more than 1 MiB. It polls, since there is no event for a
-   * drained buffer. It also waits while the platform closes and drops messages: a program that
-   * sends in a loop has to let the event `close` fire.
+   * Polls while more than 1 MiB is buffered: there is no event. Also waits while the platform
+   * closes, or a program that sends in a loop would block the event `close`.
    */
   async #send(data: Data): Promise<void> {
     if (this.closed) throw this.closed;
@@ -181,7 +169,7 @@ export class Socket implements AsyncDisposable {
     const isAlone = this.#unreadSize === 0;
     this.#unreadSize += sizeOf(data);
     this.#newest.push(data);
-    // 16 MiB may wait, or a single message of any size.
+    // 16 MiB, or a single message of any size.
     if (!isAlone && this.#unreadSize > 2 ** 24) {
       const reason = "Messages come faster than they are read";
       this.#platform.close(4008, reason);
@@ -197,18 +185,17 @@ export class Socket implements AsyncDisposable {
   }
 }
 
-/** The memory of a message, in bytes: a character may take two, and each message some. */
+/** In bytes: a character may take two. */
 function sizeOf(data: Data): number {
   return 256 + 2 * data.length;
 }
 
 /**
- * An open WebSocket. `for await` reads the messages of the server. The loop ends when either side
- * closes the socket with 1000 or without a code, or when the `signal` is aborted. After any other
- * close it throws a {@linkcode WebSocketClosedError}. Leaving the loop does not close the socket.
+ * An open WebSocket. `for await` reads the messages, until either side closes the socket with 1000
+ * or without a code, or the `signal` is aborted. After any other close it throws a {@linkcode
+ * WebSocketClosedError}. Leaving the loop does not close the socket.
  *
- * Keep reading: platforms receive messages even if nothing reads them. At 16 MiB of unread messages
- * the socket is closed with 4008.
+ * Keep reading: at 16 MiB of unread messages the socket is closed with 4008.
  *
  * @category Client
  */
@@ -216,29 +203,27 @@ export interface ClientSocket<Message, Received> extends AsyncIterable<Received>
   /** The close code and reason; null while the socket is open. */
   readonly closed: WebSocketClosedError | null;
   /**
-   * Sends a message. Await it: it waits while more than 1 MiB is buffered. Without waiting, memory
-   * grows.
+   * Sends a message. Await it: it waits while more than 1 MiB is buffered.
    *
-   * @param message The message.
    * @throws {WebSocketClosedError} If the socket is closed.
    * @throws {TypeError} If the message has no JSON form.
    */
   send(message: Message): Promise<void>;
   /**
-   * Closes the socket, and waits until the server has closed it, too, for at most 3 seconds.
-   * Messages that were sent still arrive. Unread messages are dropped.
+   * Closes the socket, and waits at most 3 seconds for the server. Sent messages still arrive,
+   * unread ones are dropped.
    *
-   * @param code The close code: 1000, the default, or 3000 to 4999.
-   * @param reason The reason, at most 123 bytes.
+   * @param code 1000, the default, or 3000 to 4999.
+   * @param reason At most 123 bytes.
    * @throws {DOMException} If the code or the reason is invalid.
    */
   close(code?: number, reason?: string): Promise<void>;
 }
 
 /**
- * The WebSocket is closed: reading or sending throws this after a close by the server or the
- * network. It is exported as a type only, so that calls alone do not load the code of WebSockets:
- * compare `error.name`, or read `closed` of the socket.
+ * Thrown by reading or sending after a close by the server or the network. Exported as a type only,
+ * so that calls do not load the code of WebSockets: compare `error.name`, or read `closed` of the
+ * socket.
  *
  * @example A server that says goodbye
  * ```ts
@@ -265,10 +250,7 @@ export interface ClientSocket<Message, Received> extends AsyncIterable<Received>
 class WebSocketClosedError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "WebSocketClosedError";
-  /**
-   * The close code: RFC 6455, section 7.4. 1006: the connection broke. 4008: this program did not
-   * read the messages.
-   */
+  /** RFC 6455, section 7.4. 1006: the connection broke. 4008: this program did not read. */
   readonly code: number;
   /** The reason that the closing side gave. */
   readonly reason: string;

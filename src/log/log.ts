@@ -1,4 +1,4 @@
-/** The log: entries go to stderr, or to the function of the application that they belong to. */
+/** The log: entries go to stderr, or to a function of the application. */
 import { outsideRequests } from "../base/async_context.ts";
 import { type LogLevel, type LogValue, toJsonLine, toLogValue, toTerminalText, toTextLine } from "./log_text.ts";
 import { redactText } from "./redaction.ts";
@@ -11,8 +11,7 @@ export { describeError } from "./log_text.ts";
 type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * An entry of the log, as the option `log` of an application gets it. Everything in it is a JSON
- * value.
+ * An entry of the log, for the option `log` of an application. All values are JSON.
  *
  * @category Applications
  */
@@ -24,44 +23,39 @@ export interface LogEntry {
   /** What happened. */
   readonly message: string;
   /**
-   * The values of the entry: `request_id` if it belongs to a request, `trace_id` and `span_id` with
-   * OpenTelemetry, and `error`, an error as text with its stack and its causes.
+   * The values: `request_id` of a request, `trace_id` and `span_id` with OpenTelemetry, and `error`
+   * as text with stack and causes.
    */
   readonly fields: Readonly<Record<string, LogValue>>;
 }
 
-/** Writes entries. That of a request adds the id of the request. */
+/** The logger of a request adds its id. */
 export interface Logger {
   log(level: LogLevel, message: string, fields?: LogFields): void;
 }
 
-/** Receives the entries of an application. */
 type ReceiveEntry = (entry: LogEntry) => unknown;
 
-/** The part of Node.js's `AsyncLocalStorage` that is used. */
 interface Owners {
   getStore(): object | undefined;
   run<Result>(owner: object, run: () => Result): Result;
 }
 
 const receivers = new WeakMap<object, ReceiveEntry>();
-/** The application for which code runs; undefined until an application has a function. */
+/** The application of the running code; undefined until one has a function. */
 let owners: Owners | undefined;
-/**
- * The owner of what such a function logs itself: those entries go to stderr, not round and round.
- */
+/** The owner of entries that such a function logs: they go to stderr, not back to it. */
 const RECEIVING: object = {};
 
 const encoder = new TextEncoder();
 let form: string | undefined;
 
 /**
- * Writes one entry. On stderr it is a readable line, or a JSON object if the environment variable
- * `WEBFW_LOG` is `json`. On a terminal, the lines below an error show its message, its causes, and
- * the stack frames of the application's own files, or all with `WEBFW_LOG=full`. With
- * OpenTelemetry, each entry has its trace and span.
+ * Writes an entry: on stderr a line, or JSON with the environment variable `WEBFW_LOG=json`. On a
+ * terminal, an error follows on lines of its own, with its causes and the application's stack
+ * frames, or all frames with `WEBFW_LOG=full`.
  *
- * @param owner The application that it belongs to. The default is the one for which code runs.
+ * @param owner The application. By default that of the running code.
  */
 export function log(level: LogLevel, message: string, fields?: LogFields, owner?: object): void {
   const values: Record<string, LogValue> = {};
@@ -75,10 +69,10 @@ export function log(level: LogLevel, message: string, fields?: LogFields, owner?
   else write({ time: new Date(), level, message, fields: values });
 }
 
-/** Writes entries that belong to no request. */
+/** For entries without a request. */
 export const PROCESS_LOGGER: Logger = { log };
 
-/** A logger of an application. All entries have the common fields, which take precedence. */
+/** The common fields take precedence. */
 export function loggerOf(owner: object, common: LogFields = {}): Logger {
   return { log: (level, message, fields) => log(level, message, { ...fields, ...common }, owner) };
 }
@@ -86,10 +80,10 @@ export function loggerOf(owner: object, common: LogFields = {}): Logger {
 /**
  * Sets the function that receives the entries of an application.
  *
- * @param receive What it throws is logged on stderr, with the entry.
- * @param answer Handles the application's requests. It has two parameters, and so has the result:
- * Deno passes no request to a handler that declares none.
- * @returns The same, with entries that belong to the application.
+ * @param receive Its errors go to stderr, with the entry.
+ * @param answer Handles requests. It has two parameters, and so has the result: Deno passes no
+ * request to a handler without parameters.
+ * @returns The handler, with entries that belong to the application.
  */
 export function setEntryReceiver<Asked, Info, Result>(
   owner: object,
@@ -98,20 +92,17 @@ export function setEntryReceiver<Asked, Info, Result>(
 ): (request: Asked, info?: Info) => Result {
   owners ??= new (nodeAsyncHooks().AsyncLocalStorage)();
   receivers.set(owner, receive);
-  // A request that the function makes would come back to it without end.
+  // A request of the function itself would be logged without end.
   return (request, info) =>
     owners?.getStore() === RECEIVING ? answer(request, info) : logFor(owner, () => answer(request, info));
 }
 
-/** Runs a function for an application: what it logs, now and later, belongs to the application. */
+/** Entries of the function, now and later, belong to the application. */
 export function logFor<Result>(owner: object, run: () => Result): Result {
   return owners ? owners.run(owner, run) : run();
 }
 
-/**
- * Starts work for all requests, though one is the first to need it. It belongs to no request, but
- * its entries belong to the same application.
- */
+/** Starts work that belongs to no request, but its entries to the application. */
 export function detached<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   const owner = owners?.getStore();
   return outsideRequests(owner ? () => owners!.run(owner, work) : work);
@@ -149,15 +140,11 @@ function write({ time, level, message, fields }: LogEntry): void {
       written += Deno.stderr.writeSync(bytes.subarray(written));
     }
   } catch {
-    // The reader is gone, or the disk is full: no request may fail because of that.
+    // The reader is gone, or the disk is full: requests must not fail.
   }
 }
 
-/**
- * Suppresses the platform's next warning that starts with a string.
- *
- * @returns True, so that the caller can remember the call.
- */
+/** Suppresses the platform's next warning that starts with a string. */
 export function muteNextWarning(start: string): true {
   const { warn } = console;
   const filtered = (...parts: unknown[]): void => {
@@ -170,10 +157,9 @@ export function muteNextWarning(start: string): true {
 }
 
 /**
- * Writes entries of the log with their origin: `request_id` for those of `request.log`; `topic`,
- * `consumer`, `message_id` and `attempt` for a consumer; `cron` and `scheduled` for a cron; none
- * for `app.log`. With OpenTelemetry, each has its `trace_id`. Nothing that is logged makes these
- * functions throw.
+ * Writes entries with their origin: `request_id` of `request.log`; `topic`, `consumer`,
+ * `message_id` and `attempt` of a consumer; `cron` and `scheduled` of a cron. With OpenTelemetry,
+ * each has its `trace_id`. Never throws.
  *
  * @category Applications
  */
@@ -189,9 +175,8 @@ export interface Log {
 /**
  * Writes an entry.
  *
- * @param message What happened.
- * @param fields Values by name. Objects are written as JSON, errors with their stack and causes,
- * and undefined values are left out.
+ * @param fields Values by name. Objects are JSON, errors have stack and causes, undefined values
+ * are omitted.
  * @ignore
  */
 export type WriteEntry = (message: string, fields?: Readonly<Record<string, unknown>>) => void;
@@ -208,7 +193,7 @@ function toText(message: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A copy, because the getters of an object may throw. An error becomes the field `error`. */
+/** A copy: getters may throw. An error becomes the field `error`. */
 function ownValues(fields: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
   try {
     // The callback of `catch` gets `any`, so this compiles.
@@ -228,10 +213,10 @@ function valueOf(fields: Readonly<Record<string, unknown>>, name: string): unkno
   }
 }
 
-/** The least time between two entries of a {@linkcode ThrottledLog}, in milliseconds. */
+/** In milliseconds. */
 const PAUSE = 60_000;
 
-/** Writes one entry for many messages: the first at once, later ones together. */
+/** Writes the first entry at once, later ones together. */
 export class ThrottledLog {
   readonly #level: "warn" | "error";
   readonly #text: string;
@@ -243,11 +228,7 @@ export class ThrottledLog {
     this.#text = text;
   }
 
-  /**
-   * Counts messages, and logs them if the last entry is a minute old.
-   *
-   * @param fields Describe the last of them.
-   */
+  /** @param fields Describe the last of the messages. */
   note(count: number, fields: LogFields): void {
     this.#unlogged += count;
     const now = performance.now();

@@ -1,29 +1,25 @@
-/** The text of log entries: one line each, and more for errors on a terminal. */
+/** The text of log entries: one line, and more for errors on a terminal. */
 import { redactText } from "./redaction.ts";
 
 export type LogLevel = "info" | "warn" | "error";
 
-/** @ignore A value of an entry of the log, as JSON has it. */
+/** @ignore A JSON value in an entry. */
 export type LogValue = string | number | boolean | null | readonly LogValue[] | { readonly [name: string]: LogValue };
 
 export type LogValues = Readonly<Record<string, LogValue>>;
 
-// Control characters, Unicode line separators, and characters that change the direction of text:
-// no value may forge a line, or what it seems to say.
+// Control characters, Unicode line separators and direction marks: no value may forge a line.
 // deno-lint-ignore no-control-regex
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** The folder of the framework, or of its bundles in a release; undefined in a program's bundle. */
+/** The folder of the framework or its bundles; undefined in a program's bundle. */
 const FRAMEWORK = /^.+\/src\/(?=log\/log_text\.ts$)|^.+\/@webfw\/core\/[^/]+\/dist\//.exec(import.meta.url)?.[0];
 
-/** How many characters of a long string are kept: of its beginning, and of its end, a stack. */
+/** Of a long string, the beginning and the end, such as a stack, are kept. */
 const MAX_BEGIN = 12_000;
 const MAX_END = 4_000;
 
-/**
- * Describes a thrown value with its stack and causes, for a field of an entry. More than 16,000
- * characters are cut in the middle. It never throws.
- */
+/** The stack and causes of a thrown value, at most 16,000 characters. Never throws. */
 export function describeError(thrown: unknown): string {
   try {
     return shorten(
@@ -37,8 +33,7 @@ export function describeError(thrown: unknown): string {
 }
 
 /**
- * Converts any value to one of an entry: objects become their JSON, errors their description. A
- * long string is cut in the middle, and a long object becomes such a string. It never throws.
+ * Objects become JSON, errors their description. Long values are cut in the middle. Never throws.
  */
 export function toLogValue(value: unknown): LogValue {
   switch (typeof value) {
@@ -89,9 +84,9 @@ export function toTextLine(time: Date, level: LogLevel, message: string, fields:
 }
 
 /**
- * An entry for a terminal: an error is below its line.
+ * An error follows below the line.
  *
- * @param isFull Whether all stack frames are shown, not only those of the application.
+ * @param isFull Whether to show all frames, not only those of the application.
  */
 export function toTerminalText(
   time: Date,
@@ -108,18 +103,18 @@ export function toTerminalText(
   return toTextLine(time, level, message, fields) + below.join("");
 }
 
-/** The owners of stack frames. Those of packages are shown if the application has none. */
+/** Frames of packages are shown if the application has none. */
 const OWN = 0;
 const OF_PACKAGE = 1;
 const OF_FRAMEWORK = 2;
 
 /**
- * A stack frame as `Deno.inspect` writes it, or its line for frames shared with the cause. After
- * the last frame, the properties of the error or the next error can begin.
+ * A stack frame of `Deno.inspect`, or its line for shared frames. The properties or the cause of
+ * the error can follow the last one.
  */
 const FRAME = /^\s+(?:at (.*?)|\.{3} \d+ lines matching cause stack trace \.{3})( \{|,)?$/;
 
-/** The lines of a described error without the frames that are not shown. */
+/** Omits frames that are not shown. */
 function ownFrames(description: string): string[] {
   const lines = description.split("\n").map((line) => {
     const found = FRAME.exec(line);
@@ -159,12 +154,12 @@ function escapeUnsafe(text: string): string {
   );
 }
 
-/** The most bytes of an error's text that operators get. */
+/** Of an error's text for operators. */
 export const MAX_ERROR_BYTES = 1024;
 
 const encoder = new TextEncoder();
 
-/** The text of a thrown value, which may be no error, cut after so many bytes of UTF-8. */
+/** The message of a thrown value, cut after so many bytes of UTF-8. */
 export function errorText(thrown: unknown, maxBytes: number = MAX_ERROR_BYTES): string {
   return cutText(redactText(describe(thrown)).toWellFormed(), maxBytes);
 }
@@ -179,7 +174,7 @@ function describe(thrown: unknown): string {
     if (thrown instanceof Error) return String(thrown.message) || String(thrown.name);
     if (typeof thrown !== "object" || thrown === null) return String(thrown);
     const { message } = thrown as { message?: unknown };
-    // The string of a plain object would be "[object Object]".
+    // A plain object would be "[object Object]".
     return typeof message === "string" ? message : Deno.inspect(thrown, { colors: false, depth: 0 });
   } catch {
     return "a value that cannot be described";

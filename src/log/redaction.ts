@@ -1,12 +1,11 @@
-/** Hides credentials that clients send in queries, wherever the framework writes a URL. */
+/** Hides credentials in queries, wherever the framework writes a URL. */
 
-/** In lower case: a client that misspells the case has sent the secret, too. */
+/** In lower case: a misspelt name has sent the secret, too. */
 const secrets = new Set<string>();
 const secretQueries = new Set<string>();
-/** Finds the values of secrets in any string. */
 let pattern: RegExp | undefined;
 
-/** Makes a query parameter a secret in all output: a request without a route can carry it, too. */
+/** For all output, also of requests without a route. */
 export function hideInQuery(name: string): void {
   if (secrets.has(name.toLowerCase())) return;
   secrets.add(name.toLowerCase());
@@ -15,16 +14,14 @@ export function hideInQuery(name: string): void {
   pattern = new RegExp(`([?&](?:${names.join("|")})=)[^&#\\s"<>\\\\]*`, "gi");
 }
 
-/**
- * Makes the whole query of a path a secret: a page can get authorization codes in any parameter.
- */
+/** Authorization servers send codes in any parameter. */
 export function hideQueryOf(path: string): void {
   secretQueries.add(encodeURI(path));
 }
 
 /**
- * A URL, or its part from the path on, with `REDACTED` for each secret in its query. Every URL of a
- * request that goes to a log, a trace or a reply passes here.
+ * A URL, or its part from the path on, with `REDACTED` for secrets. All URLs in logs, traces and
+ * replies pass here.
  */
 export function redactUrl(url: string): string {
   const start = secrets.size + secretQueries.size === 0 ? -1 : url.indexOf("?");
@@ -34,14 +31,14 @@ export function redactUrl(url: string): string {
   return `${url.slice(0, start + 1)}${isSecret ? "REDACTED" : redactQuery(url.slice(start + 1))}`;
 }
 
-/** The same for a query without its question mark. */
+/** Without the question mark. */
 export function redactQuery(query: string): string {
   return secrets.size === 0 ? query : query.split("&").map(redactPair).join("&");
 }
 
 /**
- * The same for URLs within a string, such as the message of an error. It finds only the usual
- * spellings of a name: use {@linkcode redactUrl} for a URL.
+ * URLs within a string, such as a message. Finds only the usual spellings of names: for a URL, use
+ * {@linkcode redactUrl}.
  */
 export function redactText(text: string): string {
   return pattern === undefined ? text : text.replace(pattern, "$1REDACTED");

@@ -1,11 +1,11 @@
 /**
- * OpenTelemetry, where Deno's own is on (`OTEL_DENO=true`). Deno's objects are those that the
- * package `@opentelemetry/api` finds, so the spans of an application and of the framework are in
- * one tree without the package. Where it is off, nothing here does anything.
+ * OpenTelemetry, if Deno's own is on (`OTEL_DENO=true`); otherwise nothing. The package
+ * `@opentelemetry/api` finds the same objects, so spans of applications and of the framework are
+ * one tree.
  */
 import { redactText } from "./redaction.ts";
 
-/** What `@opentelemetry/api` calls `SpanKind`. */
+/** `SpanKind` of `@opentelemetry/api`. */
 export const SpanKind = { INTERNAL: 0, SERVER: 1, PRODUCER: 3, CONSUMER: 4 } as const;
 
 /** Undefined values are left out. */
@@ -18,7 +18,6 @@ interface SpanContext {
   readonly isRemote?: boolean;
 }
 
-/** A span, as far as the framework uses it. */
 export interface Span {
   spanContext(): SpanContext;
   setAttribute(name: string, value: string | number | boolean): unknown;
@@ -55,15 +54,14 @@ export interface SpanOptions {
   /** By default `SpanKind.INTERNAL`. */
   readonly kind?: number;
   readonly attributes?: SpanAttributes;
-  /** The traces of messages that it links to, as {@linkcode traceOf} writes them. */
+  /** As {@linkcode traceOf} writes them. */
   readonly links?: Iterable<string | undefined>;
-  /** Whether it begins a trace of its own. */
   readonly isRoot?: boolean;
-  /** Whether an error is a reply to a client, and no failure. */
+  /** Whether an error is a reply, and no failure. */
   readonly isExpected?: (thrown: unknown) => boolean;
 }
 
-/** Where the package and Deno keep the implementations, and a context its span. */
+/** The keys of the implementations, and of the span of a context. */
 const API = Symbol.for("opentelemetry.js.api.1");
 const SPAN = Symbol.for("OpenTelemetry Context Key SPAN");
 
@@ -74,7 +72,7 @@ const MAX_LINKS = 128;
 /** In characters. */
 const MAX_MESSAGE = 1_000;
 const MAX_STACK = 16_000;
-/** Version, trace, span and flags (W3C Trace Context, section 3.2). */
+/** W3C Trace Context, section 3.2: version, trace, span and flags. */
 const TRACE = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 export class Tracing {
@@ -91,7 +89,7 @@ export class Tracing {
     return this.#contexts.active().getValue(SPAN) as Span | undefined;
   }
 
-  /** Runs work in a span of its own, which records a failure. */
+  /** Records failures. */
   run<Result>(name: string, options: SpanOptions, work: (span: Span) => Promise<Result>): Promise<Result> {
     return this.#tracer.startActiveSpan(name, toStartOptions(options), async (span) => {
       this.#named.add(span);
@@ -106,20 +104,19 @@ export class Tracing {
     });
   }
 
-  /** Records a span that has ended. */
   record(name: string, options: SpanOptions, startTime: number): void {
     this.#tracer.startSpan(name, { ...toStartOptions(options), startTime }).end();
   }
 
-  /** Captures the current context, to do later work in it. */
+  /** For later work. */
   capture(): RunInSpan {
     const context = this.#contexts.active();
     return (work) => this.#contexts.with(context, work);
   }
 
   /**
-   * Names the span of a request by its route, if Deno's server has made it: an application that is
-   * mounted in another one, or called by a handler, leaves the span as it is.
+   * Names the span of Deno's server by the route. Mounted applications, and calls by a handler,
+   * leave the span unchanged.
    */
   nameRequest(method: string, route: string): void {
     const { active } = this;
@@ -130,7 +127,7 @@ export class Tracing {
     active.setAttribute("http.route", route);
   }
 
-  /** Records a failure, by default on the active span. */
+  /** By default on the active span. */
   fail(thrown: unknown, span: Span | undefined = this.active): void {
     if (!span) return;
     const exception = describe(thrown);
@@ -162,7 +159,7 @@ interface Meter {
   ): ObservableGauge;
 }
 
-/** Undefined if the metrics of OpenTelemetry are off. */
+/** Undefined if metrics are off. */
 export const meter: Meter | undefined = api?.metrics !== undefined && api.metrics === Deno.telemetry.meterProvider
   ? Deno.telemetry.meterProvider.getMeter(SCOPE)
   : undefined;
@@ -171,23 +168,22 @@ type RunInSpan = <Result>(work: () => Result) => Result;
 
 const runNow: RunInSpan = (work) => work();
 
-/** Captures the current context, to do later work in it. */
 export function captureSpan(): RunInSpan {
   return tracing ? tracing.capture() : runNow;
 }
 
-/** The trace of a span, for a message that others link to: a `traceparent` of W3C Trace Context. */
+/** A `traceparent` of W3C Trace Context, for links. */
 export function traceOf(span: Span): string {
   const { traceId, spanId, traceFlags } = span.spanContext();
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
 }
 
-/** Whether a string is a trace of {@linkcode traceOf}. */
+/** As {@linkcode traceOf} writes it. */
 export function isTrace(text: string): boolean {
   return TRACE.test(text);
 }
 
-/** The fields of log entries for the active span, if there is one. */
+/** Empty without an active span. */
 export function traceFields(): { readonly trace_id?: string; readonly span_id?: string } {
   const span = tracing?.active;
   if (!span) return NOTHING;
@@ -213,7 +209,7 @@ function toLinks(traces: Iterable<string | undefined>): { readonly context: Span
   return links;
 }
 
-/** What a span records of an error, without secrets. It never throws. */
+/** Without secrets. Never throws. */
 function describe(thrown: unknown): { readonly name: string; readonly message: string; readonly stack: string } {
   try {
     const stack = redactText(Deno.inspect(thrown, { colors: false, depth: 1 }).slice(0, MAX_STACK));

@@ -1,28 +1,25 @@
 /**
- * Checks compiled from schemas. For a valid value, a check returns valibot's output, several times
- * faster; for an invalid one, valibot lists the issues.
+ * Compiled checks of schemas. They return valibot's output for a valid value, several times faster;
+ * for an invalid one, valibot lists the issues.
  *
- * Only the code of the valibot that this module imports is compiled; valibot runs other parts, and
+ * Only the code of the valibot that this module imports is compiled. valibot runs other parts, and
  * everything if code generation is off (V8's `--disallow-code-generation-from-strings`).
  */
 import { preprocessingOf } from "./map_schema.ts";
 import { type Dataset, nodeOf, type PipeAction, runAction, runSchema, type Schema, type SchemaNode } from "./schema.ts";
 import { isFiniteNumber, isStockValibot, testOf } from "./standard_check.ts";
 
-/** The result of a check for an invalid value. */
+/** The output for an invalid value. */
 export const INVALID: unique symbol = Symbol("invalid");
 
-/** Returns the output of a schema, or {@linkcode INVALID}. */
+/** Returns the output, or {@linkcode INVALID}. */
 export type Check = (value: unknown) => unknown;
 
-/** A prepared schema. */
 export interface Validator {
   readonly isAsync: boolean;
-  /** Returns the output, or `INVALID`; for an async schema, always `INVALID`. */
+  /** Always `INVALID` for an async schema. */
   readonly check: Check;
-  /**
-   * Lists the issues of a value; only the first if `abortEarly`. Async schemas return a promise.
-   */
+  /** Lists all issues, or the first one. Async schemas return a promise. */
   readonly validate: (value: unknown, abortEarly?: boolean) => Dataset | Promise<Dataset>;
 }
 
@@ -44,7 +41,6 @@ export function toValidator(schema: Schema): Validator {
 
 const checks = new WeakMap<SchemaNode, Check>();
 
-/** Compiles a sync schema, once. */
 export function compileCheck(schema: Schema): Check {
   const node = nodeOf(schema);
   let check = checks.get(node);
@@ -52,13 +48,9 @@ export function compileCheck(schema: Schema): Check {
   return check;
 }
 
-/**
- * Generates the function of a check.
- *
- * @throws {EvalError} If code generation is off.
- */
+/** @throws {EvalError} If code generation is off. */
 export function makeCheck({ body, values }: ReturnType<typeof CheckSource.of>): Check {
-  // From outside, the source contains only numbers, the names of kinds, and keys as JSON.
+  // The source contains no strings from outside except keys, as JSON.
   const make = new Function(...NAMES, `return (input) => {\n${body}\n};`);
   return make(values, INVALID, runFirst, runAction, (part: SchemaNode, value: unknown) => compileCheck(part)(value));
 }
@@ -83,29 +75,28 @@ function runFirst(node: SchemaNode, value: unknown): Dataset {
   return runSchema(node, value, true) as Dataset;
 }
 
-/** The parameters of the generated code, besides the value `input`. */
+/** Of the generated code, besides `input`. */
 const NAMES = ["values", "INVALID", "runSchema", "runAction", "check"] as const;
 
-/** Deeper schemas become separate checks, which bounds the size of the source. */
+/** Deeper schemas are separate checks: bounds the size of the source. */
 const MAX_DEPTH = 6;
 
 const FAIL = "return INVALID;";
 
-/** Writes the source of a check. Values without a source form are in an array. */
+/** Writes the source of a check. It reads values without a source form as `values[n]`. */
 export class CheckSource {
-  /** The values that the source reads as `values[n]`. */
   readonly values: unknown[] = [];
   #lines: string[] = [];
   #names = 0;
 
-  /** Writes the body of a function that returns the output for `input`, or INVALID. */
+  /** The body of a function from `input` to the output or INVALID. */
   static of(node: SchemaNode): { body: string; values: readonly unknown[] } {
     const source = new CheckSource();
     const output = source.#schema(node, "input", 0);
     return { body: `${source.#lines.join("\n")}\nreturn ${output};`, values: source.values };
   }
 
-  /** Writes the check of a schema. Returns an expression of its output, as all methods do. */
+  /** Writes a check, and returns an expression of its output, as all methods do. */
   #schema(node: SchemaNode, input: string, depth: number): string {
     const preprocessing = preprocessingOf(node);
     if (preprocessing) {
@@ -189,7 +180,7 @@ export class CheckSource {
       case "max_value":
         return `${input} <= ${bound}`;
       case "regex":
-        // A global or sticky regular expression has a state, lastIndex.
+        // Global and sticky regular expressions have a state.
         return (requirement as RegExp).global || (requirement as RegExp).sticky ? undefined : `${bound}.test(${input})`;
       default:
         return undefined;
@@ -198,8 +189,7 @@ export class CheckSource {
 
   #object(node: SchemaNode, input: string, depth: number): string {
     const entries = Object.entries(node.entries ?? {});
-    // A fallback replaces a missing entry without a check. The key "__proto__" would set the
-    // prototype.
+    // A fallback replaces a missing entry without a check. `__proto__` would set the prototype.
     if (entries.some(([key, entry]) => "fallback" in entry || key === "__proto__")) return this.#byValibot(node, input);
     if (depth >= MAX_DEPTH) return this.#call(node, input);
     this.#unless(`typeof ${input} === "object" && ${input} !== null`, input);
@@ -242,7 +232,7 @@ export class CheckSource {
     return this.#unless(`${output} !== INVALID`, output);
   }
 
-  /** A schema that accepts an absent value. valibot calls a default that is a function. */
+  /** For schemas that accept absent values. valibot calls a default that is a function. */
   #absent(node: SchemaNode, isAbsent: string, input: string, depth: number): string {
     const { default: value } = node;
     if (typeof value === "function") return this.#byValibot(node, input);

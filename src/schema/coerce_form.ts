@@ -1,9 +1,9 @@
 /**
  * Coerces forms: makes a schema that accepts a tree of named fields.
  *
- * Strings are converted as in a query, and from the forms of HTML controls. An empty field counts
- * as not sent if the schema is optional and refuses an empty string, because browsers send each
- * field. An object, or an array of objects, can be a string of JSON.
+ * Strings are converted as in a query, and from the forms of HTML controls. An empty field of an
+ * optional schema that refuses an empty string counts as not sent: browsers send each field.
+ * Objects, and arrays of objects, can be JSON.
  */
 import * as v from "valibot";
 import type { Issue } from "../base/errors.ts";
@@ -29,16 +29,16 @@ import {
   type SchemaNode,
 } from "./schema.ts";
 
-/** Kinds that can take named fields. */
+/** They accept named fields. */
 const FIELDS = new Set([...OBJECTS, "any", "unknown", "custom"]);
 
-// A cache, because a lazy schema coerces its target again for each value.
+// A cache: a lazy schema coerces its target again for each value.
 const coerced = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
  * Makes a schema that accepts a {@linkcode FormTree}.
  *
- * @param name The name of the form, for the message.
+ * @param name For messages.
  * @throws {TypeError} If no form can satisfy a part of the schema.
  */
 export function coerceForm(schema: Schema, name: string): Schema {
@@ -47,7 +47,6 @@ export function coerceForm(schema: Schema, name: string): Schema {
   return coerceField(node, name);
 }
 
-/** Whether the input of an issue is a repeated name. */
 export function isRepeated(input: unknown): boolean {
   return input instanceof FormTree && input.isRepeated;
 }
@@ -143,7 +142,7 @@ function isEmptyFile({ isEmpty, single }: FormTree): boolean {
   return isEmpty && single instanceof File;
 }
 
-/** Removes empty optional fields. The options of a variant do it themselves. */
+/** Removes empty optional fields. Options of a variant do it themselves. */
 function coerceFields(object: SchemaNode, name: string): SchemaNode {
   const optional = Object.entries(object.entries ?? {}).filter(([key, entry]) => {
     if (/[[\]]/.test(key)) {
@@ -169,9 +168,7 @@ function coerceFields(object: SchemaNode, name: string): SchemaNode {
   });
 }
 
-/**
- * Whether a schema refuses a value. Of an async schema, the steps up to the first async one run.
- */
+/** Runs an async schema up to its first async step. */
 function refuses(node: SchemaNode, value: unknown): boolean {
   if (!node.async) return (runSchema(node, value, true) as Dataset).issues !== undefined;
   if (!node.pipe) return node.wrapped !== undefined && refuses(node.wrapped, value);
@@ -181,7 +178,7 @@ function refuses(node: SchemaNode, value: unknown): boolean {
   return isSync > 0 && refuses(pipe(...steps.slice(0, isSync)), value);
 }
 
-/** Whether a schema can accept named fields. A lazy schema is checked when it runs. */
+/** A lazy schema is checked when it runs. */
 function takesFields(node: SchemaNode): boolean {
   if (node.type === "lazy") return true;
   if (node.wrapped) return takesFields(node.wrapped);
@@ -191,9 +188,7 @@ function takesFields(node: SchemaNode): boolean {
 
 const takesJsonCache = new WeakMap<SchemaNode, boolean>();
 
-/**
- * Whether a form accepts a value as JSON: each value is an object or an array of objects, no file.
- */
+/** Whether each value is an object or an array of objects, without files. */
 export function takesJson(node: SchemaNode): boolean {
   let answer = takesJsonCache.get(node);
   if (answer === undefined) takesJsonCache.set(node, answer = holdsObjects(node, new Set()) && isJson(node, new Set()));
@@ -208,8 +203,8 @@ export function holdsJson(node: SchemaNode, seen: Set<SchemaNode> = new Set()): 
 }
 
 /**
- * Makes a schema that also accepts a single value of JSON. The values in it have the types of JSON:
- * `"5"` is no number, although it is one in a field of its own.
+ * Also accepts a single value of JSON, whose values have the types of JSON: `"5"` is no number,
+ * unlike in a field of its own.
  *
  * @param form The coerced schema, for names in brackets.
  * @param node The declared schema: an object or an array.
@@ -250,9 +245,7 @@ function holdsObjects(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   return target !== undefined && isIn(target);
 }
 
-/**
- * Whether JSON can represent the values: no files, and no lazy schema that depends on the value.
- */
+/** No files, and no lazy schema that depends on the value. */
 function isJson(node: SchemaNode, seen: Set<SchemaNode>): boolean {
   if (seen.has(node)) return true;
   seen.add(node);
@@ -265,7 +258,7 @@ function partsBehind(node: SchemaNode): readonly SchemaNode[] {
   return target ? [target] : partsOf(node);
 }
 
-/** Aborts early if one of the two does: a form can be small, and its JSON file large. */
+/** A form can be small, and its JSON file large. */
 function stricterOf(one: RunConfig, other: RunConfig): RunConfig {
   return {
     lang: undefined,

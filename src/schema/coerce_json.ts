@@ -1,17 +1,17 @@
-/** Coerces JSON: makes a schema of JSON values, and finds numbers that no double can represent. */
+/** Coerces JSON, and finds numbers that no double can represent. */
 import type { Issue } from "../base/errors.ts";
 import { coerceString, parseBigInt, parseOneOf } from "./coerce_text.ts";
 import { mapSchema, preprocess } from "./map_schema.ts";
 import { isBinary, isSmall, nodeOf, NON_JSON, type Schema, type SchemaNode } from "./schema.ts";
 
-// A cache, because a lazy schema coerces its target again for each value.
+// A cache: a lazy schema coerces its target again for each value.
 const coerced = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
  * Makes a schema that accepts JSON; the same object if nothing changes. A bigint is a string of
- * digits. An array is not an object, although valibot accepts one if all keys are optional.
+ * digits. Arrays are refused as objects: valibot accepts them if all keys are optional.
  *
- * @param name The name of the input, for the message.
+ * @param name For messages.
  * @throws {TypeError} If no JSON value can satisfy a part of the schema.
  */
 export function coerceJson(schema: Schema, name: string): SchemaNode {
@@ -38,43 +38,42 @@ function coerce(node: SchemaNode, name: string): SchemaNode {
   return preprocess(mapped, isInherited ? withoutPrototype : refuseArray);
 }
 
-/** The cure for a kind that JSON cannot represent, for the end of a message. */
+/** The end of a message. */
 export function cureOf(node: SchemaNode): string {
   const cure = isBinary(node) ? "take files by form: Form(…)" : NON_JSON.get(node.type)?.input;
   return cure === undefined ? "" : `, ${cure}`;
 }
 
-/** Replaces an array with a string, which no object schema accepts. */
+/** No object schema accepts the string. */
 function refuseArray(value: unknown): unknown {
   return Array.isArray(value) ? "array" : value;
 }
 
-/** Removes the prototype, where valibot would find a missing key such as "constructor". */
+/** valibot would find a missing key such as "constructor" in it. */
 function withoutPrototype(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return refuseArray(value);
   return Object.assign(Object.create(null), value);
 }
 
 const LARGE_EXPONENT = /[eE]\+?\d{3}/;
-/** Fewer digits cannot overflow, not even with an exponent of two digits. */
+/** Fewer digits cannot overflow with an exponent of two digits. */
 const MANY_DIGITS = 200;
 
 /**
- * Finds numbers beyond the range of a double. `JSON.parse` makes infinities of them, which schemas
- * accept as numbers and replies would send as null.
+ * Finds numbers that `JSON.parse` makes infinite: schemas accept them, and replies would have null.
  *
  * @param value The parsed value.
- * @returns An issue for each number if the value is small; otherwise for the first one.
- * @throws {RangeError} If the value is nested more deeply than the stack allows.
+ * @returns All issues of a small value, else the first one.
+ * @throws {RangeError} If the value is nested too deeply.
  */
 export function findOverflows(text: string, value: unknown): Issue[] {
-  // A search takes a fraction of the time of parsing; a visit of each value takes as long.
+  // A search is much faster than parsing; visiting each value is not.
   if (!LARGE_EXPONENT.test(text) && !hasManyDigits(text)) return [];
   const issues: Issue[] = [];
-  // One path for all values: a copy for each would cost its depth.
+  // One path: copies would cost their depth.
   const path: (string | number)[] = [];
   let stopsAtFirst: boolean | undefined;
-  /** Returns whether the search ends. */
+  /** Returns whether to stop. */
   const visit = (part: unknown): boolean => {
     if (part === Infinity || part === -Infinity) {
       issues.push(overflowAt(path));
@@ -105,7 +104,7 @@ function overflowAt(path: readonly (string | number)[]): Issue {
   return { in: "body", path: [...path], code: "invalid", message, expected: "a finite number" };
 }
 
-/** Checks every 200th character: each sequence of 200 digits contains one of them. */
+/** Any 200 digits include one of these characters. */
 function hasManyDigits(text: string): boolean {
   for (let index = MANY_DIGITS; index < text.length; index += MANY_DIGITS) {
     const code = text.charCodeAt(index);

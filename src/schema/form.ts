@@ -1,4 +1,4 @@
-/** Forms: the declaration of a route, and the tree of named fields that a client sends. */
+/** Forms: their declaration, and the tree of named fields of a request. */
 import { HTTPError } from "../base/errors.ts";
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "./schema.ts";
 
@@ -11,15 +11,14 @@ export interface FormSchema<Value = unknown, Input = unknown> {
 }
 
 /**
- * Declares a form as the body of a route, in the option `form`: urlencoded or multipart.
+ * Declares a form as the body of a route: urlencoded or multipart. Strings are converted as in a
+ * query, also `on` of a checkbox, and `.5` and `007` of a number field.
  *
- * - Strings are converted as in a query, also `on` of a checkbox, and `.5` and `007` of a number
- *   field. An empty optional field, or one without a chosen file, counts as not sent.
- * - Names nest in brackets: `address[street]`, `items[0][name]`. An array is a repeated name, `tag`
- *   or `tag[]`, or has indices, `tag[0]`.
- * - An object, or an array of objects, can also be JSON: a text field, or a part of the type
- *   `application/json`, of the whole array or of each object. The values in it have the types of
- *   JSON. Objects with files can only be sent in brackets.
+ * - An empty optional field, or one without a chosen file, counts as not sent.
+ * - Names nest in brackets: `address[street]`, `items[0][name]`. An array repeats its name, `tag`
+ * or `tag[]`, or has indices.
+ * - Objects and arrays of objects without files can be JSON: in a text field, or a part of the type
+ * `application/json`.
  * - {@linkcode UploadFile} declares files, at any depth.
  *
  * @param schema An object schema. Its keys are the names of the fields.
@@ -60,7 +59,6 @@ export function Form<Value, Input>(
   return { kind: "form", schema };
 }
 
-/** Whether a value was made by {@linkcode Form}. */
 export function isForm(value: unknown): value is FormSchema {
   return typeof value === "object" && value !== null && (value as Partial<FormSchema>).kind === "form" &&
     isSchema((value as Partial<FormSchema>).schema);
@@ -68,16 +66,14 @@ export function isForm(value: unknown): value is FormSchema {
 
 export type FormValue = string | File;
 
-/** A field of a request. */
 export type FormEntry = readonly [name: string, value: FormValue];
 
-/** Bounds the nesting of names. */
+/** The limit of nested names. */
 const MAX_DEPTH = 32;
 
-/** A name with brackets: `a[b][c]`. */
+/** `a[b][c]`. */
 const NESTED = /^([^[\]]+)((?:\[[^[\]]+\])*)(\[\])?$/;
 
-/** An index of a list. */
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 
 interface FormJson {
@@ -87,17 +83,17 @@ interface FormJson {
 
 const fileTexts = new WeakMap<File, string | HTTPError>();
 
-/** Keeps the content of a JSON file, or the error for one that is too large: validation is sync. */
+/** Keeps the text of a JSON file, or the error for a large one: validation is sync. */
 export function keepFileText(file: File, text: string | HTTPError): void {
   fileTexts.set(file, text);
 }
 
-/** The fields of a form, or the values and nested fields of one name. */
+/** A form, or the values and nested fields of one name. */
 export class FormTree {
   #json: FormJson | null | undefined;
-  /** The values of the name itself, and of the name followed by `[]`. */
+  /** Of the name, and of the name with `[]`. */
   readonly values: FormValue[] = [];
-  /** The nested fields, by the next part of their names. */
+  /** By the next part of their names. */
   readonly children: Map<string, FormTree> = new Map();
 
   /** @throws {HTTPError} With 400, if a name nests too deeply. */
@@ -111,35 +107,35 @@ export class FormTree {
     return root;
   }
 
-  /** Whether it is a single empty field, or a file field without a chosen file. */
+  /** One empty field, or no chosen file. */
   get isEmpty(): boolean {
     const [value, ...others] = this.values;
     if (others.length > 0 || this.children.size > 0) return false;
     return value === "" || (value instanceof File && isNoFileChosen(value));
   }
 
-  /** Whether it is a repeated name. */
+  /** Repeated without nested fields. */
   get isRepeated(): boolean {
     return this.values.length > 1 && this.children.size === 0;
   }
 
-  /** The only value; the tree itself if there is not exactly one. */
+  /** The tree itself if there is not exactly one value. */
   get single(): FormValue | this {
     const [value] = this.values;
     return value === undefined || this.values.length > 1 || this.children.size > 0 ? this : value;
   }
 
   /**
-   * The single value as JSON; undefined if it is not JSON.
+   * Undefined if the single value is not JSON.
    *
-   * @throws {HTTPError} If it is a file that was too large to read.
+   * @throws {HTTPError} If its file is too large to read.
    */
   get json(): FormJson | undefined {
     if (this.#json === undefined) this.#json = parseJson(textOf(this.single)) ?? null;
     return this.#json ?? undefined;
   }
 
-  /** The items of an array, by repeated names or indices; the tree itself if it is no array. */
+  /** Repeated or indexed values; the tree itself if it is no array. */
   get items(): readonly FormTree[] | this {
     const indexed = [...this.children];
     if (!indexed.every(([key]) => INDEX.test(key))) return this;
@@ -147,13 +143,13 @@ export class FormTree {
     return [...this.values.map(leaf), ...inOrder.map(([, child]) => child)];
   }
 
-  /** The nested fields as an object without a prototype; the tree itself if it has values. */
+  /** Without a prototype; the tree itself if it has values. */
   get fields(): Record<string, FormTree> | this {
     if (this.values.length > 0) return this;
     return Object.assign(Object.create(null), Object.fromEntries(this.children));
   }
 
-  /** Converts the tree to plain values, arrays and objects, without a schema. */
+  /** Plain values, arrays and objects, without a schema. */
   toPlain(): unknown {
     const { single, items } = this;
     if (single !== this) return single;
@@ -175,17 +171,17 @@ export class FormTree {
   }
 }
 
-/** Browsers send a file without name and content for a field in which no file was chosen. */
+/** Browsers send a file without name and content. */
 export function isNoFileChosen({ name, size }: File): boolean {
   return name === "" && size === 0;
 }
 
-/** Whether a name has brackets that are not around names or indices, such as `rows[][id]`. */
+/** Brackets around no name or index, such as `rows[][id]`. */
 export function hasStrayBrackets(name: string): boolean {
   return /[[\]]/.test(name) && !NESTED.test(name);
 }
 
-/** The parts of a name. A name with stray brackets is one part. */
+/** With stray brackets, the name is one part. */
 function fieldPath(name: string): readonly string[] {
   const [, first, rest] = NESTED.exec(name) ?? [];
   if (first === undefined || !rest) return [first ?? name];

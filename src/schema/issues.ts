@@ -1,20 +1,16 @@
-/** Issues for replies and logs, without the values, from those of valibot. */
+/** Issues for replies and logs, without values, from those of valibot. */
 import type { InputSource, Issue } from "../base/errors.ts";
 import type { Dataset, SchemaIssue, SchemaNode } from "./schema.ts";
 
-/**
- * Bounds of a reply, in issues and in their characters: each issue repeats the keys of its path.
- */
+/** The bounds of a reply. Characters count, because issues repeat the keys of paths. */
 const MAX_ISSUES = 1000;
 const MAX_LENGTH = 1024 * 1024;
 const MAX_LOGGED = 20;
 
-/** Labels of valibot's messages that add nothing to the expectation. */
+/** Labels in valibot's messages that add no information. */
 const PLAIN_LABELS = new Set(["type", "value", "key"]);
 
 /**
- * Converts an issue for the client.
- *
  * @param source The part of the request that contains the value.
  * @param root The path of the validated value.
  */
@@ -27,7 +23,6 @@ export function toIssue(issue: SchemaIssue, source: InputSource, root: readonly 
   return found;
 }
 
-/** Truncates issues to the bounds of a reply. */
 export function boundIssues(issues: readonly Issue[]): readonly Issue[] {
   let length = 0;
   const end = issues.findIndex(({ path, message, expected = "" }, index) => {
@@ -39,7 +34,7 @@ export function boundIssues(issues: readonly Issue[]): readonly Issue[] {
 }
 
 /**
- * Describes, for a log, the issues of a value of the application.
+ * For a log.
  *
  * @param whole The name of the value.
  */
@@ -52,7 +47,7 @@ export function summarizeIssues(issues: readonly SchemaIssue[], whole: string): 
   return faults.join(", ");
 }
 
-/** Describes the expected value, without messages of the schema. */
+/** Ignores custom messages. */
 export function demandOf(issue: SchemaIssue): string {
   if (isMissing(issue)) return "is missing";
   if (issue.type === "non_empty") return "should not be empty";
@@ -62,7 +57,7 @@ export function demandOf(issue: SchemaIssue): string {
   return label === "" || PLAIN_LABELS.has(label) ? `should be ${expected}` : `should be of ${label} ${expected}`;
 }
 
-/** A custom message; a message of valibot without the value at its end. */
+/** Custom messages, and valibot's messages without the value at their end. */
 function messageOf(issue: SchemaIssue): string {
   if (!isDefaultMessage(issue)) return issue.message;
   if (isMissing(issue)) return "Missing value";
@@ -71,7 +66,6 @@ function messageOf(issue: SchemaIssue): string {
   return expected === null ? label : `${label}: expected ${expected}`;
 }
 
-/** The expectation in words; null if there is none. */
 function expectedOf(issue: SchemaIssue): string | null {
   const { type, expected } = issue;
   if (expected === null || expected === "any" || expected === "unknown" || isNameOfKey(issue)) return null;
@@ -81,7 +75,7 @@ function expectedOf(issue: SchemaIssue): string | null {
   return expected.startsWith("!") ? `not ${expected.slice(1)}` : expected;
 }
 
-/** For a missing key, valibot expects the name of the key in quotes. */
+/** For a missing key, valibot expects its quoted name. */
 function isNameOfKey({ expected, path }: SchemaIssue): boolean {
   const last = path?.at(-1);
   return last?.origin === "key" && expected === `"${String(last.key)}"`;
@@ -100,8 +94,8 @@ function labelOf({ message }: SchemaIssue): string {
 }
 
 /**
- * Sets the expectation and message of each missing key to those of its schema: valibot's issues are
- * of the object schema, and have only the names.
+ * Describes missing keys by their schemas: valibot reports issues of the object schema, with only
+ * the names.
  */
 export function describeMissingKeys({ type, entries = {} }: SchemaNode, dataset: Dataset): Dataset {
   for (const issue of dataset.issues ?? []) {
@@ -123,7 +117,7 @@ function describeMissingKey(
   issue.message = typeof message === "function" ? message({ ...issue, type: entry.type }) : String(message);
 }
 
-/** A schema such as `nonOptional` expects only "not undefined"; the wrapped one has more. */
+/** `nonOptional` and the like expect "not undefined". */
 function expectsOf({ type, expects, wrapped }: SchemaNode): string | null {
   return wrapped && type !== "nullable" ? expectsOf(wrapped) : expects ?? null;
 }

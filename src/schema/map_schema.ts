@@ -1,4 +1,4 @@
-/** Maps a schema to one with other parts: the base of all adaptations of schemas. */
+/** Maps a schema to one with other parts. */
 import * as v from "valibot";
 import { describeMissingKeys } from "./issues.ts";
 import { type Dataset, fallsBack, type PipeAction, resolveLazy, type RunConfig, type SchemaNode } from "./schema.ts";
@@ -7,8 +7,8 @@ import { toFiniteNumber, toStandardCheck } from "./standard_check.ts";
 type MapPart = (part: SchemaNode) => SchemaNode;
 
 /**
- * Maps the parts of a schema. Returns the same object if no part changes; otherwise the constructor
- * makes a new one, because many schemas close over their parts.
+ * Returns the same object if no part changes; otherwise the constructor makes a new one, because
+ * many schemas close over their parts.
  *
  * @param map Maps a part that gets input.
  * @param mapResult Maps a part of a pipe that gets the result of a transformation.
@@ -19,18 +19,17 @@ export function mapSchema(node: SchemaNode, map: MapPart, mapResult: MapPart = w
   return rebuilt === node ? node : keepFallback(node, rebuilt);
 }
 
-/** The arguments of {@linkcode preprocess}. */
 interface Preprocessing {
   readonly node: SchemaNode;
   readonly convert: (value: unknown) => unknown;
 }
 
-// Not a property of the schemas: a pipe copies the properties of its first step.
+// No property of schemas: a pipe copies those of its first step.
 const preprocessings = new WeakMap<SchemaNode, Preprocessing>();
 
 /**
- * A schema that converts its input first. An object schema then reports each missing key with the
- * message of the key's schema.
+ * Converts the input of a schema. An object schema then reports missing keys with the messages of
+ * their schemas.
  */
 export function preprocess(node: SchemaNode, convert: Preprocessing["convert"]): SchemaNode {
   const describe = (dataset: Dataset): Dataset => describeMissingKeys(node, dataset);
@@ -47,12 +46,11 @@ export function preprocess(node: SchemaNode, convert: Preprocessing["convert"]):
   return preprocessed;
 }
 
-/** The preprocessing of a schema, if it was made by {@linkcode preprocess}. */
 export function preprocessingOf(node: SchemaNode): Preprocessing | undefined {
   return preprocessings.get(node);
 }
 
-// A cache, because a lazy schema maps its target again for each value.
+// A cache: a lazy schema maps its target again for each value.
 const standards = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
@@ -67,7 +65,7 @@ export function withStandardChecks(node: SchemaNode): SchemaNode {
 
 const ofReplies = new WeakMap<SchemaNode, SchemaNode>();
 
-/** The schema of a reply: with the checks of {@linkcode withStandardChecks} and finite numbers. */
+/** With {@linkcode withStandardChecks}, and only finite numbers. */
 export function toReplySchema(node: SchemaNode): SchemaNode {
   let schema = ofReplies.get(node);
   if (!schema) {
@@ -107,7 +105,7 @@ function transforms(node: SchemaNode): boolean {
   ) ?? false;
 }
 
-/** Applies `v.fallback` again to a mapped schema, because it closes over the schema. */
+/** `v.fallback` closes over the schema. */
 export function keepFallback(node: SchemaNode, rebuilt: SchemaNode): SchemaNode {
   if (!fallsBack(node)) return rebuilt;
   const wrap = (node.async ? v.fallbackAsync : v.fallback) as unknown as (
@@ -166,7 +164,7 @@ function remake(node: SchemaNode, before: readonly unknown[], after: readonly un
   return after.every((part, index) => part === before[index]) ? node : node.reference(...after, node.message);
 }
 
-/** Always a new schema: a wrapper of a lazy schema, such as `v.cache`, closes over the getter. */
+/** Always a new schema: wrappers such as `v.cache` close over the getter. */
 function remakeLazy(node: SchemaNode, map: MapPart): SchemaNode {
   const mapped =
     (node.async
@@ -199,23 +197,20 @@ function mapRecord(
   return changed ? mapped : parts;
 }
 
-// A long run caches the results of lazy schemas. Otherwise the work would double with each level of
-// a recursion: a union tries each of its options on one value, and so do the unions inside.
+// A long run caches the results of lazy schemas. Without, the work would double with each level of
+// a recursion through unions, which try each option on one value.
 
 type Result = Dataset | Promise<Dataset>;
 
-/** The calls for each counted one: counting costs as much as running a small schema. */
+/** Counts every 64th call: counting costs as much as a small schema. */
 const SAMPLING = 64;
-/** A run with more counted calls than this is long. */
 const MAX_COUNTED = 16;
-/** The most repeated issues of a run: intersections would double their number with each level. */
+/** Per run: intersections would double repeated issues with each level. */
 const MAX_REPEATED = 1_000;
 
-/** Calls of all runs. */
 let calls = 0;
-/** By their configuration object, which each run has of its own. */
+/** Each run has a configuration object of its own. */
 const runs = new WeakMap<RunConfig, Run>();
-/** The last long run. */
 let longRun: RunConfig | undefined;
 
 class Run {
@@ -223,7 +218,6 @@ class Run {
   repeatedIssues = 0;
   readonly #results = new WeakMap<SchemaNode, WeakMap<object, Result>>();
 
-  /** The results of a schema, by value. */
   of(node: SchemaNode): WeakMap<object, Result> {
     let results = this.#results.get(node);
     if (!results) this.#results.set(node, results = new WeakMap());
@@ -239,7 +233,7 @@ class Run {
   }
 }
 
-/** Runs a lazy schema; in a long run, once for each object. */
+/** In a long run, once for each object. */
 function runLazy(node: SchemaNode, dataset: Dataset, config: RunConfig): Result {
   const isSampled = ++calls % SAMPLING === 0;
   if (config !== longRun && !(isSampled && isLong(config))) return node["~run"](dataset, config);
@@ -272,7 +266,7 @@ function copyLater(result: Promise<Dataset>): Promise<Dataset> {
   return copy;
 }
 
-/** Copies a result, because valibot extends the path of each issue afterwards. */
+/** valibot extends the paths of issues afterwards. */
 function copyOf({ typed, value, issues }: Dataset): Dataset {
   const copy: Dataset = { value };
   if (typed !== undefined) copy.typed = typed;

@@ -1,15 +1,15 @@
-/** The schema of the results of a schema, as JSON, which validates stored results again. */
+/** The schema of the results of a schema, which validates stored results again. */
 import * as v from "valibot";
 import { keepFallback, mapSchema } from "./map_schema.ts";
 import { type Dataset, type PipeAction, REPEATABLE, runSchema, type SchemaNode } from "./schema.ts";
 
-/** Kinds whose keys may be absent from an object. */
+/** Their keys may be absent. */
 const OPTIONAL: ReadonlySet<string> = new Set(["optional", "exact_optional", "nullish"]);
 
-/** Kinds that take `undefined`. */
+/** They accept `undefined`. */
 const VOID: ReadonlySet<string> = new Set(["any", "unknown", "undefined", "undefinedable", "void"]);
 
-/** Accepts the result of a transformation, which has no schema. */
+/** For the results of transformations. */
 const PRESENT = v.custom((value) => value !== undefined) as unknown as SchemaNode;
 
 type Step = SchemaNode | PipeAction;
@@ -18,10 +18,10 @@ type Build = (...parts: readonly unknown[]) => SchemaNode;
 const outputs = new WeakMap<SchemaNode, SchemaNode>();
 
 /**
- * Derives the schema of the results of a schema: the same object if the schema accepts them.
+ * The same object if the schema accepts its own results.
  *
- * The result of a transformation must only be present, unless a schema follows in the pipe. Async
- * checks are left out: they depend on more than the value.
+ * A result of a transformation must only be present, unless a schema follows in the pipe. Async
+ * checks are omitted: they depend on more than the value.
  */
 export function outputSchema(node: SchemaNode): SchemaNode {
   let output = outputs.get(node);

@@ -1,15 +1,14 @@
 /** Compares the types of the results of two schemas. */
 import type { Schema } from "./schema.ts";
 
-/** The properties of a schema that do not change its results. */
+/** They do not change the results. */
 const DESCRIPTIVE: ReadonlySet<string> = new Set(["async", "expects", "message", "reference"]);
 
-/** The kinds of steps of a pipe that do not change the value. */
 const CHECKS: ReadonlySet<unknown> = new Set(["validation", "metadata"]);
 
 /**
- * Whether two schemas convert a value in the same way, with any checks. Two functions that convert
- * are the same only if they are one function, because their results are unknown.
+ * Whether two schemas convert a value in the same way, apart from checks. Functions that convert
+ * must be identical.
  */
 export function giveSameType(some: Schema, other: Schema): boolean {
   return isSame(some, other);
@@ -25,7 +24,7 @@ function isSame(some: unknown, other: unknown): boolean {
     parts.entries().every(([name, part]) => others.has(name) && isSame(part, others.get(name)));
 }
 
-/** The properties of a part of a schema that determine the type of its results. */
+/** The properties that determine the results. */
 function partsOf(part: object): ReadonlyMap<string, unknown> {
   const parts = new Map<string, unknown>();
   for (const [name, value] of Object.entries(part)) {

@@ -2,15 +2,14 @@
 import { quote } from "../base/options.ts";
 
 /**
- * Any valibot schema, sync or async. `Input` is the type of its input, `Output` that of its
- * results.
+ * A valibot schema, sync or async.
  *
  * For requests and replies, these checks have the meaning of JSON Schema, as in the document:
  *
  * - `isoDate()`: a `date` of RFC 3339 that exists, so not `2026-04-31`.
- * - `isoTimestamp()`: a `date-time` of RFC 3339, with `T`, seconds, and `Z` or an offset such as
- *   `+03:00`, and without leap seconds, which no `Date` can hold.
- * - `minLength()`, `maxLength()` and `length()` of a string count its code points: an emoji is one.
+ * - `isoTimestamp()`: a `date-time` of RFC 3339, with `T`, seconds, and `Z` or an offset, and
+ * without leap seconds.
+ * - `minLength()`, `maxLength()` and `length()` of a string count code points: an emoji is one.
  *
  * @example A type annotation for a schema
  * ```ts
@@ -37,7 +36,7 @@ export interface Schema<Input = unknown, Output = Input> {
     | undefined;
 }
 
-/** An issue as valibot reports it. */
+/** As valibot reports it. */
 export interface SchemaIssue {
   readonly kind: "schema" | "validation" | "transformation";
   readonly type: string;
@@ -50,18 +49,15 @@ export interface SchemaIssue {
 
 interface IssuePathItem {
   readonly key?: unknown;
-  /** `key` if the key itself is wrong, for example missing. */
   readonly origin?: string;
 }
 
-/** A value and its state while a schema runs. */
 export interface Dataset {
   typed?: boolean;
   value: unknown;
   issues?: [SchemaIssue, ...SchemaIssue[]] | undefined;
 }
 
-/** A step of a `pipe` that is not a schema. */
 export interface PipeAction {
   readonly kind: "validation" | "transformation" | "metadata";
   readonly type: string;
@@ -69,7 +65,7 @@ export interface PipeAction {
   readonly "~run": (dataset: Dataset, config: RunConfig) => Dataset | Promise<Dataset>;
 }
 
-/** The internals of a schema, of each kind and of some kinds. */
+/** With the internals of all kinds. */
 export interface SchemaNode extends Schema {
   // deno-lint-ignore no-explicit-any -- the constructor of each kind takes other parts
   readonly reference: (...parts: any[]) => SchemaNode;
@@ -91,7 +87,6 @@ export interface SchemaNode extends Schema {
   readonly literal?: unknown;
 }
 
-/** Returns a schema with its internals, which the public type hides. */
 export function nodeOf(schema: Schema): SchemaNode {
   return schema as SchemaNode;
 }
@@ -104,12 +99,11 @@ function isSchemaNode(value: unknown): value is SchemaNode {
   return typeof value === "object" && value !== null && (value as Partial<SchemaNode>).kind === "schema";
 }
 
-/** Whether a value is a schema of a library that implements Standard Schema. */
 export function isStandardSchema(value: unknown): boolean {
   return vendorOf(value) !== undefined;
 }
 
-/** The end of an error message for a value that is no schema. */
+/** The end of a message. */
 export function schemaFault(value: unknown, wanted = "a valibot schema"): string {
   const vendor = vendorOf(value);
   if (vendor !== undefined && vendor !== "valibot") return `must be ${wanted}, got a schema of ${vendor}`;
@@ -128,14 +122,12 @@ function vendorOf(value: unknown): string | undefined {
   return typeof vendor === "string" ? vendor : undefined;
 }
 
-/**
- * @ignore A mistake in a declaration: the compiler's message shows `Text`. No value has this type.
- */
+/** @ignore A mistake in a declaration. The compiler prints `Text`; no value has this type. */
 export type Mistake<Text extends string> = Text & { readonly "~mistake": never };
 
 /**
- * @ignore A schema as an option. With the index signature, the compiler's message is that a value
- * is no schema; otherwise it names the first unknown key.
+ * @ignore A schema as an option. With the index signature the compiler reports a value that is no
+ * schema, instead of its first unknown key.
  */
 export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Input, Output> {
   /** Other properties of a schema. */
@@ -143,7 +135,6 @@ export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Inp
   readonly [key: string]: any;
 }
 
-/** @ignore Schemas by name. */
 export type Schemas = Readonly<Record<string, Schema>>;
 
 /** @ignore The type of a schema's results. */
@@ -155,7 +146,7 @@ export type InputOf<Given> = Given extends { readonly "~types"?: { readonly inpu
   : unknown;
 
 /**
- * The type of a value after JSON: a date is a string, and an object is the result of `toJSON()`.
+ * The type after JSON: a date is a string, and an object is the result of `toJSON()`.
  *
  * @ignore
  */
@@ -175,7 +166,6 @@ export type NamesOfOthers<Given> =
   & { readonly [Name in keyof Given]: Given[Name] extends Schema ? never : Name }[keyof Given]
   & string;
 
-/** The kinds of arrays. */
 export const LISTS: ReadonlySet<string> = new Set([
   "array",
   "tuple",
@@ -184,7 +174,6 @@ export const LISTS: ReadonlySet<string> = new Set([
   "tuple_with_rest",
 ]);
 
-/** The kinds of objects. */
 export const OBJECTS: ReadonlySet<string> = new Set([
   "object",
   "loose_object",
@@ -194,7 +183,7 @@ export const OBJECTS: ReadonlySet<string> = new Set([
   "variant",
 ]);
 
-/** The kinds that pass their input to the schemas inside, and accept null only if those do. */
+/** They pass their input on, and accept null only if their parts do. */
 export const PASSING: ReadonlySet<string> = new Set([
   "optional",
   "undefinedable",
@@ -206,7 +195,7 @@ export const PASSING: ReadonlySet<string> = new Set([
   "intersect",
 ]);
 
-/** Kinds that JSON cannot represent, or not always, with their cures. */
+/** JSON cannot represent them, or not always. With their cures. */
 export const NON_JSON: ReadonlyMap<string, { readonly input?: string; readonly output?: string }> = new Map([
   ["blob", { output: "reply with the blob alone" }],
   ["date", { input: "use v.pipe(v.string(), v.isoTimestamp(), v.toDate())" }],
@@ -226,14 +215,13 @@ export const NON_JSON: ReadonlyMap<string, { readonly input?: string; readonly o
   ["symbol", { input: "leave it out", output: "leave it out" }],
 ]);
 
-/** Whether the values of a schema are `File` or `Blob` objects. */
 export function isBinary(schema: Schema): boolean {
   if (schema.type === "file" || schema.type === "blob") return true;
   const { class: Class } = schema as Schema & { readonly class?: unknown };
   return schema.type === "instance" && (Class === File || Class === Blob);
 }
 
-/** The schemas inside a schema. A lazy schema has none; see {@linkcode lazyTarget}. */
+/** Without the target of a lazy schema. */
 export function partsOf({ pipe, entries, rest, item, items, key, value, options, wrapped }: SchemaNode): SchemaNode[] {
   // A pipe also has the properties of its first step.
   if (pipe) return pipe.filter(isSchemaNode);
@@ -244,21 +232,15 @@ export function partsOf({ pipe, entries, rest, item, items, key, value, options,
   return parts.filter(isSchemaNode);
 }
 
-/** Whether a schema itself has a fallback. A pipe also has the `fallback` of its first step. */
+/** A pipe also has the `fallback` of its first step, which does not count. */
 export function fallsBack(node: SchemaNode): boolean {
   const first = node.pipe?.[0] as SchemaNode | undefined;
   return "fallback" in node && !(first && "fallback" in first && first.fallback === node.fallback);
 }
 
-/** The results of getters without a parameter. */
 const lazyTargets = new WeakMap<NonNullable<SchemaNode["getter"]>, SchemaNode | Promise<SchemaNode>>();
 
-/**
- * Returns the target of a lazy schema for a value.
- *
- * A getter without a parameter is called once: a new schema each time would miss all caches by
- * schema.
- */
+/** A getter without a parameter is called once: new schemas would miss all caches. */
 export function resolveLazy({ getter }: SchemaNode, input: unknown): SchemaNode | Promise<SchemaNode> {
   const known = lazyTargets.get(getter!);
   if (known) return known;
@@ -270,14 +252,13 @@ export function resolveLazy({ getter }: SchemaNode, input: unknown): SchemaNode 
   return target;
 }
 
-/** Like {@linkcode resolveLazy}; undefined if the target depends on the value or is async. */
+/** Undefined if the target depends on the value or is async. */
 export function lazyTarget(node: SchemaNode): SchemaNode | undefined {
   if (node.getter === undefined || node.getter.length > 0) return undefined;
   const target = resolveLazy(node, undefined);
   return target instanceof Promise ? undefined : target;
 }
 
-/** Replaces the application's global configuration of valibot. */
 export interface RunConfig {
   readonly lang: undefined;
   readonly message: undefined;
@@ -286,7 +267,7 @@ export interface RunConfig {
 }
 
 /**
- * Runs a schema. The result is a promise only if the schema is async.
+ * Returns a promise only for an async schema.
  *
  * @param abortEarly Whether to stop at the first issue. Otherwise all are listed, within bounds.
  */
@@ -294,7 +275,7 @@ export function runSchema(schema: Schema, value: unknown, abortEarly = false): D
   return nodeOf(schema)["~run"]({ value }, abortEarly ? abortingEarly() : listingIssues(value));
 }
 
-/** Runs a step of a pipe on the result of the earlier steps, up to the first issue. */
+/** Stops at the first issue. */
 export function runAction(action: PipeAction, value: unknown): Dataset {
   return action["~run"]({ typed: true, value }, abortingEarly()) as Dataset;
 }
@@ -304,14 +285,14 @@ function abortingEarly(): RunConfig {
 }
 
 /**
- * The most reads of `abortEarly`: valibot reads it for each issue, and for each level above it.
- * Options of a union can find the same issues again, which doubles their number with each level.
+ * valibot reads `abortEarly` for each issue and each level above it. Options of a union can repeat
+ * issues, which doubles them with each level.
  */
 const MAX_QUESTIONS = 10_000;
 
 /**
- * A configuration that lists all issues of a small value, and the first one of a large value. The
- * value is measured at its first issue, so valid values cost nothing.
+ * Lists all issues of a small value, else the first one. Measures the value at its first issue, so
+ * valid values cost nothing.
  */
 export function listingIssues(value: unknown): RunConfig {
   let left: number | undefined;
@@ -336,7 +317,7 @@ const MAX_DEPTH = 32;
 /** In characters of JSON, roughly. An issue takes a hundred times the memory of its JSON. */
 const MAX_SIZE = 64 * 1024;
 
-/** Whether a value is small enough to list all of its issues. */
+/** Small enough to list all issues. */
 export function isSmall(value: unknown): boolean {
   let size = 0;
   const fits = (part: unknown, depth: number): boolean => {
@@ -360,17 +341,16 @@ function lengthOf(part: unknown): number {
   return typeof part === "number" || typeof part === "boolean" ? String(part).length + 1 : 2;
 }
 
-/** Whether an error is a stack overflow, which a client can cause by deeply nested input. */
+/** A client can cause it by deeply nested input. */
 export function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && /call stack/i.test(error.message);
 }
 
 /**
- * Refuses a default that its own schema refuses: each request without the value would be a 422.
- * Defaults of functions, which can depend on the time, and those below a lazy schema are not
- * checked.
+ * Refuses a default that does not fit its own schema: requests without the value would be a 422.
+ * Functions, and schemas below a lazy one, are not checked.
  *
- * @param name The name of the input, for the message.
+ * @param name For messages.
  * @throws {TypeError} If a default does not fit.
  */
 export function checkDefaults(schema: Schema, name: string): void {
@@ -385,7 +365,7 @@ export function checkDefaults(schema: Schema, name: string): void {
   );
 }
 
-/** The message for an absent value, which gets the default; undefined if it is valid. */
+/** The message for an absent value; undefined if its default is valid. */
 function refusalOf(node: SchemaNode): string | undefined {
   try {
     const { issues } = runSchema(node, node.type === "nullable" ? null : undefined, true) as Dataset;
@@ -396,12 +376,12 @@ function refusalOf(node: SchemaNode): string | undefined {
   }
 }
 
-/** The transformations that change nothing in their own results. */
+/** Transformations that do not change their own results. */
 export const REPEATABLE: ReadonlySet<string> = new Set(
   "brand flavor normalize readonly to_lower_case to_upper_case trim trim_end trim_start".split(" "),
 );
 
-/** Whether a schema accepts its own results, as JSON, and does not change them. */
+/** Whether a schema accepts its own results as JSON, unchanged. */
 export function keepsOwnResults(schema: Schema): boolean {
   const seen = new Set<SchemaNode>();
   const isIn = (node: SchemaNode): boolean => {

@@ -40,27 +40,27 @@ export interface SettingsOptions {
 
 const OPTIONS: OptionNames<SettingsOptions> = { env: true };
 
-/** The end of the message for a variable that Deno's permissions hide. */
+/** Deno's permissions hide the variable. */
 const UNREADABLE = "may not be read";
 
-/** Without bounds: unlike a client, the environment is trusted. */
+/** Unlike a client, the environment is trusted. */
 const ALL_ISSUES = { lang: undefined, message: undefined, abortEarly: false, abortPipeEarly: undefined } as const;
 
 /**
  * Reads environment variables, and validates and converts them by a schema: strings become numbers
- * and booleans as in a query, and commas separate the items of an array. One error lists all faults
- * by the names of the variables, without their values.
+ * and booleans as in a query, and commas separate the items of an array. One error lists all
+ * faults, without values.
  *
- * A variable that the program may not read counts as not set, and so does an empty one if its
- * schema is optional and refuses an empty string.
+ * A variable without permission counts as not set, and so does an empty one of an optional schema
+ * that refuses an empty string.
  *
- * `webfw env main.ts` prints all settings of a program as a file `.env.example`. It loads the
- * module with placeholders for missing values.
+ * `webfw env main.ts` prints the settings of a program as a file `.env.example`. It loads the
+ * module with placeholders.
  *
  * @param schema An object schema. Its keys are the names of the variables.
- * @throws {TypeError} If it is no object schema, if it is async, if no string can satisfy a part of
- * it, or if an option is wrong.
- * @throws {CannotStartError} If variables are missing or wrong.
+ * @throws {TypeError} If the schema is async, is no object schema, or has a part that no string can
+ * satisfy.
+ * @throws {CannotStartError} If variables are missing or invalid.
  *
  * @example Three variables
  * ```ts
@@ -110,7 +110,7 @@ export function settings<Input, Output>(
   let faults: string[];
   try {
     const { issues, value } = ready["~run"]({ value: given }, ALL_ISSUES) as Dataset;
-    // `webfw env` loads the rest of the module, with its settings, also after faults.
+    // `webfw env` loads the whole module, also after faults.
     if (!issues || isDescribed) return value as Output;
     faults = issues.map((issue) => {
       const variable = variables.get(String(issue.path?.[0]?.key));
@@ -133,7 +133,7 @@ export function settings<Input, Output>(
     faults.push(`allow all by --allow-env=${[...variables.keys()].join(",")}`);
   }
   const error = new CannotStartError(`Cannot read the settings: ${[...new Set(faults)].join("; ")}`);
-  // Deno (2.9) replaces an error without frames that a module throws.
+  // Deno (2.9) replaces errors without frames.
   Error.captureStackTrace(error, settings);
   throw error;
 }
@@ -158,7 +158,7 @@ class Variable {
     this.#isList = isList;
   }
 
-  /** The input of the schema for a value; undefined if the variable counts as not set. */
+  /** Undefined if the variable counts as not set. */
   read(text: string | undefined): string | string[] | undefined {
     if (text === undefined) return undefined;
     const value = this.#isList ? splitList(text) : text;
@@ -170,7 +170,7 @@ class Variable {
     return this.issuesOf(value)?.length === 0;
   }
 
-  /** The issues of a value; undefined if a function of the schema throws. */
+  /** Undefined if a function of the schema throws. */
   issuesOf(value: unknown): readonly SchemaIssue[] | undefined {
     try {
       return (this.schema["~run"]({ value }, ALL_ISSUES) as Dataset).issues ?? [];
@@ -183,14 +183,14 @@ class Variable {
     return faultOf(this.name, issue, messagesOf(this.declared));
   }
 
-  /** A value for `webfw env`; undefined if the schema accepts none of the placeholders. */
+  /** For `webfw env`; undefined if none fits. */
   get placeholder(): unknown {
     if (!this.description.isRequired) return undefined;
     return this.read([...constantsOf(this.declared), ...PLACEHOLDERS].find((text) => this.accepts(this.read(text))));
   }
 }
 
-/** Makes a schema that takes strings by name, and adds its variables to a map. */
+/** Makes a schema that accepts strings by name, and adds its variables to the map. */
 function toReadable(node: SchemaNode, variables: Map<string, Variable>): SchemaNode {
   if (node.async) throw new TypeError("Cannot read the settings: the schema is async, check them in a lifespan");
   if (node.pipe) return mapSchema(node, (part) => toReadable(part, variables));
@@ -216,20 +216,18 @@ function brokenBy(name: string): string {
   return `${name} cannot be converted, because a function of the schema throws`;
 }
 
-/** A fault without the value: a message that a function makes can contain it. */
+/** Messages of functions can contain the value. */
 function faultOf(name: string, issue: SchemaIssue, messages: ReadonlySet<string>): string {
   return messages.has(issue.message) ? `${name}: ${issue.message}` : `${name} ${demandOf(issue)}`;
 }
 
-/**
- * A setting for a file `.env.example`. The command line that reads it can be of another release.
- */
+/** For `.env.example`. The command line can be of another release. */
 interface SettingDescription {
   readonly name: string;
   readonly isRequired: boolean;
   readonly type: string;
   readonly description: string | undefined;
-  /** As a string; undefined if there is none, or a function makes it. */
+  /** Undefined if there is none, or a function makes it. */
   readonly default: string | undefined;
 }
 
@@ -243,7 +241,7 @@ function describeSetting(name: string, node: SchemaNode): SettingDescription {
   };
 }
 
-/** Whether an object schema accepts an object without the key of this schema. */
+/** From the object. */
 function mayBeAbsent(node: SchemaNode): boolean {
   return ["optional", "exact_optional", "nullish"].includes(node.type) || fallsBack(node);
 }
@@ -267,7 +265,7 @@ const PLACEHOLDERS = [
   "",
 ];
 
-/** The messages of a schema, without those that a function makes. */
+/** Without messages of functions. */
 function messagesOf(node: SchemaNode): ReadonlySet<string> {
   const messages = new Set<string>();
   const collect = (part: unknown): void => {
@@ -295,7 +293,6 @@ function typeOf(node: SchemaNode): string {
   return node.type === "union" ? (node.options as SchemaNode[]).map(typeOf).join(" or ") : node.expects ?? node.type;
 }
 
-/** The requirement of a step of a pipe. */
 function requirementOf(step: SchemaNode | PipeAction): string[] {
   if (step.kind !== "validation") return [];
   const { type, expects, message } = step as PipeAction & {
@@ -309,7 +306,6 @@ function requirementOf(step: SchemaNode | PipeAction): string[] {
   return [type === "non_empty" ? "not empty" : expects === null ? words : `${words} ${expects}`];
 }
 
-/** The values that a schema lists, as strings. */
 function constantsOf(node: SchemaNode): string[] {
   if (node.wrapped && !node.pipe) return constantsOf(node.wrapped);
   const values = node.type === "literal"
@@ -334,7 +330,7 @@ function defaultOf(node: SchemaNode): unknown {
   return value ?? (node.pipe && node.pipe[0] !== node ? defaultOf(node.pipe[0] as SchemaNode) : undefined);
 }
 
-/** A value as a variable contains it; undefined if none can. */
+/** Undefined if no variable can contain the value. */
 function toText(value: unknown): string | undefined {
   if (Array.isArray(value)) {
     const texts = value.map(toText);

@@ -1,10 +1,9 @@
 /**
  * Checks with the meaning of JSON Schema, in place of those of valibot.
  *
- * The document describes dates by `format`, and lengths by `minLength` and `maxLength`. But valibot
- * accepts 31 April and `2026-01-01 09:17:48 +03`, and counts an emoji as two characters. It also
- * accepts integers beyond 2^53 - 1, which a number may round, and infinite numbers, which JSON does
- * not have.
+ * Documents describe dates by `format`, and lengths by `minLength` and `maxLength`. But valibot
+ * accepts 31 April and `2026-01-01 09:17:48 +03`, counts an emoji as two characters, and accepts
+ * infinite numbers and integers beyond 2^53 - 1.
  */
 import * as v from "valibot";
 import { type Dataset, LISTS, type PipeAction, type RunConfig, type SchemaIssue, type SchemaNode } from "./schema.ts";
@@ -12,8 +11,8 @@ import { type Dataset, LISTS, type PipeAction, type RunConfig, type SchemaIssue,
 let stock: ReadonlyMap<string, string> | undefined;
 
 /**
- * The source of valibot's own `~run`, for each kind that is compiled or replaced: another version
- * of valibot, or a wrapper, has another one. Made on first use: an application may have no schema.
+ * The source of valibot's `~run` by kind: other versions of valibot, and wrappers, have another
+ * one. Lazy, because an application may have no schema.
  */
 function stockCode(): ReadonlyMap<string, string> {
   return stock ??= new Map<string, string>([
@@ -46,27 +45,26 @@ function stockCode(): ReadonlyMap<string, string> {
   ].map((part) => [part.type, String(part["~run"])])).set("pipe", String(v.pipe(v.string())["~run"]));
 }
 
-/** Whether a schema or action runs the code of the valibot that this module imports. */
+/** Of the valibot that this module imports. */
 export function isStockValibot(part: SchemaNode | PipeAction): boolean {
   return String(part["~run"]) === stockCode().get("pipe" in part && part.pipe ? "pipe" : part.type);
 }
 
 interface CompiledTest {
   readonly test: (value: unknown) => boolean;
-  /** Writes a cheap condition on a variable. If it is false, `test` decides. */
+  /** A cheap condition on a variable. If it is false, `test` decides. */
   readonly shortcut?: (value: string) => string;
 }
 
-// Not a property of the checks: custom messages can read those.
+// No property of checks, which custom messages can read.
 const tests = new WeakMap<PipeAction, CompiledTest>();
 
-/** The test of a check made by {@linkcode toStandardCheck}. */
 export function testOf(check: PipeAction): CompiledTest | undefined {
   return tests.get(check);
 }
 
 /**
- * Returns the check that replaces one of valibot's; the same object if there is none.
+ * Returns the same object if there is no replacement.
  *
  * @param first The first schema of the pipe.
  */
@@ -88,7 +86,7 @@ const DATES: ReadonlyMap<string, (text: string) => boolean> = new Map([
 ]);
 
 const DATE = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
-/** `T` and the full-time of RFC 3339, section 5.6, which permits lower case. */
+/** `T` and the full-time of RFC 3339, section 5.6, in upper or lower case. */
 const TIME = /^[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const SHORT_MONTHS: readonly number[] = [4, 6, 9, 11];
 
@@ -100,7 +98,7 @@ function isDateTime(text: string): boolean {
   return isDate(text.slice(0, 10)) && TIME.test(text.slice(10));
 }
 
-/** Whether the day exists in its month. */
+/** In its month. */
 function hasDay(text: string): boolean {
   const day = Number(text.slice(8, 10));
   if (day < 29) return true;
@@ -110,11 +108,11 @@ function hasDay(text: string): boolean {
   return day === 29 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
-// A cache, because a lazy schema makes its target again for each value.
+// A cache: a lazy schema makes its target again for each value.
 const finite = new WeakMap<SchemaNode, SchemaNode>();
 const finiteNumbers = new WeakSet<SchemaNode>();
 
-/** A schema of numbers that refuses infinite ones; the same object for another kind. */
+/** The same object for other kinds. */
 export function toFiniteNumber(node: SchemaNode): SchemaNode {
   if (node.type !== "number" || node.pipe || !isStockValibot(node)) return node;
   let result = finite.get(node);
@@ -125,12 +123,11 @@ export function toFiniteNumber(node: SchemaNode): SchemaNode {
   return result;
 }
 
-/** Whether a schema was made by {@linkcode toFiniteNumber}. */
 export function isFiniteNumber(node: SchemaNode): boolean {
   return finiteNumbers.has(node);
 }
 
-/** valibot makes the issue: it gets a value that it refuses. */
+/** valibot makes the issue, for a value that it refuses. */
 function runFinite(node: SchemaNode, dataset: Dataset, config: RunConfig): Dataset | Promise<Dataset> {
   const { value } = dataset;
   if (value !== Infinity && value !== -Infinity) return node["~run"](dataset, config);
@@ -157,7 +154,7 @@ function countingCharacters(check: PipeAction, fits: Fits): PipeAction {
       const { value, typed } = dataset;
       const length = typed && typeof value === "string" ? characterCount(value) : undefined;
       if (length === undefined || length === (value as string).length) return run.call(check, dataset, config);
-      // valibot makes the issue: it gets a value with this length.
+      // valibot makes the issue, for a value of this length.
       const counted: Dataset = { typed: true, value: { length, toString: () => value } };
       const issues = run.call(check, counted, config).issues?.map((issue): SchemaIssue => ({ ...issue, input: value }));
       if (issues) dataset.issues = [...dataset.issues ?? [], ...issues] as Dataset["issues"];
@@ -173,7 +170,7 @@ function countingCharacters(check: PipeAction, fits: Fits): PipeAction {
   return withTest(counting, { test: (value) => fits(characterCount(value), bound), ...(shortcut && { shortcut }) });
 }
 
-/** A lone surrogate, which JSON can contain, counts as one character. */
+/** A lone surrogate counts as one character. */
 const PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g;
 
 function characterCount(value: unknown): number {

@@ -1,4 +1,4 @@
-/** The options of a guard of JSON Web Tokens, their checks, and the keys that they name. */
+/** The options of a guard of JSON Web Tokens, their checks, and the keys. */
 import { type OptionNames, quote } from "../../base/options.ts";
 import { type GivenSchema, isSchema, schemaFault } from "../../schema/schema.ts";
 import { checkGuardOptions, checkString, type GuardOptions } from "../credentials.ts";
@@ -25,7 +25,7 @@ export interface JwtClaims {
   readonly iss: string;
   /** The expiration time, in seconds since 1970. */
   readonly exp: number;
-  /** The subject of the token. Not checked: use `claims` to require it. */
+  /** The subject. To require it, use the option `claims`. */
   readonly sub?: unknown;
   /** The audience of the token. */
   readonly aud?: unknown;
@@ -43,18 +43,16 @@ export interface JwtOAuth2 {
   scopes: Record<string, string>;
 }
 
-/** A key that verifies signatures: a public `CryptoKey`, or a secret. */
 export type JwtKey = JwtCryptoKey | Uint8Array;
 
 /**
- * Finds the key of a token. Without a key (null or undefined), the token is refused. For a JSON Web
- * Key Set of the application, `createLocalJWKSet` of npm's `jose` makes such a function.
+ * Finds the key of a token; null or undefined refuses the token. `createLocalJWKSet` of npm's
+ * `jose` makes such a function for a JSON Web Key Set of the application.
  *
  * @ignore
  */
 export type JwtKeyFunction = (header: JwtHeader) => Promise<JwtKey | null | undefined>;
 
-/** The option `keys` of `jwt`. */
 export type JwtKeys = string | URL | JwtKey | JwtKeyFunction;
 
 /**
@@ -66,36 +64,34 @@ export interface JwtOptions<Claims> extends GuardOptions {
   /** The issuer: the claim `iss` must be this string. */
   issuer: string;
   /**
-   * The audience: the claim `aud` must contain this string, or one of these. With null the claim is
-   * not checked, and tokens for other applications of the issuer are accepted.
+   * The claim `aud` must contain this string, or one of these. With null it is not checked, so
+   * tokens for other applications of the issuer are accepted.
    */
   audience: string | readonly string[] | null;
   /**
    * The keys that verify signatures: the URL of a JSON Web Key Set, a public `CryptoKey`, the bytes
-   * of a secret, or an async function that finds the key of a token by its header. By default the
-   * set that the issuer publishes by OpenID Connect Discovery.
+   * of a secret, or an async function that finds a key by the header of a token. By default the set
+   * of the issuer's OpenID Connect Discovery.
    *
-   * A URL uses HTTPS or a loopback host. Its keys are fetched on first use and then every 10
-   * minutes, and for a token with an unknown `kid` at most every 30 seconds.
+   * A URL uses HTTPS or a loopback host. Keys are fetched on first use, then every 10 minutes, and
+   * for an unknown `kid` at most every 30 seconds.
    */
   keys?: JwtKeys;
   /**
-   * The accepted algorithms. By default those of pairs of keys: RS, PS and ES with 256, 384 and
-   * 512, and Ed25519. A secret needs this option.
+   * The accepted algorithms; required for a secret. By default RS, PS and ES with 256, 384 and 512,
+   * and Ed25519.
    */
   algorithms?: readonly JwtAlgorithm[];
-  /**
-   * The schema of the claims. Its result is the value. Other claims refuse the token.
-   */
+  /** The schema of the claims. Its result is the value; other claims refuse the token. */
   claims?: GivenSchema<unknown, Claims>;
   /**
    * Returns the scopes of a token, for `withScopes`. By default those in the claims `scope` and
-   * `scp`, each a string with spaces or an array.
+   * `scp`, strings with spaces or arrays.
    */
   scopes?: (claims: NoInfer<Claims>) => readonly string[];
-  /** Documents the scheme as OAuth 2.0, so that the documentation page can get a token. */
+  /** Documents OAuth 2.0, so that the documentation page can get a token. */
   oauth2?: JwtOAuth2;
-  /** Documents the scheme as OpenID Connect: the URL of the issuer's configuration. */
+  /** Documents OpenID Connect: the URL of the issuer's configuration. */
   openIdConnectUrl?: string;
 }
 
@@ -110,11 +106,6 @@ const OPTIONS: OptionNames<Omit<JwtOptions<unknown>, keyof GuardOptions>> = {
   openIdConnectUrl: true,
 };
 
-/**
- * Checks the options, but for the keys.
- *
- * @throws {TypeError} If an option is missing or wrong.
- */
 export function checkJwtOptions(options: JwtOptions<unknown>, action: string): void {
   checkGuardOptions(options, OPTIONS, action);
   const { issuer, audience, algorithms, claims, scopes, oauth2, openIdConnectUrl } = options;
@@ -146,23 +137,19 @@ export function checkJwtOptions(options: JwtOptions<unknown>, action: string): v
 /** Keys, and the algorithms that a token may use with them. */
 export interface KeySource {
   readonly algorithms: readonly JwtAlgorithm[];
-  /** Whether a request can fail because keys cannot be fetched. */
+  /** Whether the keys must be fetched. */
   readonly isRemote: boolean;
   /**
-   * Finds the key of a token, whose algorithm is among those of the source.
-   *
-   * @throws {InvalidToken} If there is none.
+   * @throws {InvalidToken} If there is no key.
    * @throws {HTTPError} With 503 if the keys cannot be fetched.
    */
   readonly find: (header: JwtHeader) => Promise<JwtKey>;
 }
 
 /**
- * Reads the option `keys`.
- *
- * @param keys The option; undefined for the keys that the issuer publishes.
- * @param algorithms The option `algorithms`, checked.
- * @throws {TypeError} If the keys are wrong, or do not fit the algorithms.
+ * @param keys Undefined for the keys that the issuer publishes.
+ * @param algorithms Checked already.
+ * @throws {TypeError} If the keys are invalid, or do not fit the algorithms.
  */
 export function readKeys(
   keys: unknown,
@@ -210,7 +197,7 @@ function functionSource(find: JwtKeyFunction, algorithms: readonly JwtAlgorithm[
         );
       }
       if (isSecret(key)) checkSecret(key, algorithms.filter(isSymmetric), "verify a token");
-      // As a secret, a public key could be used by anybody to sign.
+      // As a secret, a public key could sign.
       if (isSecret(key) !== isSymmetric(header.alg)) throw new InvalidToken();
       return key;
     },
@@ -221,7 +208,7 @@ async function findOrRefuse(find: JwtKeyFunction, header: JwtHeader): Promise<Jw
   try {
     return await find(header);
   } catch (error) {
-    // Functions of jose throw where no key fits, or several do.
+    // Functions of jose throw if no key fits, or several do.
     const { code } = Object(error) as { readonly code?: unknown };
     const isUnknown = code === "ERR_JWKS_NO_MATCHING_KEY" || code === "ERR_JWKS_MULTIPLE_MATCHING_KEYS";
     throw isUnknown ? new InvalidToken() : error;

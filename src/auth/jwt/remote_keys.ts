@@ -1,21 +1,21 @@
-/** The public keys of an issuer, fetched from its JSON Web Key Set (RFC 7517). */
+/** The public keys of an issuer, from its JSON Web Key Set (RFC 7517). */
 import { load } from "../../base/async_context.ts";
 import { HTTPError } from "../../base/errors.ts";
 import { isLoopbackName } from "../../http/host.ts";
 import { describeError, detached, log } from "../../log/log.ts";
 import { InvalidToken, type JwtCryptoKey, type JwtHeader } from "./token.ts";
 
-/** The age at which keys are fetched again. */
+/** Older keys are fetched again. */
 const MAX_AGE_MS = 600_000;
-/** The age up to which keys stay valid while their URL does not respond. */
+/** Older keys are invalid, even if their URL does not respond. */
 const MAX_STALE_MS = 24 * 3_600_000;
-/** The least time between two fetches for an unknown key, or for a stale one. */
+/** Between two fetches for an unknown or stale key. */
 const UNKNOWN_KEY_MS = 30_000;
-/** The least time between a failed fetch and the next one. */
+/** Between a failed fetch and the next one. */
 const FAILED_MS = 1_000;
-/** The deadline of all requests of one fetch together. */
+/** For all requests of one fetch together. */
 const FETCH_MS = 5_000;
-/** The most bytes of a document. Large key sets have some ten thousand. */
+/** Of a document. Large key sets have some ten thousand. */
 const MAX_BYTES = 1_048_576;
 
 type FindKey = (header: JwtHeader) => Promise<JwtCryptoKey>;
@@ -28,15 +28,14 @@ interface Fetched<Value> {
 // Not createRemoteJWKSet of jose: it drops keys after 10 minutes, waits 5 s in each request while
 // their URL does not respond, finds no key that was added within 30 s of a fetch, and neither
 // discovers the URL nor bounds the size.
-/** Finds keys by the headers of tokens, and fetches them when necessary. */
 export class RemoteKeys {
   readonly #issuer: string;
-  /** Undefined for the URL that the issuer publishes (OpenID Connect Discovery). */
+  /** Undefined for OpenID Connect Discovery. */
   readonly #url: string | undefined;
   #published: Fetched<string> | undefined;
   #keys: Fetched<FindKey> | undefined;
   #pending: Promise<FindKey> | undefined;
-  /** When keys were last fetched for an unknown one. */
+  /** The last fetch for an unknown key. */
   #unknownAt = -Infinity;
   #failedAt = -Infinity;
 
@@ -52,8 +51,6 @@ export class RemoteKeys {
   }
 
   /**
-   * Finds the key of a token of the issuer.
-   *
    * @throws {InvalidToken} If the issuer has no such key.
    * @throws {HTTPError} With 503 if the keys cannot be fetched.
    */
@@ -65,10 +62,10 @@ export class RemoteKeys {
     return fresh ? known : await this.#findStale(header, known, keys.at);
   }
 
-  /** Fetches again, because the issuer may have withdrawn the key. */
+  /** Fetches again: the issuer may have withdrawn the key. */
   async #findStale(header: JwtHeader, known: JwtCryptoKey, fetchedAt: number): Promise<JwtCryptoKey> {
     if (this.#failedAt >= fetchedAt + MAX_AGE_MS) {
-      // The URL does not respond: no further request waits for it.
+      // The URL does not respond, so further requests do not wait.
       const isDue = Date.now() - this.#failedAt >= UNKNOWN_KEY_MS;
       if (isDue && !this.#pending) detached(() => this.#fetchOnce()).catch(() => {});
       return known;
@@ -92,7 +89,7 @@ export class RemoteKeys {
     throw new InvalidToken();
   }
 
-  /** Fetches the keys, once for all callers. */
+  /** One fetch serves all callers. */
   #fetchOnce(): Promise<FindKey> {
     return this.#pending ??= this.#fetch();
   }
@@ -138,7 +135,7 @@ export class RemoteKeys {
   }
 }
 
-/** False, too, if the clock was set back. */
+/** Also false if the clock was set back. */
 function isWithin(fetched: Fetched<unknown> | undefined, ms: number): boolean {
   const age = fetched === undefined ? -1 : Date.now() - fetched.at;
   return age >= 0 && age < ms;
@@ -161,7 +158,7 @@ function unavailable(waitMs: number): HTTPError {
   });
 }
 
-/** Whether no network between can change the response of a URL. */
+/** HTTPS or loopback: no network between can change the response. */
 function isSafe(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
@@ -186,7 +183,7 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
   // Messages are logged, and the rest of a URL can contain credentials.
   const { origin, pathname } = new URL(url);
   const name = `${origin}${pathname}`;
-  // A redirect could lead to a URL that is not safe.
+  // A redirect could lead to an unsafe URL.
   const response = await fetch(url, { signal, headers, redirect: "manual" });
   if (response.status !== 200) {
     await response.body?.cancel();

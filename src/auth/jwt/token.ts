@@ -3,7 +3,7 @@ import type { HttpRequest } from "../../http/request.ts";
 import { nearest, quote } from "../../base/options.ts";
 import { credentialsOf } from "../credentials.ts";
 
-/** @ignore The header of a token that is not verified yet. A client can send any header. */
+/** @ignore The header of an unverified token, which a client chooses. */
 // Not an interface, which would lack the index signature that functions of jose require.
 export type JwtHeader = {
   /** The algorithm, one of those that the guard accepts. */
@@ -13,8 +13,7 @@ export type JwtHeader = {
 };
 
 /**
- * A `CryptoKey` of the platform. Its type is not named here, because Deno and the types of Node.js
- * declare different ones.
+ * A `CryptoKey`. Deno and the types of Node.js declare different ones.
  *
  * @ignore
  */
@@ -29,12 +28,12 @@ export interface JwtCryptoKey {
   readonly usages: readonly string[];
 }
 
-/** The token is not valid, a mistake of the client. The message is the reason, for the log. */
+/** The message is the reason, for the log. */
 export class InvalidToken extends Error {}
 
 /**
- * The name of a signature algorithm (RFC 7518, RFC 8037, RFC 9864). `none` is not among them. Those
- * with `HS` sign and verify with one secret; all others have a pair of keys.
+ * A signature algorithm (RFC 7518, RFC 8037, RFC 9864), except `none`. Those with `HS` use one
+ * secret, all others a pair of keys.
  */
 export type JwtAlgorithm =
   | "RS256"
@@ -52,11 +51,10 @@ export type JwtAlgorithm =
   | "HS384"
   | "HS512";
 
-/** The algorithms of pairs of keys: a public key verifies. */
 export const ASYMMETRIC: readonly JwtAlgorithm[] = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 Ed25519 EdDSA"
   .split(" ") as JwtAlgorithm[];
 
-/** The least bytes of a secret for each symmetric algorithm (RFC 7518, section 3.2). */
+/** RFC 7518, section 3.2. */
 const SECRET_BYTES = new Map<string, number>([["HS256", 32], ["HS384", 48], ["HS512", 64]]);
 
 const ALGORITHMS: readonly string[] = [...ASYMMETRIC, ...SECRET_BYTES.keys()];
@@ -65,7 +63,7 @@ export function isSymmetric(algorithm: string): boolean {
   return SECRET_BYTES.has(algorithm);
 }
 
-/** The least bytes of a secret that verifies with all of the algorithms. */
+/** For all of the algorithms. */
 export function leastSecret(algorithms: readonly string[]): number {
   return Math.max(...algorithms.map((algorithm) => SECRET_BYTES.get(algorithm) ?? 0));
 }
@@ -74,7 +72,7 @@ const FAMILIES = new Map([["RSASSA-PKCS1-v1_5", "RS"], ["RSA-PSS", "PS"], ["HMAC
 
 const CURVES = new Map<string | undefined, string>([["P-256", "ES256"], ["P-384", "ES384"], ["P-521", "ES512"]]);
 
-/** The algorithms of a `CryptoKey`: two names of one, or none. */
+/** Two names of one algorithm, or none. */
 export function algorithmsOf(key: { readonly name: string }): readonly JwtAlgorithm[] {
   const { name, hash, namedCurve } = key as {
     readonly name: string;
@@ -105,8 +103,8 @@ export function checkAlgorithms(algorithms: unknown, action: string): asserts al
 }
 
 /**
- * Identifies the owner of a verified token, whatever the guard has made of its claims: the subject
- * and its issuer, or the token itself if it has no subject.
+ * Identifies the owner of a verified token: by subject and issuer, or by the token if it has no
+ * subject. The schema of the claims does not matter.
  */
 export function subjectOf(request: HttpRequest): string | undefined {
   const token = credentialsOf(request, "bearer") ?? undefined;
@@ -117,7 +115,7 @@ export function subjectOf(request: HttpRequest): string | undefined {
   return typeof sub === "string" ? JSON.stringify([iss, sub]) : token;
 }
 
-/** The issuer that a token names, before it is verified. */
+/** Not verified. */
 export function issuerOf(payload: string): unknown {
   try {
     return (decodePayload(payload) as Readonly<Record<string, unknown>>).iss;

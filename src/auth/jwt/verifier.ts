@@ -1,4 +1,4 @@
-/** The verification of JSON Web Tokens, by npm's `jose`. */
+/** Verifies JSON Web Tokens by npm's `jose`. */
 import type { FlattenedJWSInput, JWTHeaderParameters, JWTVerifyGetKey } from "jose";
 import { load } from "../../base/async_context.ts";
 import { contextOf, type HttpRequest } from "../../http/request.ts";
@@ -12,14 +12,13 @@ import { type BearerChallenges, bearerToken } from "../bearer.ts";
 import type { JwtKey, JwtOptions, KeySource } from "./options.ts";
 import { InvalidToken, issuerOf, type JwtHeader } from "./token.ts";
 
-/** The largest difference between the clocks of the issuer and the application. */
+/** Between the clocks of the issuer and the application. */
 const TOLERANCE_S = 30;
-/** The most logged reasons: those with an issuer contain strings of clients. */
+/** Reasons can contain strings of clients, so their number is limited. */
 const MAX_REASONS = 20;
-/** The most characters of an issuer in the log. */
+/** In characters, in the log. */
 const MAX_ISSUER = 200;
 
-/** Verifies the tokens of one guard. */
 export class JwtVerifier<Claims> {
   readonly #options: JwtOptions<Claims>;
   readonly #source: KeySource;
@@ -45,12 +44,12 @@ export class JwtVerifier<Claims> {
     if (claims) this.#validate = toValidator(withStandardChecks(nodeOf(claims))).validate;
   }
 
-  /** Keeps the scopes of later tokens for {@linkcode JwtVerifier.scopesOf}. */
+  /** For {@linkcode JwtVerifier.scopesOf}. */
   keepScopes(): void {
     this.#keepsScopes = true;
   }
 
-  /** The scopes of a verified token. A test that replaces the guard has claims without a token. */
+  /** In a test that replaces the guard, claims have no token. */
   scopesOf(request: HttpRequest, claims: Claims): readonly string[] {
     const kept = contextOf(request).cache.get(this) as readonly string[] | undefined;
     return kept ?? this.#readScopes(claims as Readonly<Record<string, unknown>>, claims);
@@ -76,7 +75,7 @@ export class JwtVerifier<Claims> {
     let failure: { readonly thrown: unknown } | undefined;
     const findKey = async (header: JWTHeaderParameters, { payload }: FlattenedJWSInput): Promise<JwtKey> => {
       try {
-        // Another issuer has other keys. Tokens of strangers must not cause fetches.
+        // Tokens of strangers must not cause fetches.
         const issuer = issuerOf(String(payload));
         if (issuer !== this.#options.issuer) throw new InvalidToken(this.#wrongIssuer(issuer));
         return await this.#source.find(readHeader(header));
@@ -87,11 +86,11 @@ export class JwtVerifier<Claims> {
     };
     try {
       const { payload } = await jwtVerify(token, findKey as JWTVerifyGetKey, this.#rules);
-      // JSON.parse reads 1e999 as infinity: such a token would never expire.
+      // JSON.parse reads 1e999 as Infinity, which would never expire.
       if (!Number.isFinite(payload.exp)) throw new InvalidToken("the claim exp is not finite");
       return payload;
     } catch (error) {
-      // Each other error is a fault of the token, also a key that does not fit the algorithm.
+      // All other errors are faults of the token, such as a key that does not fit the algorithm.
       if (failure && !(failure.thrown instanceof InvalidToken)) throw failure.thrown;
       const { code, claim } = error as Refusal;
       if (code === "ERR_JWT_EXPIRED") throw this.#challenges.invalid("The token has expired");
@@ -101,7 +100,7 @@ export class JwtVerifier<Claims> {
     }
   }
 
-  /** Names both values: the usual mistake is a trailing slash. */
+  /** Usually the mistake is a trailing slash. */
   #wrongIssuer(issuer: unknown): string {
     const sent = typeof issuer === "string" ? issuer.slice(0, MAX_ISSUER) : issuer;
     const claim = sent === undefined ? "the claim iss is missing" : `the claim iss is ${quote(sent)}`;
@@ -109,7 +108,7 @@ export class JwtVerifier<Claims> {
   }
 
   /**
-   * Logs each reason once: a wrong `audience` refuses all tokens, and the reply hides the reason.
+   * Once for each reason: a wrong `audience` refuses all tokens, and the reply hides the reason.
    */
   #logOnce(reason: string): void {
     if (this.#logged.has(reason) || this.#logged.size >= MAX_REASONS) return;

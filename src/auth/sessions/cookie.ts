@@ -1,4 +1,4 @@
-/** The cookie of a session: its name, its attributes, and whether browsers accept it. */
+/** The cookie of a session: its name and attributes. */
 import { isLoopbackName } from "../../http/host.ts";
 import { addCookie, type Cookie, type CookieAttributes } from "../../http/cookies.ts";
 import type { HttpRequest } from "../../http/request.ts";
@@ -12,15 +12,14 @@ import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
  */
 export interface SessionCookieOptions {
   /**
-   * Its name. With `secure`, the path `/` and no domain, it gets the prefix `__Host-`, so that no
+   * The name. With `secure`, path `/` and no domain it gets the prefix `__Host-`, so that no
    * neighbouring host can set it (RFC 6265bis, section 4.1.3).
    *
    * @default {"session"}
    */
   name?: string;
   /**
-   * Which requests from pages of other sites send it: `strict` none, `lax` only followed links,
-   * `none` all.
+   * Which requests from other sites send it: `strict` none, `lax` only followed links, `none` all.
    *
    * @default {"lax"}
    */
@@ -34,8 +33,7 @@ export interface SessionCookieOptions {
    */
   path?: string;
   /**
-   * Whether it is only for HTTPS; most browsers also accept it from loopback hosts, Safari does
-   * not.
+   * Whether it requires HTTPS. Most browsers, but not Safari, also accept it from loopback hosts.
    *
    * @default {true}
    */
@@ -54,7 +52,6 @@ const SAME_SITE = { strict: "Strict", lax: "Lax", none: "None" } as const;
 
 const HOST_PREFIX = "__Host-";
 
-/** The cookie of one declaration of a session. */
 export class SessionCookie {
   readonly name: string;
   readonly path: string;
@@ -65,7 +62,7 @@ export class SessionCookie {
 
   /**
    * @param maxAge In milliseconds.
-   * @throws {TypeError} If an option is wrong, or browsers would refuse the cookie.
+   * @throws {TypeError} If an option is invalid, or browsers would refuse the cookie.
    */
   constructor(options: SessionCookieOptions, maxAge: number, action: string) {
     checkOptions(options, OPTIONS, action, "cookie.");
@@ -84,18 +81,13 @@ export class SessionCookie {
     addCookie(new Headers(), this.#with(""));
   }
 
-  /**
-   * Sets the cookie with the reply, which caches must not store then.
-   *
-   * @throws {RangeError} If it is larger than browsers accept.
-   */
+  /** @throws {RangeError} If the cookie is larger than browsers accept. */
   set(request: HttpRequest, value: string): void {
     request.setCookie(this.#with(value));
     forbidCaching(request);
     this.#warnOnce(request.url);
   }
 
-  /** Deletes the cookie with the reply. */
   delete(request: HttpRequest): void {
     request.deleteCookie(this.name, this.#attributes);
     forbidCaching(request);
@@ -116,7 +108,7 @@ export class SessionCookie {
   }
 }
 
-/** A shared cache would send the cookie of one visitor to others. */
+/** A shared cache would send the cookie to other visitors. */
 function forbidCaching({ replyHeaders }: HttpRequest): void {
   if (!replyHeaders.has("cache-control")) replyHeaders.set("cache-control", "no-store");
 }

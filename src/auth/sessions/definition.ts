@@ -1,4 +1,4 @@
-/** The declaration of a session, its secrets, and the session of each request. */
+/** A declared session, its secrets, and the session of each request. */
 import { load } from "../../base/async_context.ts";
 import { subjectText } from "../../binding/guard.ts";
 import type { StartConditions } from "../../binding/dependency.ts";
@@ -17,10 +17,9 @@ import type { SessionCookie } from "./cookie.ts";
 import { type KeptSession, type SessionKeeper, StoredSessions, toText } from "./kept.ts";
 import { RecordSessions, type SessionStore } from "./stores.ts";
 
-/** A secret, or several, of which the first seals and all open. */
+/** The first seals, all open. */
 export type Secrets = string | readonly string[];
 
-/** The option `secret`. */
 type SessionSecret = Secrets | (() => Secrets | undefined | Promise<Secrets | undefined>);
 
 const MIN_LENGTH = 32;
@@ -28,11 +27,10 @@ const MIN_LENGTH = 32;
 const CURE = `set it to at least ${MIN_LENGTH} random characters, such as the output of "openssl rand -base64 32"`;
 
 /**
- * Checks secrets. No message contains them.
+ * Messages do not contain the secrets.
  *
- * @param owner The owner, for messages: `the session "session"`.
- * @param alternative What to give in place of a missing secret, for the message.
- * @throws {TypeError} If there is none, or one is too short.
+ * @param owner For messages: `the session "session"`.
+ * @param alternative The cure besides a secret, for the message.
  */
 export function readSecrets(given: unknown, owner: string, action: string, alternative = ""): readonly string[] {
   const secrets: readonly unknown[] = Array.isArray(given) ? given : [given];
@@ -60,32 +58,31 @@ export function readSecrets(given: unknown, owner: string, action: string, alter
  * @category Dependencies
  */
 export interface Session<Data, Input = Data> {
-  /** The data of the session; null if there is none. `set` and `clear` change it. */
+  /** The data, which `set` and `clear` change; null without a session. */
   readonly data: Data | null;
   /**
-   * Begins a session, or replaces its data. Call it before the handler returns: the cookie is in
-   * the head of the reply, also of an error reply.
+   * Begins a session, or replaces its data, before the handler returns: the cookie is in the head
+   * of the reply, also of an error reply.
    *
-   * If another request has cleared the session in the meantime, nothing is stored, and `data` is
-   * null. A sign-in from a session whose `subject` was null still begins a new session.
+   * If another request has cleared the session meanwhile, nothing is stored, and `data` is null. A
+   * visitor whose `subject` was null can still sign in.
    *
-   * @param data The data. It must fit the schema, and have a JSON form.
-   * @throws {TypeError} If the data does not fit, if the reply has begun, on a WebSocket, or in
-   * the call of a tool.
+   * @param data Must fit the schema, and have a JSON form.
+   * @throws {TypeError} If the data does not fit, the reply has begun, or the request is a
+   * WebSocket or a call of a tool.
    * @throws {RangeError} If the cookie has more than 4,096 bytes.
    */
   set(data: Input): Promise<void>;
   /**
-   * Ends the session: deletes the cookie, and the data in the store. Event streams, lines of JSON
-   * and WebSockets behind a session in a store end within 5 s, on all nodes.
+   * Ends the session: deletes the cookie, and the data in the store. Streams and WebSockets behind
+   * a stored session end within 5 s, on all nodes.
    *
-   * @throws {TypeError} If the reply has begun, on a WebSocket, or in the call of a tool.
+   * @throws {TypeError} If the reply has begun, or the request is a WebSocket or a call of a tool.
    */
   clear(): Promise<void>;
 }
 
 interface SessionParts {
-  /** The name in messages. */
   readonly name: string;
   readonly schema: Schema;
   readonly secret: SessionSecret | undefined;
@@ -94,13 +91,12 @@ interface SessionParts {
   /** In milliseconds. */
   readonly maxAge: number;
   readonly renew: boolean;
-  /** Returns the subject of data. Without it, each `set` counts as a new subject. */
+  /** Without it, each `set` counts as a new subject. */
   readonly subject: ((data: never) => unknown) | undefined;
 }
 
 type KeeperOf = (app: AppHandle) => SessionKeeper;
 
-/** One declaration of a session. */
 export class SessionDefinition<Data, Input> {
   readonly name: string;
   readonly cookie: SessionCookie;
@@ -118,10 +114,9 @@ export class SessionDefinition<Data, Input> {
   }
 
   /**
-   * Reads the secret and derives the keys, at each start of an application, so that a secret can
-   * change.
+   * Derives the keys at each start, so that a secret can change.
    *
-   * @throws {CannotStartError} If the secret is wrong, or the workers do not share the store.
+   * @throws {CannotStartError} If the secret is invalid, or the workers do not share the store.
    */
   readonly start = async ({ hasWorkers, isFirst }: StartConditions): Promise<void> => {
     const { store } = this.#parts;
@@ -134,7 +129,7 @@ export class SessionDefinition<Data, Input> {
     if (isFirst) this.#warnOnce();
   };
 
-  /** The session of a request, one for all of its dependencies. Rejects only if the store fails. */
+  /** One session for all dependencies of a request. Rejects only if the store fails. */
   open(request: HttpRequest): Promise<Session<Data, Input>> {
     const { cache } = contextOf(request);
     let session = cache.get(this) as Promise<Session<Data, Input>> | undefined;
@@ -143,10 +138,9 @@ export class SessionDefinition<Data, Input> {
   }
 
   /**
-   * Identifies the subject of data; null for a visitor who has not signed in, undefined without the
-   * option `subject`.
+   * Null for a visitor who has not signed in, undefined without the option `subject`.
    *
-   * @throws {TypeError} If the function returns something else.
+   * @throws {TypeError} If the option returns anything else.
    */
   subjectOf(data: Data): string | null | undefined {
     const { subject } = this.#parts;
@@ -156,7 +150,7 @@ export class SessionDefinition<Data, Input> {
     return subjectText(found, `"subject" of the session "${this.name}"`, "a string, a number or null");
   }
 
-  /** Validates kept data; null if it does not fit the schema. */
+  /** Null if the kept data does not fit the schema. */
   async read(data: unknown): Promise<Data | null> {
     try {
       const { issues, value } = await this.#validate(data);
@@ -168,7 +162,7 @@ export class SessionDefinition<Data, Input> {
   }
 
   /**
-   * Makes the JSON of data, and the data that later requests read.
+   * The JSON of data, and the data as later requests read it.
    *
    * @throws {TypeError} If it does not fit the schema, or has no JSON form.
    */
@@ -247,7 +241,7 @@ export class SessionDefinition<Data, Input> {
   }
 }
 
-/** Identifies the caller by a session, for idempotency keys; undefined if there is no session. */
+/** Undefined without a session. */
 export function callerOfSession(session: unknown): string | undefined {
   return session instanceof RequestSession ? session.caller : undefined;
 }
@@ -258,19 +252,18 @@ interface Present<Data> {
   readonly id: string;
 }
 
-/** The session of one request. */
 class RequestSession<Data, Input> implements Session<Data, Input> {
   readonly #definition: SessionDefinition<Data, Input>;
   readonly #keeper: SessionKeeper;
   readonly #request: HttpRequest;
-  /** The session at the beginning of the request. */
+  /** At the beginning of the request. */
   readonly #found: Present<Data> | undefined;
   #present: Present<Data> | undefined;
-  /** The value of the cookie after the reply. */
+  /** The cookie after the reply. */
   #value: string | undefined;
-  /** The data of the session that another request has ended. */
+  /** The data of a session that another request has ended. */
   #ended: Data | undefined;
-  /** Settles after the changes so far, which run one after another. */
+  /** Runs changes one after another. */
   #changed: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -291,7 +284,6 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     return this.#present ? this.#present.data : null;
   }
 
-  /** Calls back once when the session ends. Returns a function that ends the watch. */
   watch(kept: KeptSession, onEnd: () => void): () => void {
     // If the handler itself has ended the session, its stream goes on.
     return this.#value === undefined ? () => {} : this.#keeper.watch(this.#value, kept, onEnd);
@@ -318,16 +310,15 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     });
   }
 
-  /** Extends the session. */
   async renew(kept: KeptSession): Promise<void> {
     const value = await this.#keeper.renew(this.#value!, kept);
-    // Undefined: another request has ended or set the session, and its cookie stays.
+    // Undefined: another request has changed the session, and its cookie stays.
     if (value !== undefined) this.#setCookie(this.#value = value);
   }
 
   /**
-   * The subject, or else the id at the beginning of the request: a client that repeats a request
-   * whose reply was lost sends that id again.
+   * The subject, or else the id at the beginning of the request, which a client that lost the reply
+   * sends again.
    */
   get caller(): string | undefined {
     const subject = this.#present && this.#definition.subjectOf(this.#present.data);
@@ -337,8 +328,8 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
   }
 
   /**
-   * Whether a `set` would restore a session that another request has ended. A visitor without a
-   * subject had no rights to restore, and may sign in.
+   * A `set` must not restore a session that another request has ended. A visitor without a subject
+   * had no rights, and may sign in.
    */
   #mayNotReturn(subject: string | null | undefined): boolean {
     if (this.#ended === undefined) return false;
@@ -347,7 +338,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     return !isSignIn;
   }
 
-  /** Keeps the id, so that concurrent requests of the client keep their session. */
+  /** Keeps the id for concurrent requests. */
   async #replace(next: Present<Data>, json: string): Promise<void> {
     this.#assertAwaited();
     const value = await this.#keeper.replace(this.#value!, toText(json, next.id));
@@ -358,7 +349,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     this.#present = next;
   }
 
-  /** Makes a new id, and ends the previous session: an attacker may have planted it. */
+  /** Makes a new id: an attacker may have planted the previous one. */
   async #begin(next: Present<Data>, json: string, subject: string | null | undefined): Promise<void> {
     const earlier = this.#present;
     const value = await this.#keeper.keep(toText(json, next.id));
@@ -380,7 +371,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     this.#present = next;
   }
 
-  /** Deletes a kept session. False if another request has ended it. */
+  /** False if another request has ended the session. */
   async #drop(value: string | undefined, present: Present<Data> | undefined): Promise<boolean> {
     const wasThere = value === undefined || await this.#keeper.drop(value);
     return wasThere || present === undefined;
@@ -395,7 +386,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     this.#assertPossible(what);
     const changed = this.#changed.then(change);
     this.#changed = changed.catch(() => {});
-    // Otherwise a forgotten await would lose the cookie.
+    // Waits for changes that the handler does not await: their cookie would be lost.
     contextOf(this.#request).reply.addHeadWork(this.#changed);
     await changed;
   }
@@ -411,7 +402,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     contextOf(this.#request).reply.assertOpen(`${what} the session`, name);
   }
 
-  /** Asserts that the handler has awaited the change. */
+  /** The handler must have awaited the change. */
   #assertAwaited(): void {
     if (!contextOf(this.#request).reply.hasBegun) return;
     throw new TypeError(
@@ -435,7 +426,7 @@ function canSetCookie(request: HttpRequest): boolean {
   return withoutCookies(request) === undefined && !contextOf(request).reply.hasBegun;
 }
 
-/** The kind of a request whose reply cannot carry cookies; undefined if it can. */
+/** Undefined if the reply can carry cookies. */
 function withoutCookies(request: HttpRequest): string | undefined {
   if (request.route?.method === WEBSOCKET) return "a WebSocket";
   return contextOf(request).call && "the call of a tool";

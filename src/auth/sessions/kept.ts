@@ -1,39 +1,35 @@
-/** Kept sessions: their form, those in a store, and the watches of their end. */
+/** Kept sessions: their string form, a store of them, and watches of their end. */
 import { outsideRequests } from "../../base/async_context.ts";
 import { nodeCrypto } from "../../base/runtime.ts";
 import { describeError, log } from "../../log/log.ts";
 import type { SessionStore } from "./stores.ts";
 
-/** A session outside of a request: in a sealed cookie, or in a store. */
+/** In a sealed cookie, or in a store. */
 export interface KeptSession {
   /** In milliseconds since 1970. */
   readonly setAt: number;
   /** Parsed from JSON, and not checked. */
   readonly data: unknown;
-  /** Random. It stays the same while `set` keeps the subject. */
+  /** Random. Stays the same while `set` keeps the subject. */
   readonly id: string;
   /** The stored string. */
   readonly text: string;
 }
 
-/** Keeps sessions by the value of their cookies. */
+/** Keeps sessions by the values of cookies. */
 export interface SessionKeeper {
-  /** Finds a session; null if there is none. */
   open(value: string): Promise<KeptSession | null>;
-  /** Keeps a new session. Returns the value of its cookie. */
+  /** Returns the value of the new cookie. */
   keep(text: string): Promise<string>;
-  /**
-   * Replaces a session. Returns the new value of the cookie; undefined if the session has ended.
-   */
+  /** Returns the new value of the cookie; undefined if the session has ended. */
   replace(value: string, text: string): Promise<string | undefined>;
   /**
-   * Extends a session. Returns the new value of the cookie; undefined if the session has ended, or
-   * another request has set it.
+   * Returns the new value of the cookie; undefined if another request has ended or set the session.
    */
   renew(value: string, kept: KeptSession): Promise<string | undefined>;
-  /** Calls back once when a session ends. Returns a function that ends the watch. */
+  /** Calls back once. Returns a function that ends the watch. */
   watch(value: string, kept: KeptSession, onEnd: () => void): () => void;
-  /** Deletes a session. Returns whether it existed. */
+  /** Returns whether the session existed. */
   drop(value: string): Promise<boolean>;
 }
 
@@ -42,12 +38,12 @@ export function toText(json: string, id: string): string {
   return `[${Date.now()},${json},"${id}"]`;
 }
 
-/** The stored string of the same session, set now. */
+/** The same session, set now. */
 export function renewedText({ data, id }: KeptSession): string {
   return toText(JSON.stringify(data), id);
 }
 
-/** Parses a stored string; null if it is malformed, or older than `maxAge` (in milliseconds). */
+/** Null if malformed, or older than `maxAge` milliseconds. */
 export function fromText(text: string, maxAge: number): KeptSession | null {
   let parts: unknown;
   try {
@@ -65,20 +61,19 @@ const ID_BYTES = 32;
 /** An id in base64url. */
 const ID = /^[\w-]{43}$/;
 
-/** Calls back when the value of a key may have changed. Returns a function that ends it. */
 type Hint = (key: string, onChange: () => void) => Promise<() => void>;
 
-/** Sessions in a store, behind a random id in the cookie. */
+/** The cookie has a random id. */
 export class StoredSessions implements SessionKeeper {
   readonly #store: SessionStore;
   readonly #purpose: string;
   readonly #maxAge: number;
   readonly #hint: Hint | undefined;
-  /** By id. One timer reads a session, however many streams depend on it. */
+  /** One timer for each session, however many streams depend on it. */
   readonly #watched = new Map<string, WatchedSession>();
 
   /**
-   * @param purpose Separates cookies: the id of one finds nothing for another.
+   * @param purpose Ids of one cookie find nothing for another.
    * @param maxAge In milliseconds.
    */
   constructor(store: SessionStore, purpose: string, maxAge: number, hint?: Hint) {
@@ -99,7 +94,7 @@ export class StoredSessions implements SessionKeeper {
     return id;
   }
 
-  /** The id stays the same, so that other requests of the page keep their session. */
+  /** Keeps the id for other requests of the page. */
   async replace(id: string, text: string): Promise<string | undefined> {
     const write = { expiresIn: this.#maxAge, mustExist: true };
     return isDone(await this.#store.set(this.#keyOf(id), text, write)) ? id : undefined;
@@ -132,30 +127,29 @@ export class StoredSessions implements SessionKeeper {
   }
 
   /**
-   * A hash: a reader of the store cannot compute the id, and the time of a comparison shows nothing
-   * of it. In hex, because Deno encodes base64url three times as slowly.
+   * A hash: a reader of the store cannot compute the id, and timing reveals nothing. In hex, which
+   * Deno encodes three times as fast as base64url.
    */
   #keyOf(id: string): string {
     return nodeCrypto().createHash("sha256").update(`${this.#purpose}\0${id}`).digest("hex");
   }
 }
 
-/** A store in JavaScript may return undefined, which does not count as an ended session. */
+/** A store in JavaScript may return undefined, which counts as done. */
 function isDone(result: unknown): boolean {
   return result !== false;
 }
 
-/** The interval of the reads of a watched session, in milliseconds. */
+/** Between reads of a watched session, in milliseconds. */
 const INTERVAL = 3_000;
 
 interface Watch {
   readonly isThere: () => Promise<boolean>;
-  /** Calls back when the session may have changed. Returns a function that ends it, if it can. */
+  /** Returns a function that ends it, if it can. */
   readonly hint: (onChange: () => void) => Promise<(() => void) | undefined>;
   readonly onClose: () => void;
 }
 
-/** A session that streams depend on. */
 class WatchedSession {
   readonly #watch: Watch;
   readonly #listeners = new Set<() => void>();
@@ -170,7 +164,7 @@ class WatchedSession {
     void outsideRequests(() => this.#start());
   }
 
-  /** Calls back once when the session has ended. Returns a function that ends the watch. */
+  /** Calls back once. Returns a function that ends the watch. */
   add(onEnd: () => void): () => void {
     // A function for each watch, also if two callers pass the same one.
     const listener = () => onEnd();

@@ -1,14 +1,13 @@
-/** Sessions in sealed cookies: encrypted and authenticated by iron-webcrypto. */
+/** Sessions in cookies, encrypted and authenticated by iron-webcrypto. */
 import { defaults, type password, seal, type SealOptions, unseal } from "iron-webcrypto";
 import { MAX_COOKIE_BYTES } from "../../http/cookies.ts";
 import { TimedSignIn } from "../../http/sign_in.ts";
 import { fromText, type KeptSession, renewedText, type SessionKeeper } from "./kept.ts";
 
-/** A secret gives two keys, and an id that identifies it. */
+/** A secret gives two keys, and an id of them. */
 const KEY_BYTES = 32;
 const ID_BYTES = 4;
 
-/** Sessions in the cookie itself. */
 export class SealedSessions implements SessionKeeper {
   readonly #first: password.Specific;
   readonly #keys: password.Hash;
@@ -17,18 +16,16 @@ export class SealedSessions implements SessionKeeper {
 
   private constructor(keys: readonly KeySet[], maxAge: number) {
     this.#first = keys[0]!;
-    // The client chooses the looked-up name, so the object has no prototype.
+    // No prototype: the client chooses the name.
     this.#keys = Object.assign(Object.create(null), Object.fromEntries(keys.map((key) => [key.id, key])));
     this.#maxAge = maxAge;
-    // The strings of `toText` are JSON already.
+    // Strings of `toText` are JSON already.
     this.#options = { ...defaults, ttl: maxAge, timestampSkewSec: 0, encode: String, decode: String };
   }
 
   /**
-   * Derives the keys.
-   *
    * @param secrets The first seals, all open.
-   * @param purpose Separates cookies: the seal of one cannot be opened for another.
+   * @param purpose Seals of one cookie cannot be opened for another.
    * @param maxAge In milliseconds.
    */
   static async make(secrets: readonly string[], purpose: string, maxAge: number): Promise<SealedSessions> {
@@ -36,7 +33,7 @@ export class SealedSessions implements SessionKeeper {
   }
 
   async open(value: string): Promise<KeptSession | null> {
-    // No browser sends more, and longer ones would cost time.
+    // No browser sends more.
     if (value.length > MAX_COOKIE_BYTES) return null;
     try {
       return fromText(await unseal(value, this.#keys, this.#options) as string, this.#maxAge);
@@ -72,8 +69,8 @@ export class SealedSessions implements SessionKeeper {
 type KeySet = password.Specific & { readonly id: string };
 
 /**
- * Derives keys by HKDF (RFC 5869), once for each secret: iron would derive them for each seal,
- * which costs as much as opening it.
+ * HKDF (RFC 5869), once for each secret: iron would derive keys for each seal, which takes as long
+ * as opening it.
  */
 async function deriveKeys(secret: string, purpose: string): Promise<KeySet> {
   const encoder = new TextEncoder();

@@ -1,4 +1,4 @@
-/** The stores of sessions: in the memory of the process, and in the records of the application. */
+/** Stores of sessions: in memory, and in the records of the application. */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { checkOptions, type OptionNames, quote } from "../../base/options.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
@@ -9,11 +9,11 @@ import type { StoredRecord } from "../../store/record_store.ts";
 export interface SessionWrite {
   /** The time to live, in milliseconds. */
   readonly expiresIn: number;
-  /** Whether to write only if the key exists: a write must not restore a cleared session. */
+  /** Write only if the key exists: a cleared session must not return. */
   readonly mustExist: boolean;
   /**
-   * The value that the key must have, or else nothing is written: a renewal must not undo a write
-   * of another request. A store that cannot compare uses `mustExist`.
+   * Write only if the key has this value: a renewal must not undo a write of another request. A
+   * store that cannot compare uses `mustExist`.
    */
   readonly expect?: string;
 }
@@ -21,8 +21,8 @@ export interface SessionWrite {
 /**
  * A store of sessions. Write one for a server that all processes share, such as Redis.
  *
- * A key has 64 hexadecimal digits: the hash of the id in the cookie, which cannot be computed from
- * it. A value is JSON. An error of a method is a 500, and is logged.
+ * A key is the hash of the id in the cookie, in 64 hexadecimal digits. A value is JSON. An error of
+ * a method is a 500, and is logged.
  *
  * @example A store in Redis
  * ```ts
@@ -63,16 +63,16 @@ export interface SessionWrite {
  */
 export interface SessionStore {
   /**
-   * Whether only this thread has the sessions. Then several workers are an error at the start.
+   * Whether only this thread has the sessions. Then several workers cannot start.
    *
    * @default {false}
    */
   readonly isLocal?: boolean;
-  /** Returns the value of a key; null if it does not exist or has expired. */
+  /** Returns the value of a key; null if there is none, or it has expired. */
   get(key: string): Promise<string | null>;
-  /** Sets the value of a key. Returns whether it was written. */
+  /** Returns whether the value was written. */
   set(key: string, value: string, write: SessionWrite): Promise<boolean>;
-  /** Deletes a key. Returns whether it existed: of several calls at once, one gets true. */
+  /** Returns whether the key existed. Of concurrent calls, one gets true. */
   delete(key: string): Promise<boolean>;
 }
 
@@ -101,10 +101,10 @@ const MEMORY_OPTIONS: OptionNames<MemorySessionsOptions> = { maxSessions: true, 
 /** The most characters of one session. */
 const MAX_VALUE = 65_536;
 
-/** The bytes of an entry besides its strings: measured with 100,000 short ones. */
+/** Without its strings: measured with 100,000 short ones. */
 const ENTRY_BYTES = 200;
 
-/** The most expired sessions that each `set` removes, so that no timer is needed. */
+/** The expired sessions that each `set` removes at most. So no timer is needed. */
 const SWEPT = 2;
 
 interface MemoryEntry {
@@ -114,13 +114,12 @@ interface MemoryEntry {
 }
 
 /**
- * A store of sessions in the memory of the process, for development, tests and applications of one
- * process. They are lost when the process ends or `--reload` restarts it. Several workers of `webfw
- * run` are an error at the start; `deno serve --parallel` cannot be detected: do not use it.
+ * A store of sessions in memory, for development, tests and applications of one process. `--reload`
+ * loses them. Several workers of `webfw run` cannot start with it; do not use it with `deno serve
+ * --parallel`, which cannot be detected.
  *
  * A session has at most 65,536 characters of JSON.
  *
- * @param options The bounds.
  * @throws {TypeError} If an option is unknown.
  * @throws {RangeError} If a bound is not a positive number.
  *
@@ -201,7 +200,7 @@ class MemorySessions implements SessionStore {
     return entry !== undefined;
   }
 
-  /** Finds the entry of a key, and removes it if it has expired. */
+  /** Removes an expired entry. */
   #find(key: string): MemoryEntry | undefined {
     const entry = this.#entries.get(key);
     if (!entry || entry.expires > Date.now()) return entry;
@@ -209,7 +208,7 @@ class MemorySessions implements SessionStore {
     return undefined;
   }
 
-  /** Removes some expired sessions, and the oldest ones beyond the bounds. */
+  /** Removes expired sessions, and the oldest ones beyond the bounds. */
   #makeRoom(): void {
     const now = Date.now();
     let left = SWEPT;
@@ -226,7 +225,7 @@ class MemorySessions implements SessionStore {
   }
 }
 
-/** The engine keeps a character in one byte or in two. */
+/** V8 stores a character in one byte or two. */
 function sizeOf(key: string, { value }: MemoryEntry): number {
   return ENTRY_BYTES + key.length + 2 * value.length;
 }
@@ -246,9 +245,8 @@ export class RecordSessions {
 }
 
 /**
- * A store of sessions in the records of the application (`app.records`). All nodes with one store
- * of durable topics share them, and they survive a restart. Without such a store they are in the
- * memory of the process, which its workers share.
+ * A store of sessions in `app.records`. Nodes with one store of durable topics share them, and they
+ * survive a restart. Without such a store, the workers of a process share them in memory.
  *
  * A session has at most 60 KiB of JSON.
  *
@@ -288,7 +286,7 @@ class SessionRecords implements SessionStore {
     this.#records = records;
   }
 
-  /** Calls back when the value of a key may have changed. Returns a function that ends it. */
+  /** Returns a function that ends it. */
   hint(key: string, onChange: () => void): Promise<() => void> {
     return hintsOf(this.#records, [key], onChange);
   }
@@ -314,10 +312,9 @@ class SessionRecords implements SessionStore {
   }
 
   /**
-   * Changes a record while it exists. Each lost round is a write of another request, so the rounds
-   * end.
+   * Retries while other requests write the record.
    *
-   * @param change Returns the result; undefined if another request has written in between.
+   * @param change Undefined if another request has written in between.
    */
   async #change(
     key: string,

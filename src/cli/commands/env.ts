@@ -1,4 +1,4 @@
-/** The command that prints the settings or the permissions of an application. */
+/** Prints the settings or the permissions of an application. */
 import { CONFIG, denoArguments, runForOutput, TARGET, TARGET_DETAILS } from "../launch.ts";
 import { type Command, type Invocation, KV_FLAG } from "../command.ts";
 import { PermissionsRunner, type Setting, SettingsRunner, type Unaudited } from "../runner/env.ts";
@@ -55,20 +55,19 @@ async function printPermissions(invocation: Invocation): Promise<number> {
 }
 
 /**
- * Flags that deny a path that no program uses. Without them, Deno (2.9) checks nothing if
- * everything is allowed, and its audit reports each file that is read as written, too.
+ * A path that no program uses. If everything is allowed, Deno (2.9) checks nothing, and its audit
+ * reports reads as writes, too.
  */
 const AUDITED = ["read", "write"].map((name) =>
   `--deny-${name}=${Deno.build.os === "windows" ? "Z:" : ""}/.webfw/none`
 );
 
-/** The result of a runner; undefined if it ended without one. */
 function read<Result>(output: Uint8Array): Result | undefined {
   const line = new TextDecoder().decode(output).trimEnd().split("\n").at(-1);
   return line ? JSON.parse(line) : undefined;
 }
 
-/** A file for `deno run --env-file`. Optional settings are comments. */
+/** For `deno run --env-file`. Optional settings are comments. */
 function toExample(settings: readonly Setting[]): string {
   const byName = new Map<string, Setting>();
   for (const setting of settings) {
@@ -86,24 +85,23 @@ function toLine(text: string): string {
   return text.replaceAll(/[\r\n]+/g, " ").trim();
 }
 
-/** Quotes a value for `--env-file`, which knows three kinds of quotes and no escapes. */
+/** `--env-file` has three kinds of quotes and no escapes. */
 function quoteValue(value: string): string {
   if (/^[\w.,:/@+-]*$/.test(value)) return value;
   const mark = ["'", "`"].find((mark) => !value.includes(mark)) ?? '"';
   return `${mark}${value}${mark}`;
 }
 
-/** A line of the audit that `DENO_AUDIT_PERMISSIONS` enables, in version 1 of its format. */
+/** A line of `DENO_AUDIT_PERMISSIONS`, version 1. */
 interface Access {
   readonly permission: string;
   /** Null: all values. */
   readonly value: string | null;
 }
 
-/** The order of Deno's help. */
 const ORDER = ["read", "write", "net", "env", "sys", "run", "ffi", "import"];
 
-/** Deno allows imports from these hosts by default. The flag replaces them. */
+/** Allowed by default. The flag replaces them. */
 const IMPORT_HOSTS: ReadonlySet<string> = new Set([
   "deno.land:443",
   "jsr.io:443",
@@ -115,10 +113,8 @@ const IMPORT_HOSTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The flags for the permissions that a program used.
- *
  * @param audit The lines of the audit.
- * @param unaudited The accesses that are not in it.
+ * @param unaudited Accesses that are missing in it.
  * @param directory Paths below it are printed relative to it.
  */
 export function toFlags(audit: string, { urls, programs, opensKv, port }: Unaudited, directory: string): string[] {
@@ -139,13 +135,13 @@ export function toFlags(audit: string, { urls, programs, opensKv, port }: Unaudi
   return opensKv ? [KV_FLAG, ...flags] : flags;
 }
 
-/** The value of a flag; undefined for an access that the framework does not require. */
+/** Undefined if the framework does not require the access. */
 function toValue(permission: string, value: string, port: string, directory: string): string | undefined {
   switch (permission) {
     case "read":
     case "write":
     case "ffi":
-      // The framework reads its own command line only if the program has all permissions.
+      // The framework reads its command line only if it has all permissions.
       return value.startsWith("/proc/self/") ? undefined : toPath(value, directory);
     case "net":
     case "import":
@@ -168,7 +164,6 @@ function toHost(address: string): string {
   return `${hostname}:${port || (/^(?:https|wss):$/.test(protocol) ? "443" : "80")}`;
 }
 
-/** Removes paths in folders that are listed, too. */
 function withoutInner(permission: string, values: readonly string[]): readonly string[] {
   if (permission !== "read" && permission !== "write") return values;
   return values.filter((path) =>
@@ -176,7 +171,6 @@ function withoutInner(permission: string, values: readonly string[]): readonly s
   );
 }
 
-/** Quotes a flag for a shell. */
 function quote(flag: string): string {
   return /^[\w@%+=:,./-]+$/.test(flag) ? flag : `'${flag.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,4 @@
-/** The command that writes a new service. */
+/** Writes a new service. */
 
 import { fileURLToPath } from "node:url";
 import { dirname, join, relative, resolve } from "node:path";
@@ -44,7 +44,6 @@ async function requireEmpty(folder: string, named: string): Promise<void> {
   }
 }
 
-/** The contents of the files by path. */
 async function templateFor(folder: string): Promise<Record<string, string>> {
   const { default: files } = await import("../template.json", { with: { type: "json" } });
   const links = await clonedPackages(folder);
@@ -54,8 +53,8 @@ async function templateFor(folder: string): Promise<Record<string, string>> {
 }
 
 /**
- * The paths of the packages, if this command runs from a clone of the repository: then the service
- * uses the framework of the clone, and the replacements of `@std` if JSR cannot be reached.
+ * The packages, if this command runs from a clone of the repository: the service uses the framework
+ * of the clone, and its replacements of `@std` if JSR cannot be reached.
  */
 async function clonedPackages(folder: string): Promise<string[]> {
   if (!import.meta.url.startsWith("file:")) return [];

@@ -1,4 +1,4 @@
-/** The commands that print the routes or a document of an application. */
+/** Prints the routes or a document of an application. */
 import { resolve } from "node:path";
 import { CONFIG, denoArguments, type Launch, runForOutput, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
 import { type Command, CommandError, type Invocation, USAGE_EXIT_CODE } from "../command.ts";

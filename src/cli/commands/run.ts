@@ -1,11 +1,11 @@
-/** The command that serves an application. */
+/** Serves an application. */
 
 import { type Command, CommandError, USAGE_EXIT_CODE } from "../command.ts";
 import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
 import { ServeRunner } from "../runner/serve.ts";
 
 const MAX_WORKERS = 1024;
-/** Deno requires this flag for listeners that share a port. */
+/** For listeners that share a port. */
 const SHARED_PORT_FLAG = "--unstable-net";
 
 export const RUN: Command = {

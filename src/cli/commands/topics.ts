@@ -1,4 +1,4 @@
-/** The command that lists the durable topics of an application, for operators. */
+/** Lists the durable topics of an application, for operators. */
 
 import { type Command, CommandError, USAGE_EXIT_CODE } from "../command.ts";
 import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";

@@ -1,8 +1,8 @@
-/** Finds the settings and the permissions of an application. Sent as source: see runner.ts. */
+/** Finds settings and permissions. Sent as source: see runner.ts. */
 
 import { Runner, type RunnerOptions } from "./runner.ts";
 
-/** A setting: version 1 of the protocol between the command and the framework. */
+/** Version 1 of the protocol with the framework. */
 export interface Setting {
   readonly name: string;
   readonly isRequired: boolean;
@@ -11,13 +11,13 @@ export interface Setting {
   readonly default?: string;
 }
 
-/** Prints the settings that a module declares while it is imported, as a line of JSON. */
+/** Prints the declared settings as a line of JSON. */
 export class SettingsRunner extends Runner {
   async run(): Promise<void> {
     this.stopWithParent();
     this.keepStdout();
     const declared: Setting[] = [];
-    // While this is set, settings() does not throw, and returns placeholders for missing values.
+    // Now settings() returns placeholders, and does not throw.
     this.command.settings = declared;
     const { loaded, refusal } = await this.importModule();
     this.write(`${JSON.stringify(declared)}\n`);
@@ -27,19 +27,16 @@ export class SettingsRunner extends Runner {
   }
 }
 
-/** Accesses that are missing in Deno's audit of permissions. */
+/** Missing in Deno's audit. */
 export interface Unaudited {
-  /** The URLs of `fetch()`. */
   readonly urls: readonly string[];
-  /** The programs that were started. */
   readonly programs: readonly string[];
-  /** Whether Deno KV was opened, which requires a flag. */
+  /** Deno KV requires a flag. */
   readonly opensKv: boolean;
-  /** The port of the application. */
   readonly port: string;
 }
 
-/** Starts and stops an App, and prints the accesses that are missing in Deno's audit. */
+/** Prints the accesses that are missing in Deno's audit. */
 export class PermissionsRunner extends Runner<RunnerOptions> {
   async run(): Promise<void> {
     this.stopWithParent();
@@ -73,7 +70,7 @@ export class PermissionsRunner extends Runner<RunnerOptions> {
     const problem = `Cannot start "${this.options.module}"`;
     if (!this.isWebfwApp(app)) return await this.fail(`${problem}: it is no App`);
     const port = Deno.env.get("PORT") || "8000";
-    // The log reads it with its first entry, which a request may write.
+    // The log reads it with its first entry.
     Deno.env.get("WEBFW_LOG");
     const stop = new AbortController();
     try {

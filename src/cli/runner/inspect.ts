@@ -4,7 +4,6 @@ import { Runner, type RunnerOptions, type WebfwApp } from "./runner.ts";
 
 /** Prints to stdout, and ends the process. */
 export abstract class InspectRunner<Options extends RunnerOptions = RunnerOptions> extends Runner<Options> {
-  /** The task in messages: "Cannot <task> …". */
   protected abstract readonly task: string;
 
   protected abstract print(app: WebfwApp): Promise<void>;
@@ -25,7 +24,7 @@ export abstract class InspectRunner<Options extends RunnerOptions = RunnerOption
     Deno.exit(0);
   }
 
-  /** Writes rows in columns. A cell of more than `widest` characters does not widen its column. */
+  /** Longer cells than `widest` do not widen their column. */
   protected writeTable(rows: readonly (readonly string[])[], widest = Infinity): void {
     const widths = rows[0]!.map((_, column) =>
       Math.max(...rows.map((row) => row[column]!.length).filter((length) => length <= widest))
@@ -35,7 +34,6 @@ export abstract class InspectRunner<Options extends RunnerOptions = RunnerOption
   }
 }
 
-/** Lists the routes, in the order of the table. */
 export class RoutesRunner extends InspectRunner {
   protected override readonly task = "list the routes of";
 
@@ -45,7 +43,6 @@ export class RoutesRunner extends InspectRunner {
   }
 }
 
-/** Prints the OpenAPI document. */
 export class OpenAPIRunner extends InspectRunner {
   protected override readonly task = "describe";
 
@@ -54,7 +51,6 @@ export class OpenAPIRunner extends InspectRunner {
   }
 }
 
-/** Prints the AsyncAPI document. */
 export class AsyncAPIRunner extends InspectRunner {
   protected override readonly task = "describe";
 

@@ -1,16 +1,14 @@
 /**
- * The program in the application's process: it loads the user's module and reports failures. Only
- * the source of its class is sent (see ../launch.ts), so a class of this folder may use nothing but
- * the platform and the class that it extends.
+ * The program in the application's process. Only the source of its class is sent (see
+ * ../launch.ts), so classes of this folder use nothing but the platform and the class that they
+ * extend.
  */
 
-/** The options of every runner, as JSON. */
 export interface RunnerOptions {
-  /** The module as the user wrote it, for messages. */
+  /** As the user wrote it. */
   readonly module: string;
-  /** The export that holds the application, or `null` for `app`, else `default`. */
+  /** `null` for `app`, else `default`. */
   readonly attribute: string | null;
-  /** The process id of the command. */
   readonly parent: number;
   readonly isWatched: boolean;
 }
@@ -22,17 +20,15 @@ export interface Address {
   readonly port: number;
 }
 
-/** An application of webfw: version 1 of the protocol between the command and the framework. */
+/** Version 1 of the protocol with the framework. */
 export interface WebfwApp {
   readonly routes: Iterable<{ readonly method: string; readonly path: string; readonly operationId?: string }>;
   readonly docsUrl?: unknown;
   openapi(): unknown;
-  /** The state of durable topics and crons. */
   reportTopics(
     options: { readonly after?: string },
   ): Promise<{ readonly topics: readonly TopicReport[]; readonly crons: readonly CronReport[] }>;
   topic(name: string, options: { readonly durable: true }): Topic;
-  /** Serves until SIGINT or SIGTERM. */
   run(options: {
     readonly hostname?: string;
     readonly port: number;
@@ -46,7 +42,6 @@ export interface WebfwApp {
   }): Promise<void>;
 }
 
-/** The functions of an App for the command line. */
 export interface AppProtocol {
   readonly version: 1;
   readonly asyncapi?: () => Promise<unknown>;
@@ -54,7 +49,7 @@ export interface AppProtocol {
   readonly changeConsumer: (action: "retry" | "remove", path: string) => Promise<unknown>;
 }
 
-/** The global that the framework reads: see `Command` of the framework. */
+/** See `Command` of the framework. */
 export interface CommandGlobal {
   main?: string;
   settings?: unknown[];
@@ -63,7 +58,6 @@ export interface CommandGlobal {
   readonly refusal?: Error;
 }
 
-/** The state of a topic. Ages are in milliseconds. */
 export interface TopicReport {
   readonly name: string;
   readonly messages: number;
@@ -72,17 +66,16 @@ export interface TopicReport {
   readonly newest: Date | undefined;
   readonly retention: { readonly age: number; readonly count: number; readonly bytes: number };
   readonly lag: { readonly messages: number; readonly gap: "retention" | "ahead" | undefined } | undefined;
-  /** Why a part of the topic could not be read. */
+  /** Why a part could not be read. */
   readonly failure?: string | undefined;
   /** Missing in versions of the framework without consumers. */
   readonly consumers?: readonly ConsumerReport[];
 }
 
-/** The state of a consumer. */
 export interface ConsumerReport {
   readonly name: string;
   readonly position: string;
-  /** The age of the oldest unhandled message, in milliseconds. */
+  /** The age of the oldest unhandled message. */
   readonly lag: number;
   readonly inFlight: number;
   readonly failures: number;
@@ -90,7 +83,6 @@ export interface ConsumerReport {
   readonly lastError: string | undefined;
 }
 
-/** The state of a cron. */
 export interface CronReport {
   readonly name: string;
   readonly schedule: string;
@@ -118,7 +110,7 @@ export type TopicEntry = { readonly gap: object } | {
   readonly data: unknown;
 };
 
-/** An application of another framework. */
+/** Of another framework. */
 export interface FetchApp {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
 }
@@ -135,10 +127,8 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     this.options = options;
   }
 
-  /** Runs the command, and ends the process. */
   abstract run(): Promise<void>;
 
-  /** Imports the module, and returns its application. */
   protected async loadApp(): Promise<RunnableApp> {
     const { module: path, attribute } = this.options;
     const { loaded, refusal } = await this.importModule();
@@ -170,12 +160,12 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     );
   }
 
-  /** Imports the module. `refusal` is the error of a call of App.run() during the import. */
+  /** `refusal` is the error of App.run() during the import. */
   protected async importModule(): Promise<
     { loaded: PromiseSettledResult<Readonly<Record<string, unknown>>>; refusal: Error | undefined }
   > {
-    // While this is set, App.run() throws, and stores the error here: a module may not await it.
-    // The frames of the user, which are printed, are below those of the framework.
+    // Now App.run() throws, and stores its error: a module may not await it. The frames of the user
+    // are below those of the framework.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 50;
     this.command.isLoading = true;
@@ -185,15 +175,12 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return { loaded, refusal: this.command.refusal };
   }
 
-  /** Checks the protocol, not the class: each version of the framework has another class. */
+  /** Each version of the framework has another class. */
   protected isWebfwApp(app: RunnableApp): app is WebfwApp {
     return this.#versionOf(app) === 1;
   }
 
-  /**
-   * Stops the program when the command has ended: a killed command sends no signal. Nor does the
-   * end of stdin show it, which belongs to the application.
-   */
+  /** A killed command sends no signal, and stdin belongs to the application. */
   protected stopWithParent(): void {
     const killAfterMs = 15_000;
     // On Windows the id of the parent stays the same: no effect there.
@@ -206,7 +193,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     Deno.unrefTimer(watch);
   }
 
-  /** Redirects the module's output to stderr: stdout is for the result. */
+  /** Stdout is for the result. */
   protected keepStdout(): void {
     for (const method of ["log", "info", "debug", "table", "dir"] as const) console[method] = console.error;
   }
@@ -215,7 +202,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     this.#writeTo(Deno.stdout, text);
   }
 
-  /** Writes a line to stderr. OpenTelemetry would record a line of the console as an error. */
+  /** OpenTelemetry would record a line of the console as an error. */
   protected printLine(line: string): void {
     try {
       this.#writeTo(Deno.stderr, `${line}\n`);
@@ -229,13 +216,13 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     for (let written = 0; written < bytes.length;) written += output.writeSync(bytes.subarray(written));
   }
 
-  /** Reports a failure in one line; then exits with code 1 or, in a watcher, waits for an edit. */
+  /** Exits with code 1; in a watcher, waits for an edit. */
   protected async fail(message: string): Promise<never> {
     console.error(`error: ${message}`);
     return await this.#exitOrWait();
   }
 
-  /** Like `fail`, if no edit can correct the failure: it also ends the watcher. */
+  /** If no edit can correct the failure: also ends the watcher. */
   protected failForGood(message: string): never {
     console.error(`error: ${message}`);
     // Deno.exit() would leave the watcher waiting.
@@ -243,7 +230,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     Deno.exit(1);
   }
 
-  /** Like `fail`, for an error of the user's code, with the frames of its own files. */
+  /** For errors of the user's code. Shows the frames of its own files. */
   protected async failWith(message: string, thrown: unknown): Promise<never> {
     const colors = !Deno.noColor && Deno.stderr.isTerminal();
     const lines = Deno.inspect(thrown, { colors }).split("\n");
@@ -256,7 +243,6 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return await this.fail(`${message}\n${(isFull || !/^\s+at /m.test(own.join("\n")) ? report : own).join("\n")}`);
   }
 
-  /** Removes frames from the lines of an error. */
   #withoutFrames(lines: readonly string[], isLeftOut: (line: string) => boolean): string[] {
     const kept: string[] = [];
     for (const line of lines) {
@@ -268,17 +254,17 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
   }
 
   /**
-   * Waits until the watcher knows the loaded files: a few turns of the event loop later, without an
-   * event. It misses earlier edits.
+   * The watcher misses earlier edits. There is no event: it is ready a few turns of the event loop
+   * after loading.
    */
   protected async watcherIsReady(): Promise<void> {
     if (this.options.isWatched) await new Promise((resolve) => setTimeout(resolve, 100));
   }
 
-  /** Reports an error thrown by a module with its stack, another failure to load in one line. */
+  /** An error thrown by a module has a stack; other failures are one line. */
   protected async failToLoad(error: unknown): Promise<never> {
     const { module } = this.options;
-    // The message of this error is complete, such as which settings are missing.
+    // Its message is complete.
     if (error instanceof Error && error.name === "CannotStartError") return await this.fail(error.message);
     if (!(error instanceof Error) || this.#hasForeignFrame(error)) {
       return await this.failWith(`"${module}" threw while it was loaded`, error);
@@ -292,7 +278,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return await this.#exitOrWait(/^Module not found "(file:[^"]+)"/.exec(problem)?.[1]);
   }
 
-  /** Whether the stack contains another module, so that the error comes from code of the user. */
+  /** The stack contains code of the user. */
   #hasForeignFrame({ message, stack = "" }: Error): boolean {
     const frames = stack.slice(stack.indexOf(message) + message.length).split("\n")
       .filter((line) => /^\s+at .*:\d+:\d+\)?$/.test(line));
@@ -303,7 +289,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return /^\s+at .*data:text\/javascript,/.test(line);
   }
 
-  /** Exits with code 1; in a watcher, waits for an edit, or for the missing file to appear. */
+  /** Exits with code 1; in a watcher, waits for an edit or for the missing file. */
   async #exitOrWait(missing?: string): Promise<never> {
     if (!this.options.isWatched) Deno.exit(1);
     await this.watcherIsReady();
@@ -318,7 +304,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     });
   }
 
-  /** Whether a file exists, if that needs no permission prompt. */
+  /** False without permission. */
   #isReadable(file: URL): boolean {
     if (Deno.permissions.querySync({ name: "read", path: file }).state !== "granted") return false;
     try {
@@ -333,17 +319,17 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return protocol === 1 || protocol === undefined && typeof Reflect.get(Object(value), "fetch") === "function";
   }
 
-  /** The global that the framework reads. The program that starts the runner has made it. */
+  /** Made by the program that starts the runner. */
   protected get command(): CommandGlobal {
     return Reflect.get(globalThis, Symbol.for("webfw.command"));
   }
 
-  /** What an application does for the command line. */
+  /** The functions of an App for the command line. */
   protected protocolOf(app: WebfwApp): AppProtocol {
     return Reflect.get(app, Symbol.for("webfw.app"));
   }
 
-  /** The version of its protocol; `undefined` for a value that is no application of webfw. */
+  /** `undefined` if the value is no App. */
   #versionOf(value: unknown): unknown {
     const protocol: unknown = Reflect.get(Object(value), Symbol.for("webfw.app"));
     return protocol === undefined ? undefined : Reflect.get(Object(protocol), "version");

@@ -1,8 +1,7 @@
-/** Serves an application, with one thread or several. Sent as source: see runner.ts. */
+/** Serves with one thread or several. Sent as source: see runner.ts. */
 
 import { type Address, type FetchApp, type RunnableApp, Runner, type RunnerOptions } from "./runner.ts";
 
-/** The options of `webfw run`. */
 interface ServeOptions extends RunnerOptions {
   /** Null: not in the command line. */
   readonly hostname: string | null;
@@ -11,18 +10,17 @@ interface ServeOptions extends RunnerOptions {
   readonly workers: number;
   readonly isQuiet: boolean;
   readonly compress: boolean;
-  /** How long it keeps serving after a stop signal, in milliseconds. */
+  /** In milliseconds. */
   readonly drainDelay: number;
 }
 
-/** The message of the main thread to a worker. */
 interface WorkerStart {
   readonly address: Address;
-  /** Connects it to the topics in memory of the main thread. */
+  /** Connects to the topics in memory of the main thread. */
   readonly host: MessagePort;
 }
 
-/** The message of a worker to the main thread. A number ends the program with this exit code. */
+/** A number is an exit code of the program. */
 type WorkerMessage = "listening" | "ended" | number;
 
 interface WorkerScope {
@@ -36,8 +34,8 @@ interface ListenOptions extends Address {
 }
 
 /**
- * Serves until SIGINT or SIGTERM. Every thread runs the same program, receives the signals, and
- * stops by itself.
+ * Serves until SIGINT or SIGTERM. Every thread runs this program, receives the signals, and stops
+ * by itself.
  */
 export class ServeRunner extends Runner<ServeOptions> {
   run(): Promise<void> {
@@ -116,7 +114,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     scope.postMessage("ended");
   }
 
-  /** Whether the workers end in time. They have had the same grace period as this thread. */
+  /** They have had the same grace period as this thread. */
   #haveEnded(workerEnds: readonly Promise<void>[]): Promise<boolean> {
     const timeoutMs = 2_000;
     const late = new Promise<boolean>((resolve) => Deno.unrefTimer(setTimeout(() => resolve(false), timeoutMs)));
@@ -132,7 +130,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     else await this.#serveFetch(app, { ...options, automaticCompression: compress });
   }
 
-  /** Serves the application of another framework like `App.run`: log, signals, grace period. */
+  /** With log, signals and grace period, like `App.run`. */
   async #serveFetch(app: FetchApp, options: Deno.ServeTcpOptions): Promise<void> {
     const gracePeriodMs = 10_000;
     const server = Deno.serve(options, async (request, info) => {
@@ -166,7 +164,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     clearTimeout(deadline);
   }
 
-  /** The address of the command line, of the environment, or the default, as in `App.run`. */
+  /** Same as in `App.run`. */
   #chooseAddress(): Address {
     const { hostname, port } = this.options;
     return {
@@ -175,7 +173,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     };
   }
 
-  /** A non-empty environment variable, if reading it needs no permission prompt. */
+  /** Undefined if it is empty, or reading it needs a prompt. */
   #variable(name: string): string | undefined {
     if (Deno.permissions.querySync({ name: "env", variable: name }).state !== "granted") return undefined;
     return Deno.env.get(name) || undefined;
@@ -203,13 +201,13 @@ export class ServeRunner extends Runner<ServeOptions> {
     }
   }
 
-  /** Prints a line in the format of the log. */
+  /** In the format of the log. */
   #print(message: string): void {
     const isJson = this.#variable("WEBFW_LOG") === "json";
     this.printLine(isJson ? JSON.stringify({ time: new Date(), level: "info", message }) : message);
   }
 
-  /** Why it cannot listen on the address; `null` if it can, so that something else failed. */
+  /** `null` if the address is free: something else failed. */
   #portProblem(hostname: string, port: number): string | null {
     try {
       Deno.listen({ hostname, port }).close();

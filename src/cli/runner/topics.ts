@@ -1,22 +1,18 @@
-/** Lists and follows durable topics, for operators. Sent as source: see runner.ts. */
+/** Lists and follows durable topics. Sent as source: see runner.ts. */
 
 import { InspectRunner } from "./inspect.ts";
 import type { ConsumerReport, CronReport, RunnerOptions, Topic, TopicReport, WebfwApp } from "./runner.ts";
 
-/** The options of `webfw topics`. */
 export interface TopicsOptions extends RunnerOptions {
-  /** The topic to follow, or `null` to list all topics. */
+  /** `null` lists all topics. */
   readonly tail: string | null;
   readonly from: "now" | "earliest";
-  /** The id of the message to start after, or to count from. */
+  /** A message id to start after, or to count from. */
   readonly after: string | null;
-  /** The consumer whose failed messages are redelivered. */
   readonly retry: string | null;
-  /** The consumer to remove. */
   readonly remove: string | null;
 }
 
-/** Lists the topics, or prints new messages of one topic. */
 export class TopicsRunner extends InspectRunner<TopicsOptions> {
   protected override readonly task = "show the topics of";
 
@@ -80,7 +76,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     }
   }
 
-  /** Prints each message as a line of JSON, until a signal ends the program. */
+  /** A line of JSON each, until a signal. */
   async #follow(app: WebfwApp, name: string): Promise<void> {
     const { from, after } = this.options;
     // Throws if there is no durable topic of this name, with the nearest name.
@@ -189,7 +185,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     return `${bytes} B`;
   }
 
-  /** The name of a topic, as JSON if it has unusual characters. */
+  /** As JSON if it has unusual characters. */
   #quoteName(name: string): string {
     return /^[\w.:/-]+$/.test(name) ? name : this.#toJson(name);
   }
@@ -198,7 +194,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     return this.#escape(JSON.stringify(value));
   }
 
-  /** Escapes control characters: names and data come from clients. */
+  /** Names and data come from clients. */
   #escape(text: string): string {
     // deno-lint-ignore no-control-regex
     const unsafe = /[\0-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
