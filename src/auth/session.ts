@@ -60,8 +60,7 @@ export type SessionOptions<Data = never> =
      */
     secret?: Secrets | (() => Secrets | undefined | Promise<Secrets | undefined>);
     /**
-     * Keeps the data on the server, and only a random id in the cookie: `recordSessions()`,
-     * `memorySessions()` or your own.
+     * Keeps the data: `recordSessions()`, `memorySessions()` or your own. By default the cookie.
      */
     store?: SessionStore | RecordSessions;
     /**
@@ -219,10 +218,7 @@ export function session<Data extends NonNullable<unknown>, Input = Data>(
   return Object.assign(visit, { required });
 }
 
-/**
- * A path of the same origin. After `//` or `/\` browsers read a host, and they ignore tabs and line
- * breaks.
- */
+/** After `//` or `/\` browsers read a host, and they ignore tabs and line breaks. */
 const OWN_PATH = /^\/(?!\/)[!-\[\]-~]*$/;
 
 const REQUIRED_OPTIONS: OptionNames<RequiredSessionOptions> = { redirect: true };
@@ -261,10 +257,7 @@ function refusalOf(
   return unauthorized("Sign in: there is no session", challenge);
 }
 
-/**
- * With the requested path as `next`. Undefined if no browser requests a page, or it requests the
- * sign-in page.
- */
+/** Undefined if no browser requests a page, or it requests the sign-in page. */
 function loginUrl(request: HttpRequest, login: string): string | undefined {
   const { method, path, raw, basePath } = request;
   if ((method !== "GET" && method !== "HEAD") || !acceptsHtml(raw.headers)) return undefined;

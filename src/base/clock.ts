@@ -35,10 +35,7 @@ export function momentOf(clock: Clock): Moment {
   return { now: clock.now(), wall: clock.wall() };
 }
 
-/**
- * Milliseconds, by the clock with the larger difference. A wall clock that is set forward makes it
- * longer; nothing makes it shorter.
- */
+/** By the clock with the larger difference: the wall clock may be set forward. */
 export function elapsedSince(moment: Moment, clock: Clock): number {
   return Math.max(clock.now() - moment.now, clock.wall() - moment.wall);
 }

@@ -84,11 +84,7 @@ export class HTTPError extends Error {
   readonly headers: HeadersInit | undefined;
   /** Further members of the reply's body. */
   readonly extensions: Readonly<Record<string, unknown>>;
-  /**
-   * Identifies the class across copies of the package.
-   *
-   * @ignore
-   */
+  /** @ignore Identifies the class across copies of the package. */
   readonly [HTTP_ERROR] = true;
 
   /**
@@ -198,7 +194,7 @@ export class ValidationError extends HTTPError {
   /** All issues that were found. */
   readonly issues: readonly Issue[];
 
-  /** @param found All issues. Without a code, an issue is `invalid`. */
+  /** Makes a 422. An issue without a code is `invalid`. */
   constructor(found: readonly (Omit<Issue, "code"> & Partial<Pick<Issue, "code">>)[]) {
     const issues = found.map(({ in: source, path, code = "invalid", ...words }): Issue => {
       return { in: source, path, code, ...words };
@@ -211,19 +207,12 @@ export class ValidationError extends HTTPError {
   }
 }
 
-/**
- * The application cannot start with its configuration: there is no retry. The command line prints
- * only the message.
- */
+/** The configuration prevents the start. The command line prints only the message. */
 export class CannotStartError extends Error {
   /** The name of the class, for the command line. */
   override readonly name = "CannotStartError";
 
-  /**
-   * Has no stack trace: the cause is the configuration.
-   *
-   * @param message The reason and the cure.
-   */
+  /** Makes an error without a stack: the cause is the configuration. */
   constructor(message: string) {
     super(message);
     this.stack = `${this.name}: ${message}`;
@@ -258,7 +247,7 @@ export class RouteError extends Error {
   /** What is wrong. */
   readonly code: RouteErrorCode;
 
-  /** @param message The failed action, the route, and the cure. */
+  /** Makes an error whose message has the failed action, the route and the cure. */
   constructor(code: RouteErrorCode, message: string) {
     super(message);
     this.code = code;

@@ -16,10 +16,7 @@ export function countBytes(text: string): number {
 /** Readers of topics freeze messages by recursion: a deeper message could stop all of them. */
 const MAX_DEPTH = 1_000;
 
-/**
- * @param action For messages: "set the record".
- * @throws {TypeError} If JSON would drop or change a part.
- */
+/** @throws {TypeError} If JSON would drop or change a part. */
 export function encodeData(data: unknown, action: string): string {
   let json: string | undefined;
   let loss: Loss | undefined;

@@ -102,10 +102,7 @@ export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/**
- * @param name The option, for messages.
- * @throws {RangeError} If it is no positive duration.
- */
+/** @throws {RangeError} If it is no positive duration. */
 export function toMilliseconds(duration: Duration, name: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration)) ?? [];
   const ms = typeof duration === "number" ? duration : Number(number) * (UNITS[unit ?? ""] ?? NaN);

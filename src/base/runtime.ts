@@ -10,10 +10,7 @@ export function mayRead(name: string): boolean {
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted";
 }
 
-/**
- * Whether this is `deno serve`, by its command line. Only Linux shows it, and only with all
- * permissions (`-A`).
- */
+/** Only Linux shows the command line, and only with all permissions (`-A`). */
 export function isDenoServe(): boolean {
   // A compiled program has its own command line.
   if (Deno.build.os !== "linux" || Deno.build.standalone) return false;

@@ -71,10 +71,7 @@ export const KV_FLAG = "--unstable-kv";
 /** They need no "--": `env --permissions` and guides print them. */
 const BARE: ReadonlySet<string> = new Set(["--no-prompt", KV_FLAG]);
 
-/**
- * @returns `null` for `--help`.
- * @throws {CommandError} If the arguments do not match the declaration.
- */
+/** Returns `null` for `--help`. Throws a `CommandError` for an invalid command line. */
 export function parseInvocation(command: Command, args: readonly string[]): Invocation | null {
   const end = args.indexOf("--");
   const given = end === -1 ? args : args.slice(0, end);

@@ -83,11 +83,7 @@ export async function configFlags(target: Target, named: string | undefined, dir
   return isNodeProject ? ["--no-config", "--node-modules-dir=manual"] : ["--no-config"];
 }
 
-/**
- * In a folder, finds its main module.
- *
- * @throws {CommandError} If there is no such file.
- */
+/** In a folder, finds its main module. */
 export async function findModule(target: Target): Promise<Target> {
   const path = localPath(target);
   if (path === null || await isFile(path)) return target;

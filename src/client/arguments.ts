@@ -70,11 +70,7 @@ export function toTexts(value: unknown, name: string): string[] {
   });
 }
 
-/**
- * A bigint becomes a string.
- *
- * @throws {TypeError} If there is no JSON form.
- */
+/** A bigint becomes a string. Throws if there is no JSON form. */
 export function toJson(value: unknown): string {
   const text = JSON.stringify(value, (_key, part) => typeof part === "bigint" ? `${part}` : part);
   if (text === undefined) throw new TypeError(`Cannot send ${typeof value} as JSON`);

@@ -45,10 +45,7 @@ export class CallSignal {
     return this.#controller.signal;
   }
 
-  /**
-   * Rejects with the signal's reason on an abort: a `fetch` of the program may ignore the signal of
-   * its request.
-   */
+  /** Rejects on an abort: a `fetch` of the program may ignore the signal of its request. */
   until<Value>(promise: Promise<Value>): Promise<Value> {
     if (!this.isEndable && !this.isStreaming) return promise;
     const { signal } = this;

@@ -1,11 +1,7 @@
 /** Writes cookies and forms. Loaded late. */
 import type { toTexts } from "./arguments.ts";
 
-/**
- * Browsers ignore these cookies, and send their own.
- *
- * @throws {TypeError} If a value cannot be sent.
- */
+/** Browsers ignore these cookies, and send their own. */
 export function addCookies(
   cookies: Readonly<Record<string, unknown>>,
   headers: Headers,
@@ -25,11 +21,7 @@ export function addCookies(
   if (sent.length > 0) headers.set("cookie", sent.join("; "));
 }
 
-/**
- * Multipart with files, otherwise urlencoded.
- *
- * @throws {TypeError} If a value or a name cannot be part of a form.
- */
+/** Multipart with files, otherwise urlencoded. */
 export function toForm(form: object, write: typeof toTexts): FormData | URLSearchParams {
   const fields: [name: string, value: string | Blob][] = [];
   flatten(form, "", fields, write);

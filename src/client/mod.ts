@@ -19,17 +19,13 @@
  *   if (!book) throw new HTTPError(404, "No such book");
  *   return book;
  * });
- * const putBook = app.put("/books/{id}", { params, body: Book }, async (_request, { id, body }) => {
- *   books.set(id, body);
- * });
  *
  * // Elsewhere: import type * as api from "./books.ts".
- * type api = { getBook: typeof getBook; putBook: typeof putBook };
+ * type api = { getBook: typeof getBook };
  * const shop = client<api>("http://localhost", { fetch: app.fetch });
  * const book = await shop.get("/books/{id}", { id: 1 });
  * assertEquals(book.title, "Emma");
  *
- * await shop.put("/books/{id}", { id: 2, body: { id: 2, title: "Middlemarch" } });
  * try {
  *   await shop.get("/books/{id}", { id: 3 });
  * } catch (error) {

@@ -67,20 +67,14 @@ export class ProblemError extends Error {
   override readonly name = "ProblemError";
   /** The status of the reply. */
   readonly status: number;
-  /**
-   * The body of the reply; made from the status if it is no JSON object, or longer than 64 Ki
-   * characters.
-   */
+  /** The body, made from the status if it is no JSON object of at most 64 Ki characters. */
   readonly problem: CallProblem;
   /** The invalid inputs; empty if the server sent none. */
   readonly issues: readonly CallIssue[];
   /** The headers of the reply, such as `retry-after`. */
   readonly headers: Headers;
 
-  /**
-   * @param call The method and the path, for the message.
-   * @param content The body, if it is a JSON object.
-   */
+  /** Makes the error of a reply, with its body if that is a JSON object. */
   constructor(call: string, { status, statusText, headers }: Response, content?: Readonly<Record<string, unknown>>) {
     const title = statusText || `Status ${status}`;
     const problem = { type: "about:blank", title, detail: title, ...content, status };

@@ -124,10 +124,7 @@ export function checkCall(options: object, action: string, others: readonly stri
 
 type Load = <Module>(start: () => Promise<Module>) => Promise<Module>;
 
-/**
- * Loads a late module. In a server, `src/base/async_context.ts` does it outside of the async
- * context of requests.
- */
+/** Loads a late module. In a server, `src/base/async_context.ts` does it. */
 export const load: Load = (start) => {
   const { [Symbol.for("webfw.load")]: load } = globalThis as { readonly [key: symbol]: Load | undefined };
   return load ? load(start) : start();

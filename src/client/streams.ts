@@ -44,11 +44,7 @@ export class EventParser {
     this.#id = cursor.id;
   }
 
-  /**
-   * Yields the events that end in this part of the stream.
-   *
-   * @throws {RangeError} If an event is longer than 16 Mi characters.
-   */
+  /** Yields the events that end in this part of the stream. */
   *parse(text: string): Generator<ParsedEvent, void, void> {
     let start = this.#endsInCR && text.startsWith("\n") ? 1 : 0;
     if (text !== "") this.#endsInCR = text.endsWith("\r");
@@ -85,10 +81,7 @@ export class EventParser {
   }
 }
 
-/**
- * Not repeated: a broken connection is an error. `return` cancels the body, even while a value is
- * pending.
- */
+/** A broken connection is an error. `return` cancels the body at any time. */
 export function valuesOf(
   { body }: Response,
   call: CallSignal,
@@ -98,11 +91,7 @@ export function valuesOf(
   return closable(hasEvents ? eventsOf(body, call, {}, isRaw) : linesOf(body, call), call, body);
 }
 
-/**
- * @param isRaw Whether data stays a string.
- * @param idleTimeout See {@linkcode textOf}.
- * @throws {SyntaxError} If data is not JSON.
- */
+/** `isRaw` keeps data as a string. See {@linkcode textOf} about `idleTimeout`. */
 export async function* eventsOf(
   body: Response["body"],
   call: CallSignal,

@@ -8,10 +8,7 @@
 export interface CallOptions {
   /** Aborts the call, which rejects with the signal's reason. It also ends a stream or a socket. */
   signal?: AbortSignal;
-  /**
-   * Until there is a result, a stream or an open socket, in milliseconds. By default that of the
-   * client.
-   */
+  /** Milliseconds until a result, a stream or an open socket. By default that of the client. */
   timeout?: number;
   /** Take precedence over the headers of the client. */
   headers?: HeaderValues;

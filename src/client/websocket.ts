@@ -255,12 +255,7 @@ class WebSocketClosedError extends Error {
   /** The reason that the closing side gave. */
   readonly reason: string;
 
-  /**
-   * Makes the error.
-   *
-   * @param code The close code.
-   * @param reason The reason.
-   */
+  /** Makes the error of a close. */
   constructor(code: number, reason: string) {
     super(`The WebSocket is closed: ${code} "${reason}"`);
     this.code = code;

@@ -66,10 +66,7 @@ function modelOf(reply: Schema | undefined): Schema | undefined {
   return "item" in reply ? reply.item : undefined;
 }
 
-/**
- * Agents get one list of all tools, which one invalid model would break. So lazy schemas must be
- * defined at the registration of a tool.
- */
+/** One invalid tool would break the list of all tools, so lazy schemas must be defined. */
 function toolModelCheck(route: Route): typeof checkJson {
   return (form, model, role) => {
     const fault = faultOf(form, model, role);

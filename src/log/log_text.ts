@@ -83,11 +83,7 @@ export function toTextLine(time: Date, level: LogLevel, message: string, fields:
   return escapeUnsafe(line);
 }
 
-/**
- * An error follows below the line.
- *
- * @param isFull Whether to show all frames, not only those of the application.
- */
+/** An error follows below the line, with all frames if `isFull`. */
 export function toTerminalText(
   time: Date,
   level: LogLevel,
@@ -108,10 +104,7 @@ const OWN = 0;
 const OF_PACKAGE = 1;
 const OF_FRAMEWORK = 2;
 
-/**
- * A stack frame of `Deno.inspect`, or its line for shared frames. The properties or the cause of
- * the error can follow the last one.
- */
+/** A stack frame of `Deno.inspect`. The properties or the cause can follow the last one. */
 const FRAME = /^\s+(?:at (.*?)|\.{3} \d+ lines matching cause stack trace \.{3})( \{|,)?$/;
 
 /** Omits frames that are not shown. */

@@ -19,10 +19,7 @@ export function hideQueryOf(path: string): void {
   secretQueries.add(encodeURI(path));
 }
 
-/**
- * A URL, or its part from the path on, with `REDACTED` for secrets. All URLs in logs, traces and
- * replies pass here.
- */
+/** A URL, or a part from its path on. All URLs in logs, traces and replies pass here. */
 export function redactUrl(url: string): string {
   const start = secrets.size + secretQueries.size === 0 ? -1 : url.indexOf("?");
   if (start < 0) return url;
@@ -36,10 +33,7 @@ export function redactQuery(query: string): string {
   return secrets.size === 0 ? query : query.split("&").map(redactPair).join("&");
 }
 
-/**
- * URLs within a string, such as a message. Finds only the usual spellings of names: for a URL, use
- * {@linkcode redactUrl}.
- */
+/** Finds only the usual spellings of names: for a URL, use {@linkcode redactUrl}. */
 export function redactText(text: string): string {
   return pattern === undefined ? text : text.replace(pattern, "$1REDACTED");
 }

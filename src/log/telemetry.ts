@@ -114,10 +114,7 @@ export class Tracing {
     return (work) => this.#contexts.with(context, work);
   }
 
-  /**
-   * Names the span of Deno's server by the route. Mounted applications, and calls by a handler,
-   * leave the span unchanged.
-   */
+  /** Names the span of Deno's server, but not that of a handler that calls an application. */
   nameRequest(method: string, route: string): void {
     const { active } = this;
     if (!active || this.#named.has(active)) return;

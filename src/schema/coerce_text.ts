@@ -13,10 +13,7 @@ interface CoercedText {
   readonly isList: boolean;
 }
 
-/**
- * @param name For messages.
- * @throws {TypeError} If no string can satisfy the schema.
- */
+/** @throws {TypeError} If no string can satisfy the schema. */
 export function coerceText(schema: Schema, name: string): CoercedText {
   const node = nodeOf(schema);
   const isList = takesList(node, name);
@@ -28,10 +25,7 @@ export function coerceString(node: SchemaNode, parse: (text: string) => unknown)
   return preprocess(node, (value) => typeof value === "string" ? parse(value) : value);
 }
 
-/**
- * Below these, "null" stays a string: a default inside would replace null, and nothing would refuse
- * it.
- */
+/** "null" stays a string below these: a default inside would replace null. */
 export function refusesNull({ type }: SchemaNode): boolean {
   return type === "non_nullable" || type === "non_nullish";
 }

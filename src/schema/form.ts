@@ -43,11 +43,6 @@ export interface FormSchema<Value = unknown, Input = unknown> {
  * const response = await app.fetch(new Request("http://localhost/orders", { method: "POST", body }));
  * const order = { title: "Emma", copies: 1, tags: ["new", "used"], address: { city: "Bath" } };
  * assertEquals(await response.json(), order);
- *
- * body.delete("address[city]");
- * body.set("address", '{ "city": "Bath" }');
- * const again = await app.fetch(new Request("http://localhost/orders", { method: "POST", body }));
- * assertEquals(await again.json(), order);
  * ```
  *
  * @category Routes
@@ -125,11 +120,7 @@ export class FormTree {
     return value === undefined || this.values.length > 1 || this.children.size > 0 ? this : value;
   }
 
-  /**
-   * Undefined if the single value is not JSON.
-   *
-   * @throws {HTTPError} If its file is too large to read.
-   */
+  /** Undefined if the single value is not JSON. Throws for a file that is too large. */
   get json(): FormJson | undefined {
     if (this.#json === undefined) this.#json = parseJson(textOf(this.single)) ?? null;
     return this.#json ?? undefined;

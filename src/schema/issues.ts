@@ -10,10 +10,7 @@ const MAX_LOGGED = 20;
 /** Labels in valibot's messages that add no information. */
 const PLAIN_LABELS = new Set(["type", "value", "key"]);
 
-/**
- * @param source The part of the request that contains the value.
- * @param root The path of the validated value.
- */
+/** @param root The path of the validated value. */
 export function toIssue(issue: SchemaIssue, source: InputSource, root: readonly (string | number)[]): Issue {
   const path = [...root];
   for (const { key } of issue.path ?? []) path.push(typeof key === "number" ? key : String(key));
@@ -33,11 +30,7 @@ export function boundIssues(issues: readonly Issue[]): readonly Issue[] {
   return end < 0 ? issues : issues.slice(0, end);
 }
 
-/**
- * For a log.
- *
- * @param whole The name of the value.
- */
+/** For a log. `whole` is the name of the value. */
 export function summarizeIssues(issues: readonly SchemaIssue[], whole: string): string {
   const faults = issues.slice(0, MAX_LOGGED).map((issue) => {
     const place = (issue.path ?? []).map(({ key }) => String(key)).join(".");
@@ -93,10 +86,7 @@ function labelOf({ message }: SchemaIssue): string {
   return message.slice("Invalid ".length, message.indexOf(":"));
 }
 
-/**
- * Describes missing keys by their schemas: valibot reports issues of the object schema, with only
- * the names.
- */
+/** valibot reports missing keys by the object schema, with only their names. */
 export function describeMissingKeys({ type, entries = {} }: SchemaNode, dataset: Dataset): Dataset {
   for (const issue of dataset.issues ?? []) {
     const [step, ...further] = issue.path ?? [];

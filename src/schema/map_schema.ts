@@ -27,10 +27,7 @@ interface Preprocessing {
 // No property of schemas: a pipe copies those of its first step.
 const preprocessings = new WeakMap<SchemaNode, Preprocessing>();
 
-/**
- * Converts the input of a schema. An object schema then reports missing keys with the messages of
- * their schemas.
- */
+/** Converts the input. Missing keys of an object are reported with their own messages. */
 export function preprocess(node: SchemaNode, convert: Preprocessing["convert"]): SchemaNode {
   const describe = (dataset: Dataset): Dataset => describeMissingKeys(node, dataset);
   const run: SchemaNode["~run"] = (dataset, config) => {
@@ -53,10 +50,7 @@ export function preprocessingOf(node: SchemaNode): Preprocessing | undefined {
 // A cache: a lazy schema maps its target again for each value.
 const standards = new WeakMap<SchemaNode, SchemaNode>();
 
-/**
- * Applies {@linkcode toStandardCheck} to all checks; the same object if none changes. Coerced
- * schemas have these checks already.
- */
+/** The same object if no check changes. Coerced schemas have these checks already. */
 export function withStandardChecks(node: SchemaNode): SchemaNode {
   let standard = standards.get(node);
   if (!standard) standards.set(node, standard = mapSchema(node, withStandardChecks));

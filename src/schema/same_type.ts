@@ -6,10 +6,7 @@ const DESCRIPTIVE: ReadonlySet<string> = new Set(["async", "expects", "message",
 
 const CHECKS: ReadonlySet<unknown> = new Set(["validation", "metadata"]);
 
-/**
- * Whether two schemas convert a value in the same way, apart from checks. Functions that convert
- * must be identical.
- */
+/** Whether two schemas convert alike, apart from checks. Functions must be identical. */
 export function giveSameType(some: Schema, other: Schema): boolean {
   return isSame(some, other);
 }

@@ -135,6 +135,7 @@ export interface GivenSchema<Input = unknown, Output = Input> extends Schema<Inp
   readonly [key: string]: any;
 }
 
+/** @ignore Schemas by name. */
 export type Schemas = Readonly<Record<string, Schema>>;
 
 /** @ignore The type of a schema's results. */
@@ -145,11 +146,7 @@ export type OutputOf<Given> = Given extends { readonly "~types"?: { readonly out
 export type InputOf<Given> = Given extends { readonly "~types"?: { readonly input: infer Value } | undefined } ? Value
   : unknown;
 
-/**
- * The type after JSON: a date is a string, and an object is the result of `toJSON()`.
- *
- * @ignore
- */
+/** @ignore The type after JSON: an object is the result of `toJSON()`. */
 export type JsonForm<Value> = unknown extends Value ? unknown
   : Value extends string | number | boolean | null | undefined ? Value
   : Value extends bigint ? string
@@ -266,11 +263,7 @@ export interface RunConfig {
   readonly abortPipeEarly: undefined;
 }
 
-/**
- * Returns a promise only for an async schema.
- *
- * @param abortEarly Whether to stop at the first issue. Otherwise all are listed, within bounds.
- */
+/** Returns a promise only for an async schema. By default all issues, within bounds. */
 export function runSchema(schema: Schema, value: unknown, abortEarly = false): Dataset | Promise<Dataset> {
   return nodeOf(schema)["~run"]({ value }, abortEarly ? abortingEarly() : listingIssues(value));
 }
@@ -290,10 +283,7 @@ function abortingEarly(): RunConfig {
  */
 const MAX_QUESTIONS = 10_000;
 
-/**
- * Lists all issues of a small value, else the first one. Measures the value at its first issue, so
- * valid values cost nothing.
- */
+/** Measures the value at its first issue, so valid values cost nothing. */
 export function listingIssues(value: unknown): RunConfig {
   let left: number | undefined;
   let measured = value;

@@ -63,11 +63,7 @@ export function testOf(check: PipeAction): CompiledTest | undefined {
   return tests.get(check);
 }
 
-/**
- * Returns the same object if there is no replacement.
- *
- * @param first The first schema of the pipe.
- */
+/** Returns the same object if there is no replacement. `first` begins the pipe. */
 export function toStandardCheck(check: PipeAction, first: SchemaNode): PipeAction {
   if (!isStockValibot(check)) return check;
   if (check.type === "integer") return { ...check, requirement: Number.isSafeInteger };

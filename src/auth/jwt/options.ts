@@ -43,6 +43,7 @@ export interface JwtOAuth2 {
   scopes: Record<string, string>;
 }
 
+/** @ignore A public `CryptoKey`, or a secret. */
 export type JwtKey = JwtCryptoKey | Uint8Array;
 
 /**
@@ -53,6 +54,7 @@ export type JwtKey = JwtCryptoKey | Uint8Array;
  */
 export type JwtKeyFunction = (header: JwtHeader) => Promise<JwtKey | null | undefined>;
 
+/** @ignore The option `keys`. */
 export type JwtKeys = string | URL | JwtKey | JwtKeyFunction;
 
 /**
@@ -84,10 +86,7 @@ export interface JwtOptions<Claims> extends GuardOptions {
   algorithms?: readonly JwtAlgorithm[];
   /** The schema of the claims. Its result is the value; other claims refuse the token. */
   claims?: GivenSchema<unknown, Claims>;
-  /**
-   * Returns the scopes of a token, for `withScopes`. By default those in the claims `scope` and
-   * `scp`, strings with spaces or arrays.
-   */
+  /** Returns the scopes of a token. By default those of the claims `scope` and `scp`. */
   scopes?: (claims: NoInfer<Claims>) => readonly string[];
   /** Documents OAuth 2.0, so that the documentation page can get a token. */
   oauth2?: JwtOAuth2;
@@ -139,10 +138,7 @@ export interface KeySource {
   readonly algorithms: readonly JwtAlgorithm[];
   /** Whether the keys must be fetched. */
   readonly isRemote: boolean;
-  /**
-   * @throws {InvalidToken} If there is no key.
-   * @throws {HTTPError} With 503 if the keys cannot be fetched.
-   */
+  /** @throws {InvalidToken | HTTPError} If there is no key, or with 503 without any keys. */
   readonly find: (header: JwtHeader) => Promise<JwtKey>;
 }
 

@@ -50,10 +50,7 @@ export class RemoteKeys {
     );
   }
 
-  /**
-   * @throws {InvalidToken} If the issuer has no such key.
-   * @throws {HTTPError} With 503 if the keys cannot be fetched.
-   */
+  /** @throws {InvalidToken | HTTPError} If there is no key, or with 503 without any keys. */
   async find(header: JwtHeader): Promise<JwtCryptoKey> {
     const keys = isWithin(this.#keys, MAX_STALE_MS) ? this.#keys : undefined;
     const known = keys && await findKey(keys.value, header);

@@ -12,11 +12,7 @@ export type JwtHeader = {
   readonly kid?: string;
 };
 
-/**
- * A `CryptoKey`. Deno and the types of Node.js declare different ones.
- *
- * @ignore
- */
+/** @ignore A `CryptoKey`, which Deno and the types of Node.js declare differently. */
 export interface JwtCryptoKey {
   /** The kind of the key: `public` or `secret`. */
   readonly type: string;
@@ -31,10 +27,7 @@ export interface JwtCryptoKey {
 /** The message is the reason, for the log. */
 export class InvalidToken extends Error {}
 
-/**
- * A signature algorithm (RFC 7518, RFC 8037, RFC 9864), except `none`. Those with `HS` use one
- * secret, all others a pair of keys.
- */
+/** RFC 7518, RFC 8037, RFC 9864. Those with `HS` use one secret, others a pair of keys. */
 export type JwtAlgorithm =
   | "RS256"
   | "RS384"

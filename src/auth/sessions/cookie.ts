@@ -60,10 +60,7 @@ export class SessionCookie {
   readonly #maxAge: number;
   #hasWarned = false;
 
-  /**
-   * @param maxAge In milliseconds.
-   * @throws {TypeError} If an option is invalid, or browsers would refuse the cookie.
-   */
+  /** @param maxAge In milliseconds. */
   constructor(options: SessionCookieOptions, maxAge: number, action: string) {
     checkOptions(options, OPTIONS, action, "cookie.");
     const { name = "session", sameSite = "lax", domain, path = "/", secure = true } = options;

@@ -137,11 +137,7 @@ export class SessionDefinition<Data, Input> {
     return session;
   }
 
-  /**
-   * Null for a visitor who has not signed in, undefined without the option `subject`.
-   *
-   * @throws {TypeError} If the option returns anything else.
-   */
+  /** Null for a visitor who has not signed in, undefined without the option `subject`. */
   subjectOf(data: Data): string | null | undefined {
     const { subject } = this.#parts;
     if (!subject) return undefined;
@@ -161,11 +157,7 @@ export class SessionDefinition<Data, Input> {
     }
   }
 
-  /**
-   * The JSON of data, and the data as later requests read it.
-   *
-   * @throws {TypeError} If it does not fit the schema, or has no JSON form.
-   */
+  /** The JSON of data, and the data as later requests read it. */
   async write(given: unknown): Promise<{ readonly json: string; readonly data: Data }> {
     const action = `set the session "${this.name}"`;
     const json = stringify(given);
@@ -316,10 +308,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     if (value !== undefined) this.#setCookie(this.#value = value);
   }
 
-  /**
-   * The subject, or else the id at the beginning of the request, which a client that lost the reply
-   * sends again.
-   */
+  /** The subject, or else the id of the request: a client that lost the reply sends it again. */
   get caller(): string | undefined {
     const subject = this.#present && this.#definition.subjectOf(this.#present.data);
     if (typeof subject === "string") return JSON.stringify(["subject", subject]);
@@ -327,10 +316,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
     return id === undefined ? undefined : JSON.stringify(["id", id]);
   }
 
-  /**
-   * A `set` must not restore a session that another request has ended. A visitor without a subject
-   * had no rights, and may sign in.
-   */
+  /** A `set` must not restore a session that another request has ended. */
   #mayNotReturn(subject: string | null | undefined): boolean {
     if (this.#ended === undefined) return false;
     const isSignIn = typeof subject === "string" && this.#definition.subjectOf(this.#ended) === null;

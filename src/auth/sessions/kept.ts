@@ -72,10 +72,7 @@ export class StoredSessions implements SessionKeeper {
   /** One timer for each session, however many streams depend on it. */
   readonly #watched = new Map<string, WatchedSession>();
 
-  /**
-   * @param purpose Ids of one cookie find nothing for another.
-   * @param maxAge In milliseconds.
-   */
+  /** @param purpose Ids of one cookie find nothing for another. */
   constructor(store: SessionStore, purpose: string, maxAge: number, hint?: Hint) {
     this.#store = store;
     this.#purpose = purpose;

@@ -23,11 +23,7 @@ export class SealedSessions implements SessionKeeper {
     this.#options = { ...defaults, ttl: maxAge, timestampSkewSec: 0, encode: String, decode: String };
   }
 
-  /**
-   * @param secrets The first seals, all open.
-   * @param purpose Seals of one cookie cannot be opened for another.
-   * @param maxAge In milliseconds.
-   */
+  /** @param purpose Seals of one cookie cannot be opened for another. */
   static async make(secrets: readonly string[], purpose: string, maxAge: number): Promise<SealedSessions> {
     return new SealedSessions(await Promise.all(secrets.map((secret) => deriveKeys(secret, purpose))), maxAge);
   }
@@ -68,10 +64,7 @@ export class SealedSessions implements SessionKeeper {
 
 type KeySet = password.Specific & { readonly id: string };
 
-/**
- * HKDF (RFC 5869), once for each secret: iron would derive keys for each seal, which takes as long
- * as opening it.
- */
+/** HKDF (RFC 5869), once for each secret. iron would derive keys for each seal. */
 async function deriveKeys(secret: string, purpose: string): Promise<KeySet> {
   const encoder = new TextEncoder();
   const base = await crypto.subtle.importKey("raw", encoder.encode(secret), "HKDF", false, ["deriveBits"]);

@@ -234,11 +234,7 @@ const SPACE = "sessions";
 
 /** @ignore A store of sessions in the records of the application that serves the request. */
 export class RecordSessions {
-  /**
-   * The store of an application.
-   *
-   * @ignore
-   */
+  /** @ignore The store of an application. */
   of(app: AppHandle): SessionStore & { hint(key: string, onChange: () => void): Promise<() => void> } {
     return new SessionRecords(recordsOf(app.records, SPACE));
   }
@@ -311,11 +307,7 @@ class SessionRecords implements SessionStore {
     });
   }
 
-  /**
-   * Retries while other requests write the record.
-   *
-   * @param change Undefined if another request has written in between.
-   */
+  /** Retries if the result is undefined: another request has written in between. */
   async #change(
     key: string,
     change: (entry: StoredRecord<string>) => Promise<boolean | undefined>,

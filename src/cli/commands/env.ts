@@ -54,10 +54,7 @@ async function printPermissions(invocation: Invocation): Promise<number> {
   }
 }
 
-/**
- * A path that no program uses. If everything is allowed, Deno (2.9) checks nothing, and its audit
- * reports reads as writes, too.
- */
+/** An unused path. With everything allowed, the audit of Deno (2.9) reports reads as writes. */
 const AUDITED = ["read", "write"].map((name) =>
   `--deny-${name}=${Deno.build.os === "windows" ? "Z:" : ""}/.webfw/none`
 );
@@ -112,11 +109,7 @@ const IMPORT_HOSTS: ReadonlySet<string> = new Set([
   "gist.githubusercontent.com:443",
 ]);
 
-/**
- * @param audit The lines of the audit.
- * @param unaudited Accesses that are missing in it.
- * @param directory Paths below it are printed relative to it.
- */
+/** Prints paths below the directory relative to it. */
 export function toFlags(audit: string, { urls, programs, opensKv, port }: Unaudited, directory: string): string[] {
   const accesses: Access[] = [
     ...audit.split("\n").filter((line) => line !== "").map((line): Access => JSON.parse(line)),

@@ -253,10 +253,7 @@ export abstract class Runner<Options extends RunnerOptions = RunnerOptions> {
     return kept;
   }
 
-  /**
-   * The watcher misses earlier edits. There is no event: it is ready a few turns of the event loop
-   * after loading.
-   */
+  /** Waits some turns of the event loop, without an event: the watcher misses earlier edits. */
   protected async watcherIsReady(): Promise<void> {
     if (this.options.isWatched) await new Promise((resolve) => setTimeout(resolve, 100));
   }

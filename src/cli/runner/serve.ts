@@ -33,10 +33,7 @@ interface ListenOptions extends Address {
   readonly workers?: { readonly guests: readonly MessagePort[] } | { readonly host: MessagePort };
 }
 
-/**
- * Serves until SIGINT or SIGTERM. Every thread runs this program, receives the signals, and stops
- * by itself.
- */
+/** Each thread runs this program, receives the signals, and stops by itself. */
 export class ServeRunner extends Runner<ServeOptions> {
   run(): Promise<void> {
     return "WorkerGlobalScope" in globalThis ? this.#runInWorker() : this.#runInMainThread();

@@ -28,11 +28,7 @@ export interface AsyncAPIParts extends DocumentOptions {
   readonly topics: readonly DeclaredTopic[];
 }
 
-/**
- * Deterministic, including the order of keys.
- *
- * @throws {RouteError} With code `conflict`, if two security schemes have the same name.
- */
+/** Deterministic, including the order of keys. */
 export function asyncapiDocument(parts: AsyncAPIParts): AsyncAPIDocument {
   const schemas = new AsyncAPISchemas();
   const security = new SecuritySchemes();

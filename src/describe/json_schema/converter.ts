@@ -32,10 +32,7 @@ import { describePipe, type Pipe } from "./pipe.ts";
 const MAX_LAZY = 64;
 
 export interface ModelScope {
-  /**
-   * Whether code generators read the schema. They need formats of numbers, and named options of
-   * variants, which a discriminator maps.
-   */
+  /** Code generators need formats of numbers, and named options of variants. */
   readonly isForGenerators: boolean;
   /** Returns what `describe` returns, or a reference to a model of it. */
   part(form: Form, node: SchemaNode, place: Place, describe: (place: Place) => JsonSchema): JsonSchema;
@@ -219,10 +216,7 @@ export class Converter {
     return parts.length === 0 ? nothing() : allOf(parts, isOfObjects ? "object" : undefined);
   }
 
-  /**
-   * Options without common values of the key exclude each other. If these values are strings, a
-   * discriminator maps them to the options.
-   */
+  /** A discriminator needs strings that differ between the options. */
   #variant(node: SchemaNode, place: Place): JsonSchema {
     const values = (node.options as readonly SchemaNode[]).map((option) => keyValuesOf(option, node.key as string));
     const all = values.flatMap((known) => known ?? []);

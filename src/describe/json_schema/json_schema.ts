@@ -3,10 +3,7 @@
 /** @ignore The name of a JSON type, as the keyword `type` takes it. */
 export type JsonType = "array" | "boolean" | "integer" | "null" | "number" | "object" | "string";
 
-/**
- * A schema of the dialect 2020-12 (https://json-schema.org/draft/2020-12), with the keywords that
- * webfw writes.
- */
+/** A schema of the dialect 2020-12, https://json-schema.org/draft/2020-12. */
 export interface JsonSchema {
   /** A URI reference to the schema that applies. */
   $ref?: string;
@@ -126,11 +123,7 @@ export function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   return options.length === 1 ? options[0]! : { anyOf: options };
 }
 
-/**
- * Each schema gets a type if one is known: code generators merge only schemas with one.
- *
- * @param type The type of all schemas, if the caller knows it.
- */
+/** Each schema gets a type if one is known: generators merge only schemas with one. */
 export function allOf(schemas: readonly JsonSchema[], type?: JsonType): JsonSchema {
   const common = type ?? schemas.map((schema) => schema.type).find((one) => typeof one === "string");
   const parts: JsonSchema[] = [];
@@ -187,10 +180,7 @@ export function annotate(schema: JsonSchema, annotations: JsonSchema): JsonSchem
   return { ...annotations, ...(schema.$ref === undefined ? schema : { allOf: [schema] }), ...annotations };
 }
 
-/**
- * `double`, or for integers `int32` if their bounds fit, else `int64`. Without a format, generators
- * assume 32 bits and single precision.
- */
+/** Without a format, code generators assume 32 bits and single precision. */
 export function withNumberFormat(schema: JsonSchema): JsonSchema {
   if (schema.format !== undefined) return schema;
   const types = [schema.type ?? []].flat().filter((type) => type !== "null");

@@ -114,11 +114,7 @@ const SENT: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ["nan", { type: "null" }],
 ]);
 
-/**
- * Undefined for kinds that are JSON.
- *
- * @throws {TypeError} If JSON cannot represent it.
- */
+/** Undefined for kinds that are JSON. Throws if JSON cannot represent the kind. */
 export function describeNonJson(node: SchemaNode, form: Form, place: Place): JsonSchema | undefined {
   if (form === "input" && isBinary(node)) return FILE;
   const cure = NON_JSON.get(node.type)?.[form];

@@ -179,11 +179,7 @@ export class McpServer {
     return replies;
   }
 
-  /**
-   * Counts all calls, and evaluates their guards.
-   *
-   * @throws {HTTPError} The first challenge.
-   */
+  /** Counts all calls, evaluates their guards, and throws the first challenge. */
   async #evaluateGuards(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<readonly Asked[]> {
     const all = requests.map((): Asked => ({ countedBy: new Set(), result: undefined }));
     const challenges: Challenge[] = [];

@@ -25,11 +25,7 @@ import { failed, problemText, type ReplyBudget, retryText, toResult } from "./to
 export interface CallTarget {
   /** Handles a request like one from HTTP. */
   readonly fetch: (request: Request, info: ConnectionInfo | undefined, call: AgentCall) => Promise<Response>;
-  /**
-   * Null for built-in endpoints.
-   *
-   * @throws {HTTPError} If there is no route.
-   */
+  /** Null for built-in endpoints. Throws an `HTTPError` if there is no route. */
   readonly find: (method: string, path: string) => RouteInfo | null;
   /**
    * Runs only the middleware, limits and guards of a route.
@@ -71,10 +67,7 @@ export interface CallMessage {
 /** The precheck of a call in a batch. */
 export interface Asked {
   readonly countedBy: Set<object>;
-  /**
-   * Set if a limit refuses the call. Then it must not run: the limit has counted it, and would
-   * accept it.
-   */
+  /** The refusal of a limit. The call must not run: the limit would accept it, once counted. */
   result: CallToolResult | undefined;
 }
 
@@ -101,10 +94,7 @@ interface Body {
   readonly text: string;
 }
 
-/**
- * Headers about one request: its body, connection, protocol and cache conditions. All others
- * describe the caller, and are copied.
- */
+/** Headers about one request. All others describe the caller, and are copied. */
 const OF_ONE_REQUEST =
   /^(?:accept|accept-encoding|connection|content-.+|digest|expect|if-.+|keep-alive|last-event-id|mcp-.+|proxy-connection|range|te|trailer|transfer-encoding|upgrade)$/;
 
@@ -231,10 +221,7 @@ function challengeOf(thrown: unknown, { route }: Tool): Challenge | undefined {
 
 const reported = new WeakSet<Tool>();
 
-/**
- * Logs once for each tool that its cookies are lost. That is no error: middleware often sets
- * cookies on all replies.
- */
+/** Once for each tool. No error: middleware often sets cookies on all replies. */
 function reportCookies({ headers }: Response, tool: Tool): void {
   if (reported.has(tool) || !headers.has("set-cookie")) return;
   reported.add(tool);
@@ -252,10 +239,7 @@ function connectionOf({ caller, isBatch }: Exchange): ConnectionInfo | undefined
   return isBatch && connection ? withoutCompletion(connection) : connection;
 }
 
-/**
- * Arguments can lead to another route, which may be no tool: `me` in `/users/{id}` matches
- * `/users/me`.
- */
+/** `me` in `/users/{id}` leads to `/users/me`, which may be no tool. */
 function checkDestination({ method, url }: Request, { route }: Tool, { find }: CallTarget): void {
   const start = pathStart(url);
   if (find(method, url.slice(start, pathEnd(url, start))) === route) return;
@@ -275,10 +259,7 @@ function requestOf(
   }
 }
 
-/**
- * Collects the issues of arguments, and does not throw: the caller may see them only if the guards
- * accept the request.
- */
+/** Collects issues: the caller may see them only if the guards accept the request. */
 function toRequest(
   tool: Tool,
   args: CallArguments,

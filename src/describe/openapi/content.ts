@@ -8,10 +8,7 @@ import type { OpenAPIMediaType } from "./document.ts";
 
 export type Content = Record<string, OpenAPIMediaType>;
 
-/**
- * @param type The media type of JSON.
- * @param name Names an object without a title.
- */
+/** `type` is the media type of JSON, `name` names an object without a title. */
 export function contentOf(schema: Schema, type: string, name: string, models: Models): Content | undefined {
   if (isDeclaredReply(schema)) return declaredContent(schema, name, models);
   if (schema.type === "void" || schema.type === "undefined") return undefined;

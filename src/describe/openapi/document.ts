@@ -76,10 +76,7 @@ export interface OpenAPIExternalDocs extends OpenAPIExtensions {
 
 /** A server of an application. */
 export interface OpenAPIServer extends OpenAPIExtensions {
-  /**
-   * The URL before the paths, such as `https://api.example/v1`, or `/v1` on the host of the
-   * document. Names in braces are variables.
-   */
+  /** Before the paths, absolute or on the host of the document. Names in braces are variables. */
   url: string;
   /** The description. */
   description?: string;
@@ -144,10 +141,7 @@ export interface OpenAPIOperation extends OpenAPIExtensions {
   requestBody?: OpenAPIRequestBody;
   /** The replies by status. */
   responses: Record<string, OpenAPIResponse | OpenAPIReference>;
-  /**
-   * The alternative security requirements: the scopes by the name of the security scheme. An empty
-   * one requires no credentials.
-   */
+  /** Alternatives: scopes by the name of the scheme. An empty one requires no credentials. */
   security?: Record<string, string[]>[];
   /**
    * The requests that the server sends because of this one, by name. Only `document` can add them.
@@ -159,10 +153,7 @@ export interface OpenAPIOperation extends OpenAPIExtensions {
   externalDocs?: OpenAPIExternalDocs;
 }
 
-/**
- * Requests that the server sends, by their URLs: runtime expressions such as
- * `{$request.body#/callback}`.
- */
+/** Requests of the server by URLs: runtime expressions such as `{$request.body#/callback}`. */
 export interface OpenAPICallback {
   /** The requests to a URL; extensions have names that begin with `x-`. */
   [expression: string]: OpenAPICallbackItem;

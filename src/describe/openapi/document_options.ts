@@ -162,11 +162,7 @@ function must(wanted: string): Message {
   return ({ input }) => `"${PLACE}" must be ${wanted}, got ${quote(input)}`;
 }
 
-/**
- * An object with these properties and any extensions.
- *
- * @param explain Returns a special message for some mistakes.
- */
+/** An object with these properties and any extensions. */
 function part<const Entries extends v.ObjectEntries>(
   entries: Entries,
   explain?: (input: unknown) => string | undefined,

@@ -191,10 +191,7 @@ function shapeOf(template: PathTemplate): string {
   return endsInRest({ template }) ? template.shape.replace(/\{\.{3}\}$/, "{}") : template.shape;
 }
 
-/**
- * Copies the document before and after the option `document`: operations share parts, also with
- * other applications.
- */
+/** Copies the document before and after the option: operations share parts. */
 export function transformed(
   document: OpenAPIDocument,
   transformDocument: DocumentOptions["document"],

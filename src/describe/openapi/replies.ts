@@ -428,10 +428,7 @@ export class ErrorReplies {
     return Object.fromEntries([...own, ...refusals]);
   }
 
-  /**
-   * An undocumented handler may send any body, or leave the reply to the framework. The content
-   * types differ.
-   */
+  /** An undocumented handler may send any body, or leave the reply to the framework. */
   #contentOf(name: ErrorReplyName, models: Models): Record<string, OpenAPIMediaType> {
     if (typeof this.#documented === "object") {
       return { [this.#contentType]: { schema: models.jsonOutput(this.#documented.schema, "Error") } };

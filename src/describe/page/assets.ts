@@ -181,10 +181,7 @@ channel.postMessage({ answer });
 text.textContent = "No page waits for this sign-in. Close this window, and start at the documentation page.";
 `;
 
-/**
- * Corrects the style of Swagger UI: contrast of 4.5 to 1 (WCAG 2.2, 1.4.3), visible focus, and a
- * layout for phones.
- */
+/** Contrast of 4.5 to 1 (WCAG 2.2, 1.4.3), visible focus, and a layout for phones. */
 const STYLE = `
 body {
   margin: 0;
@@ -275,10 +272,7 @@ html.dark-mode .swagger-ui {
 }
 `;
 
-/**
- * Starts Swagger UI, and repairs its accessibility. Constant, so that nothing can be injected: it
- * reads attributes of the page.
- */
+/** Constant, so that nothing can be injected: it reads attributes of the page. */
 const SCRIPT = String.raw`"use strict";
 
 const page = document.getElementById("docs");

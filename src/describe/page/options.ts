@@ -54,10 +54,7 @@ export interface DocsOptions<State = Record<string, unknown>> {
    * guards.
    */
   deps?: Readonly<Record<string, DependencyLike<unknown, NoInfer<State>>>>;
-  /**
-   * The limits of the page and the document together. They count before the guards; limits of the
-   * application do not count these requests.
-   */
+  /** Limits of the page and the document, before the guards, in place of the application's. */
   rateLimit?: RateLimitByRequest<State> | readonly RateLimitByRequest<State>[];
 }
 

@@ -37,10 +37,7 @@ export async function answerPage(request: HttpRequest<unknown>, options: DocsPag
   });
 }
 
-/**
- * The target of the authorization server's redirect. Its URL contains the code, so no cache and no
- * other server may get it.
- */
+/** Its URL contains the authorization code, which no cache and no other server may get. */
 export async function answerRedirectPage(): Promise<Response> {
   const script = `<script src="./${await assetUrl("oauth2-redirect.js")}" defer></script>`;
   const html = markup("Sign-in", [script], ["<p>This page needs JavaScript to sign in.</p>"]);
@@ -121,16 +118,10 @@ function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/**
- * An origin that is safe in a policy: `URL` accepts hosts with wildcards, and with semicolons,
- * which would end a directive.
- */
+/** `URL` also accepts wildcards, and semicolons, which would end a directive. */
 const SOURCE = /^https?:\/\/(?:[a-z\d._-]+|\[[\da-f:]+\])(?::\d+)?$/;
 
-/**
- * The servers of the document, the token endpoints and the discovery documents. Authorization
- * endpoints open in a window of their own.
- */
+/** Without authorization endpoints, which open in a window of their own. */
 export function fetchedOrigins({ components, servers = [] }: OpenAPIDocument): readonly string[] {
   const urls = [
     ...servers.flatMap(serverUrls),
