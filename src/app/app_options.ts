@@ -11,16 +11,10 @@ import { OriginList, type Origins } from "../http/origin.ts";
 import { ProxyTrust, type TrustProxy } from "../http/proxy.ts";
 import { DEFAULT_LIMITS, type Limits, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
 import type { LogEntry } from "../log/log.ts";
-import { checkOptions, type OptionNames, quote } from "../base/options.ts";
+import type { ScopeOptions } from "../http/route_info.ts";
+import { checkOptions, type OptionNames, pickOptions, quote } from "../base/options.ts";
 import type { PrecheckParts } from "../routing/dispatch.ts";
-import {
-  SCOPE_OPTIONS,
-  type ScopeDeclaration,
-  type ScopeDependencies,
-  type ScopeOptions,
-  withoutUndefined,
-} from "../routing/scope.ts";
-import type { RateLimits } from "../rate_limit/rate_limit.ts";
+import { OPTION_NAMES, type RateLimitOption, type ScopeDeclaration, type ScopeDependencies } from "../routing/scope.ts";
 import { type StoreLocation, toLocation, type TopicsLocation } from "../store/location.ts";
 import type { TopicStore } from "../store/topic_store.ts";
 
@@ -30,7 +24,7 @@ import type { TopicStore } from "../store/topic_store.ts";
  * @category Applications
  */
 export interface AppOptions<State = Record<string, unknown>, Given = None, Counted = unknown>
-  extends ScopeOptions, DocumentOptions {
+  extends ScopeOptions, RateLimitOption<State, Counted>, DocumentOptions {
   /**
    * The title of the application.
    *
@@ -222,11 +216,6 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    */
   deps?: ScopeDependencies<State, never, Given>;
   /**
-   * How often a client may send requests to all routes together: one limit, or an array of limits
-   * that count separately.
-   */
-  rateLimit?: RateLimits<Counted, State>;
-  /**
    * The store of all limits that have no `store` of their own: `"records"` is the record store of
    * the application, which all of its nodes share. By default it is the memory of the process.
    */
@@ -254,7 +243,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   basePath: true,
   rateLimitStore: true,
   ...DOCUMENT_OPTIONS,
-  ...SCOPE_OPTIONS,
+  ...OPTION_NAMES.app,
 };
 
 interface ResolvedAppOptions extends McpParts {
@@ -306,10 +295,6 @@ export function resolveAppOptions<State, Given, Counted>(
     topics,
     log,
     basePath = "",
-    deps,
-    responses,
-    crossOrigin,
-    rateLimit,
     rateLimitStore,
   } = options;
   if (rateLimitStore !== undefined && rateLimitStore !== "records") {
@@ -322,8 +307,7 @@ export function resolveAppOptions<State, Given, Counted>(
     title,
     version,
     description,
-    // Its tags are no option of a scope: they describe tags.
-    scope: withoutUndefined({ deps, responses, crossOrigin, rateLimit }),
+    scope: pickOptions(options, OPTION_NAMES.app),
     limitStore: rateLimitStore,
     described: readDocumentOptions(options),
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl, readyUrl }),

@@ -3,12 +3,12 @@ import { atCaller } from "../base/errors.ts";
 import type { DependencyLike, None, RequiredState, StateType } from "../binding/dependency.ts";
 import { REGISTRY_CHECKS } from "../describe/route_check.ts";
 import { checkOptions, type OptionNames } from "../base/options.ts";
-import type { RateLimits } from "../rate_limit/rate_limit.ts";
+import type { GroupOptions } from "../http/route_info.ts";
 import type { Middleware } from "../routing/middleware.ts";
 import type { RegisterFiles } from "../routing/files.ts";
 import type { RegisterMount } from "../routing/mount.ts";
 import { Registry } from "../routing/registry.ts";
-import { GROUP_OPTIONS, type GroupOptions, type ScopeDependencies } from "../routing/scope.ts";
+import { OPTION_NAMES, type RateLimitOption, type ScopeDependencies } from "../routing/scope.ts";
 import type { Mistake } from "../schema/schema.ts";
 import type {
   MethodsOption,
@@ -28,7 +28,7 @@ export interface IncludeOptions<
   Prefix extends string = string,
   State = Record<string, unknown>,
   Counted = unknown,
-> extends GroupOptions {
+> extends GroupOptions, RateLimitOption<State, Counted> {
   /**
    * A prefix before that of the router. It is empty, or starts with a slash and does not end with
    * one. It may contain `{name}`.
@@ -41,11 +41,6 @@ export interface IncludeOptions<
    * their values.
    */
   deps?: Readonly<Record<string, DependencyLike<unknown, State>>>;
-  /**
-   * How often a client may send requests to the routes together: one limit, or an array of limits
-   * that count separately.
-   */
-  rateLimit?: RateLimits<Counted, State>;
 }
 
 /** @ignore A router that can be included where the state is `State`. */
@@ -57,7 +52,7 @@ export interface Includable<State> {
   readonly "~state"?: ((state: RequiredState<State>) => void) | undefined;
 }
 
-const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true, ...GROUP_OPTIONS };
+const INCLUDE_OPTIONS: OptionNames<IncludeOptions> = { prefix: true, ...OPTION_NAMES.group };
 
 /**
  * Adds the routes of a router to a registry, and freezes the router.
@@ -83,7 +78,8 @@ let registryOf: (router: object) => Registry;
  *
  * @category Applications
  */
-export interface RouterOptions<State, Prefix extends string, Given = None, Counted = unknown> extends GroupOptions {
+export interface RouterOptions<State, Prefix extends string, Given = None, Counted = unknown>
+  extends GroupOptions, RateLimitOption<State, Counted> {
   /**
    * The prefix of all paths. It is empty, or starts with a slash and does not end with one. It may
    * contain `{name}`, a parameter that the handlers get like any other.
@@ -98,14 +94,13 @@ export interface RouterOptions<State, Prefix extends string, Given = None, Count
    * values as arguments by these names. Guards of outer scopes are resolved before them.
    */
   deps?: ScopeDependencies<State, PathNames<Prefix>, Given>;
-  /**
-   * How often a client may send requests to the routes together: one limit, or an array of limits
-   * that count separately.
-   */
-  rateLimit?: RateLimits<Counted, State>;
 }
 
-const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = { prefix: true, state: true, ...GROUP_OPTIONS };
+const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = {
+  prefix: true,
+  state: true,
+  ...OPTION_NAMES.group,
+};
 
 /**
  * A group of routes for an application or another router.

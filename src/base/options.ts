@@ -46,9 +46,17 @@ export function readOptions<Options extends object>(
   prefix = "",
 ): Options {
   checkOptions(options, known, action, prefix);
-  const names = Object.keys(known) as (keyof Options)[];
+  return pickOptions<Options, keyof Options>(options, known);
+}
+
+/** Copies the known options that have a value, inherited ones too. */
+export function pickOptions<Options extends object, Name extends keyof Options>(
+  options: Options,
+  known: Readonly<Record<Name, unknown>>,
+): Pick<Options, Name> {
+  const names = Object.keys(known) as Name[];
   const given = names.map((name) => [name, options[name]] as const).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as Options;
+  return Object.fromEntries(given) as Pick<Options, Name>;
 }
 
 /** For messages. Only strings are quoted: `"404"` and `404` differ. */

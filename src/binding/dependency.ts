@@ -307,16 +307,16 @@ export interface DeclaredReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The options of handlers and dependencies that declare text inputs and dependencies. */
-export const INPUT: OptionNames<Pick<RouteDeclaration, "params" | "query" | "headers" | "cookies" | "deps">> = {
+const OPTIONS: OptionNames<AnyOptions> = {
+  state: true,
   params: true,
   query: true,
   headers: true,
   cookies: true,
   deps: true,
+  security: true,
+  until: true,
 };
-
-const OPTIONS: OptionNames<AnyOptions> = { state: true, ...INPUT, security: true, until: true };
 
 /**
  * Declares a dependency: a value that is made once for each request that needs it, before the

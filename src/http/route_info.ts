@@ -30,13 +30,37 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
-/** The documentation of a route, and the options of its replies. */
-export interface RouteDescription {
+/** The options of applications, routers, includes and routes. */
+export interface ScopeOptions {
   /**
-   * Other documented replies by status. For the status of a success, description and headers are
-   * added to the reply of `response`.
+   * Other documented replies by status: schemas, or `{ schema, description, headers }`. Those of a
+   * route, or of an inner scope, replace those of outer scopes. For the status of a success,
+   * description and headers are added to the reply of `response`.
    */
   responses?: Readonly<Record<number, DocumentedReply>>;
+  /**
+   * Whether pages of all origins may send unsafe requests and open WebSockets. By default as in the
+   * innermost router, include or application that sets it.
+   *
+   * @default {false}
+   */
+  crossOrigin?: boolean;
+}
+
+/** The options of routers, includes and routes. */
+export interface GroupOptions extends ScopeOptions {
+  /** Groups in the documentation, after those of outer routers and includes. */
+  tags?: readonly string[];
+  /**
+   * Whether to serve routes, but leave them out of the document and the page. They cannot be tools.
+   *
+   * @default {false}
+   */
+  hidden?: boolean;
+}
+
+/** The options of a route, except its schemas, dependencies and rate limits. */
+export interface RouteSettings extends GroupOptions {
   /**
    * The status of a success.
    *
@@ -53,8 +77,6 @@ export interface RouteDescription {
    * literals that are statements.
    */
   doc?: string;
-  /** The groups that the route belongs to in the documentation. */
-  tags?: readonly string[];
   /**
    * The name of the operation, unique in the application. By default the name of the handler, else
    * method and path in ASCII letters. Declare it if you bundle: minifiers rename functions.
@@ -65,38 +87,19 @@ export interface RouteDescription {
   /** Exposes the route to agents at the application's `mcpUrl`. */
   tool?: boolean | ToolOptions;
   /**
-   * Whether to serve the route, but leave it out of the document and the page. It cannot be a tool.
-   *
-   * @default {false}
-   */
-  hidden?: boolean;
-  /**
-   * Whether pages of all origins may send unsafe requests. By default as in the innermost router,
-   * include or application that sets it.
-   *
-   * @default {false}
-   */
-  crossOrigin?: boolean;
-  /** How often a client may send requests, besides the limits of the routers around it. */
-  rateLimit?: object;
-  /**
-   * Whether a stream of events, JSON lines or bytes ends with the client's sign-in: when the token
-   * of `jwt` expires, or a session is cleared. Files, Blobs and Responses continue.
+   * Whether a stream of events, JSON lines or bytes, or a WebSocket, ends with the client's
+   * sign-in: when the token of `jwt` expires, or a session is cleared. A WebSocket closes with
+   * 1008. Files, Blobs and Responses continue.
    *
    * @default {true}
    */
   endsWithSignIn?: boolean;
-  /** Limits that replace those of the application. */
+  /** Limits that replace those of the application; for a WebSocket, `message` and `query`. */
   limits?: Limits;
-  /**
-   * Replays the reply to a request with the same `Idempotency-Key`, instead of running the handler
-   * again: for how long, or with more options.
-   */
-  idempotent?: Duration | object;
 }
 
 /** All options of a route. */
-export interface RouteDeclaration extends RouteDescription {
+export interface RouteDeclaration extends RouteSettings {
   /** Schemas of the path's parameters. */
   params?: Readonly<Record<string, Schema>>;
   /** Schemas of the query's parameters. */
@@ -111,12 +114,16 @@ export interface RouteDeclaration extends RouteDescription {
   form?: FormSchema;
   /** Values that the server supplies. */
   deps?: Readonly<Record<string, unknown>>;
+  /** How often a client may send requests. */
+  rateLimit?: object;
+  /** How long replies are kept for their `Idempotency-Key`, or more options. */
+  idempotent?: Duration | object;
   /** The schema of the result, or `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)`, `Html()`. */
   response?: Schema;
 }
 
-/** The options of a WebSocket route apart from its schemas. */
-export interface WebSocketDescription {
+/** The options of a WebSocket route, except its schemas, dependencies and rate limits. */
+export interface WebSocketSettings extends Pick<RouteSettings, "crossOrigin" | "endsWithSignIn" | "limits"> {
   /**
    * Origins of other pages that may connect, besides the own host and the `origins` of the
    * application; `"*"` for all pages, also with the user's cookies. Clients other than browsers
@@ -134,29 +141,11 @@ export interface WebSocketDescription {
    * @default {"120s"}
    */
   idleTimeout?: Duration;
-  /**
-   * Whether pages of all origins may connect. By default as in the innermost router, include or
-   * application that sets it.
-   *
-   * @default {false}
-   */
-  crossOrigin?: boolean;
-  /** How often a client may connect, besides the limits of the routers around it. */
-  rateLimit?: object;
-  /**
-   * Whether the connection closes with 1008 when the client's sign-in ends: the token of `jwt`
-   * expires, or a session is cleared.
-   *
-   * @default {true}
-   */
-  endsWithSignIn?: boolean;
-  /** Limits that replace those of the application: `message` and `query`. */
-  limits?: Limits;
 }
 
 /** @ignore All options of a WebSocket route. */
 export interface WebSocketDeclaration
-  extends WebSocketDescription, Pick<RouteDeclaration, "params" | "query" | "headers" | "cookies" | "deps"> {
+  extends WebSocketSettings, Pick<RouteDeclaration, "params" | "query" | "headers" | "cookies" | "deps" | "rateLimit"> {
   /** The schema of the messages from clients. */
   receive?: Schema;
   /** The schema of the messages to clients. */

@@ -11,11 +11,11 @@ import { type FilesOptions, FilesRoute, type RegisterFiles } from "./files.ts";
 import { checkMiddleware } from "./middleware.ts";
 import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
 import { parsePath, parsePrefix, type PathTemplate } from "./path.ts";
-import { assignOperationIds, Route, ROUTE_OPTIONS } from "./route.ts";
+import { assignOperationIds, Route } from "./route.ts";
 import type { MethodsOption, RegisterDeclared, RegisterRoute, RegisterWebSocket } from "./route_options.ts";
-import { Scope, type ScopeDeclaration } from "./scope.ts";
+import { OPTION_NAMES, Scope, type ScopeDeclaration } from "./scope.ts";
 import { RouteList } from "./table.ts";
-import { WEBSOCKET_OPTIONS, WebSocketRoute } from "./websocket_route.ts";
+import { WebSocketRoute } from "./websocket_route.ts";
 
 const METHOD = /^[A-Z][A-Z-]*$/;
 
@@ -24,7 +24,7 @@ const ROUTE_REF: Readonly<Record<never, never>> = Object.freeze({});
 
 export type AnyRoute = Route | WebSocketRoute;
 
-const METHODS_OPTIONS: OptionNames<RouteDeclaration & MethodsOption> = { ...ROUTE_OPTIONS, methods: true };
+const METHODS_OPTIONS: OptionNames<RouteDeclaration & MethodsOption> = { ...OPTION_NAMES.route, methods: true };
 
 /** A path that the application itself serves. */
 export interface ReservedPath {
@@ -172,7 +172,7 @@ export class Registry {
           `Cannot ${action}: a WebSocket cannot be idempotent by a key, leave out "idempotent"`,
         );
       }
-      const known = readOptions(options as WebSocketDeclaration, WEBSOCKET_OPTIONS, action);
+      const known = readOptions(options as WebSocketDeclaration, OPTION_NAMES.websocket, action);
       this.#add([WebSocketRoute.declare(full, known, handler, this.scope)]);
       return ROUTE_REF;
     };
@@ -249,7 +249,7 @@ export class Registry {
     }
     const action = `register ${methods.join(", ")} ${full}`;
     checkOrder(options, action);
-    const known = readOptions(options, ROUTE_OPTIONS, action);
+    const known = readOptions(options, OPTION_NAMES.route, action);
     const rateLimits = readRateLimits(known.rateLimit, action);
     this.#add(
       methods.map((method, index) =>

@@ -4,7 +4,6 @@ import { checkInputs, checkOuterInputs, declareInputs, type HandlerInputs } from
 import { isStream } from "../binding/stream_body.ts";
 import {
   checkArity,
-  INPUT,
   isAsyncFunction,
   isAsyncGeneratorFunction,
   type PreparedDependency,
@@ -19,13 +18,12 @@ import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type Idempotency, readIdempotency } from "../idempotency/options.ts";
 import type { RateLimiters } from "../rate_limit/limiter.ts";
 import type { DeclaredLimit } from "../rate_limit/rate_limit.ts";
-import { type OptionNames, quote } from "../base/options.ts";
+import { quote } from "../base/options.ts";
 import { isForm } from "../schema/form.ts";
-import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { Middleware } from "./middleware.ts";
 import { type CompiledRoute, compileRoute } from "./compile.ts";
 import { parsePath, type PathTemplate, type Segment } from "./path.ts";
-import { checkDescription, effectiveOptions, GROUP, type Level, type Scope, SERVICE, toLevel } from "./scope.ts";
+import { checkOptionValues, effectiveOptions, type Level, type Scope, toLevel } from "./scope.ts";
 
 /** What a route was declared with. Its copies under other paths, and for tests, share it. */
 interface RouteDeclared {
@@ -188,28 +186,6 @@ export type AnyHandler = (
   args: never,
 ) => Promise<unknown> | AsyncGenerator<unknown>;
 
-const REPLY = { response: true, responses: true, status: true };
-
-const DESCRIPTION = {
-  summary: true,
-  description: true,
-  doc: true,
-  ...GROUP,
-  operationId: true,
-  deprecated: true,
-  tool: true,
-};
-
-export const ROUTE_OPTIONS: OptionNames<RouteDeclaration> = {
-  ...INPUT,
-  body: true,
-  form: true,
-  ...REPLY,
-  ...DESCRIPTION,
-  ...SERVICE,
-  idempotent: true,
-};
-
 /** A route that answers requests. */
 export class Route extends RouteRecord {
   readonly handler: AnyHandler;
@@ -241,7 +217,7 @@ export class Route extends RouteRecord {
   ): Route {
     const name = `${method} ${path}`;
     checkHandler(handler, name);
-    checkOptions(options, name);
+    checkOptionValues(options, `register ${name}`);
     checkBody(options, name);
     checkStatus(options, handler, name);
     checkResult(options, handler, name);
@@ -272,16 +248,6 @@ function checkHandler(
   throw new TypeError(
     `Cannot register ${name}: the handler must be an async function, got ${got}; write async (request, args) => …`,
   );
-}
-
-function checkOptions(options: RouteDeclaration, name: string): void {
-  checkDescription(options, `register ${name}`);
-  const { response, body } = options;
-  if (body !== undefined && !isSchema(body)) {
-    throw new TypeError(`Cannot register ${name}: "body" ${schemaFault(body)}`);
-  }
-  if (response === undefined || isSchema(response) || isDeclaredReply(response)) return;
-  throw new TypeError(`Cannot register ${name}: "response" ${schemaFault(response)}`);
 }
 
 /** @throws {TypeError} If the handler streams, and what it declares is whole. */

@@ -3,7 +3,7 @@ import type { Duration } from "../base/options.ts";
 import type { DependencyLike, DependencyValue, None, PathValue, ValuesOf } from "../binding/dependency.ts";
 import type { Atom, Returned, Yielded } from "../http/replies/declared_reply.ts";
 import type { HttpRequest } from "../http/request.ts";
-import type { RouteDescription, WebSocketDescription } from "../http/route_info.ts";
+import type { RouteSettings, WebSocketSettings } from "../http/route_info.ts";
 import type { WebSocketConnection } from "../http/websocket/connection.ts";
 import type { IdempotencyOptions } from "../idempotency/options.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";
@@ -110,7 +110,7 @@ export interface RouteOptions<
   FormInput,
   Reply,
   Window extends Duration,
-> extends RouteDescription {
+> extends RouteSettings {
   // The type parameters are the schemas, and only the handler computes their values. Inferring the
   // values directly costs the compiler three times as much for each parameter.
 
@@ -359,7 +359,12 @@ export interface RegisterDeclared<
   >;
 }
 
-/** The options of a WebSocket route. They declare each argument of the handler by its name. */
+/**
+ * The options of a WebSocket route. They declare each argument of the handler by its name.
+ *
+ * Pages in browsers cannot set headers of a WebSocket. The values of `deps` are cleaned up when the
+ * connection has ended.
+ */
 export interface WebSocketOptions<
   Order extends ArgumentOrder,
   State,
@@ -377,35 +382,33 @@ export interface WebSocketOptions<
   Counted,
   ReceiveInput,
   Sent,
-> extends WebSocketDescription {
-  /** Schemas of the path's parameters. A parameter without a schema is a string. */
-  params?: PathSchemas extends Schemas ? keyof PathSchemas extends Names ? PathSchemas
-    : IsKnown<`${Prefix}${Path}`> extends false ? PathSchemas
-    : Mistake<`The path has no parameter '${Exclude<keyof PathSchemas, Names> & string}'`>
-    : NotSchemas<PathSchemas>;
-  /** Schemas of the query's parameters. An array collects all values of a repeated key. */
-  query?: QuerySchemas extends Schemas & { readonly [Name in NoInfer<Names | keyof Given>]?: never } ? QuerySchemas
-    : Names & keyof QuerySchemas extends never
-      ? keyof Given & keyof QuerySchemas extends never ? NotSchemas<QuerySchemas>
-      : Mistake<`The deps of the scope bind '${keyof Given & keyof QuerySchemas & string}' already`>
-    : Mistake<`The path binds '${Names & keyof QuerySchemas}' already`>;
-  /**
-   * Schemas of headers, by names in any case. The handler gets them as `headers`. Pages in browsers
-   * cannot set headers of a WebSocket.
-   */
-  headers?: HeaderSchemas extends Schemas ? HeaderSchemas : NotSchemas<HeaderSchemas>;
-  /** Schemas of cookies. The handler gets them as `cookies`. */
-  cookies?: CookieSchemas extends Schemas ? CookieSchemas : NotSchemas<CookieSchemas>;
-  /** Values that the server makes. They are cleaned up when the connection has ended. */
-  deps?:
-    & {
-      readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | keyof Given
-        ? Mistake<"The path, the query or the scope binds this name already">
-        :
-          | Mistake<"Give an async function, or what dependency(…) made for the same state">
-          | DependencyLike<unknown, State>;
-    }
-    & Dependencies;
+> extends
+  WebSocketSettings,
+  Pick<
+    RouteOptions<
+      Order,
+      State,
+      Prefix,
+      Given,
+      keyof Given,
+      Path,
+      Names,
+      PathSchemas,
+      QuerySchemas,
+      HeaderSchemas,
+      CookieSchemas,
+      never,
+      never,
+      Dependencies,
+      unknown,
+      Counted,
+      never,
+      never,
+      unknown,
+      never
+    >,
+    "params" | "query" | "headers" | "cookies" | "deps" | "rateLimit"
+  > {
   /**
    * The schema of received messages, which are JSON in text. A message that does not fit closes the
    * socket with 1007. Without a schema, text comes as a string and bytes as a `Uint8Array`.
@@ -413,8 +416,6 @@ export interface WebSocketOptions<
   receive?: GivenSchema<ReceiveInput, Receive> | Mistake<"Give one valibot schema, such as v.object({ … })">;
   /** The schema of sent messages, which become JSON. Without one they are text or bytes. */
   send?: GivenSchema<Send, Sent> | Mistake<"Give one valibot schema, such as v.object({ … })">;
-  /** How often a client may connect, besides the limits of its scopes. */
-  rateLimit?: RateLimits<Counted, State>;
 }
 
 /**

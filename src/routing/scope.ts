@@ -1,51 +1,28 @@
-/** Scopes: applications, routers and includes, with the options for all of their routes. */
+/** The options of routes and of their scopes: applications, routers and includes. */
 import { type DependencyLike, toDependencies } from "../binding/dependency.ts";
 import type { DependencyLevel } from "../binding/levels.ts";
+import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import {
   checkDocumentedReply,
-  type DocumentedReply,
+  type GroupOptions,
   type RouteDeclaration,
   type RouteInfo,
-  type WebSocketDescription,
+  type ScopeOptions,
+  type WebSocketDeclaration,
 } from "../http/route_info.ts";
-import type { Mistake } from "../schema/schema.ts";
-import { type OptionNames, quote } from "../base/options.ts";
+import { isSchema, type Mistake, schemaFault } from "../schema/schema.ts";
+import { type OptionNames, pickOptions, quote } from "../base/options.ts";
 import { RateLimiters } from "../rate_limit/limiter.ts";
-import { countedBy, type DeclaredLimit, readRateLimits } from "../rate_limit/rate_limit.ts";
+import { countedBy, type DeclaredLimit, type RateLimits, readRateLimits } from "../rate_limit/rate_limit.ts";
 import type { Middleware } from "./middleware.ts";
 
-/**
- * The options of an application, a router or an include for all routes in it.
- *
- * The endpoints of the application itself, 404 and 405 belong to no scope.
- */
-export interface ScopeOptions {
+/** The rate limits of an application, a router or an include. */
+export interface RateLimitOption<State, Counted> {
   /**
-   * Further documented replies by status: schemas, or `{ schema, description, headers }`. Those of
-   * a route, or of an inner scope, replace them.
+   * How often a client may send requests to all routes together: one limit, or an array of limits
+   * that count separately.
    */
-  responses?: Readonly<Record<number, DocumentedReply>>;
-  /**
-   * Whether pages of all origins may send unsafe requests and open WebSockets. A route or an inner
-   * scope can override it.
-   *
-   * @default {false}
-   */
-  crossOrigin?: boolean;
-  /** How often a client may send requests to all routes together. */
-  rateLimit?: object;
-}
-
-/** The options of a router or an include for all routes in it. */
-export interface GroupOptions extends ScopeOptions {
-  /** Tags for the documentation, before those of the routes. */
-  tags?: readonly string[];
-  /**
-   * Whether the routes are served, and left out of the document and the page. They cannot be tools.
-   *
-   * @default {false}
-   */
-  hidden?: boolean;
+  rateLimit?: RateLimits<Counted, State>;
 }
 
 /**
@@ -74,36 +51,95 @@ export interface InferredDependencies {
   readonly "~given"?: never;
 }
 
-export interface ScopeDependenciesOption {
-  /** The dependencies of the scope by name: all of them are guards. */
-  deps?: Readonly<Record<string, unknown>>;
+/** All options of a router or an include for its routes. */
+export type ScopeDeclaration = GroupOptions & Pick<RouteDeclaration, "deps" | "rateLimit">;
+
+/** The options by the declarations that can have them. */
+interface Declarations {
+  readonly route: RouteDeclaration;
+  readonly websocket: WebSocketDeclaration;
+  /** A router or an include. */
+  readonly group: ScopeDeclaration;
+  readonly app: ScopeOptions & Pick<ScopeDeclaration, "deps" | "rateLimit">;
 }
 
-/** All options of a scope. */
-export type ScopeDeclaration = GroupOptions & ScopeDependenciesOption;
+type AllOptions = Declarations["route"] & Declarations["websocket"] & Declarations["group"];
 
-// The declarations of scopes and routes combine these lists of option names.
+/** Combines the values of an option, the outermost first. There is at least one. */
+type Inherit<Value> = (values: readonly Value[]) => Value;
 
-/** The options of scopes and routes on who may use them, and how often. */
-const ACCESS: OptionNames<Pick<ScopeDeclaration, "crossOrigin" | "rateLimit">> = { crossOrigin: true, rateLimit: true };
+/** The values are not combined: the dependencies and limits of each level run. */
+const EACH_LEVEL = "each level";
 
-/** The options of routes and WebSocket routes, besides their inputs. */
-export const SERVICE: OptionNames<
-  Pick<WebSocketDescription, "crossOrigin" | "rateLimit" | "endsWithSignIn" | "limits">
-> = { ...ACCESS, endsWithSignIn: true, limits: true };
+/** Refuses a wrong value of an option. */
+type CheckOption = (value: unknown, option: string, action: string) => void;
 
-/** The options of scopes and routes that describe a group of routes. */
-export const GROUP: OptionNames<Pick<GroupOptions, "tags" | "hidden">> = { tags: true, hidden: true };
+/** An option. The compiler knows its declarations, and that scopes need `inherit`. */
+type Option<Name extends keyof AllOptions> =
+  & {
+    readonly on: { readonly [Kind in keyof Declarations]: Name extends keyof Declarations[Kind] ? true : false };
+    readonly check?: CheckOption;
+  }
+  & (Name extends keyof ScopeDeclaration
+    ? { readonly inherit: Inherit<NonNullable<AllOptions[Name]>> | typeof EACH_LEVEL }
+    : { readonly inherit?: undefined });
 
-/** The options of each scope. */
-export const SCOPE_OPTIONS: OptionNames<ScopeOptions & ScopeDependenciesOption> = {
-  deps: true,
-  responses: true,
-  ...ACCESS,
+const ROUTE = { route: true, websocket: false, group: false, app: false } as const;
+const WEBSOCKET = { ...ROUTE, route: false, websocket: true } as const;
+const ROUTES = { ...ROUTE, websocket: true } as const;
+const GROUPS = { ...ROUTE, group: true } as const;
+const SCOPES = { ...GROUPS, app: true } as const;
+const ALL = { ...SCOPES, websocket: true } as const;
+
+/** Every option of routes and scopes. Error messages list them in this order. */
+const OPTIONS: { readonly [Name in keyof AllOptions]-?: Option<Name> } = {
+  params: { on: ROUTES },
+  query: { on: ROUTES },
+  headers: { on: ROUTES },
+  cookies: { on: ROUTES },
+  deps: { on: ALL, inherit: EACH_LEVEL },
+  receive: { on: WEBSOCKET, check: checkSchema },
+  send: { on: WEBSOCKET, check: checkSchema },
+  origins: { on: WEBSOCKET },
+  protocols: { on: WEBSOCKET },
+  idleTimeout: { on: WEBSOCKET },
+  body: { on: ROUTE, check: checkSchema },
+  form: { on: ROUTE },
+  response: { on: ROUTE, check: checkResponse },
+  responses: { on: SCOPES, inherit: merge, check: checkResponses },
+  status: { on: ROUTE },
+  summary: { on: ROUTE },
+  description: { on: ROUTE },
+  doc: { on: ROUTE },
+  tags: { on: GROUPS, inherit: (values) => [...new Set(values.flat())], check: checkTags },
+  hidden: { on: GROUPS, inherit: (values) => values.includes(true), check: checkBoolean },
+  operationId: { on: ROUTE },
+  deprecated: { on: ROUTE },
+  tool: { on: ROUTE },
+  crossOrigin: { on: ALL, inherit: (values) => values.at(-1)!, check: checkBoolean },
+  rateLimit: { on: ALL, inherit: EACH_LEVEL },
+  endsWithSignIn: { on: ROUTES, check: checkBoolean },
+  limits: { on: ROUTES },
+  idempotent: { on: ROUTE },
 };
 
-/** The options of routers and includes. */
-export const GROUP_OPTIONS: OptionNames<ScopeDeclaration> = { ...SCOPE_OPTIONS, ...GROUP };
+/** The names of the options that a declaration can have. */
+export const OPTION_NAMES: { readonly [Kind in keyof Declarations]: OptionNames<Declarations[Kind]> } = {
+  route: namesOn("route"),
+  websocket: namesOn("websocket"),
+  group: namesOn("group"),
+  app: namesOn("app"),
+};
+
+function namesOn<Kind extends keyof Declarations>(kind: Kind): OptionNames<Declarations[Kind]> {
+  const names = Object.entries(OPTIONS).filter(([, { on }]) => on[kind]);
+  return Object.fromEntries(names.map(([name]) => [name, true])) as OptionNames<Declarations[Kind]>;
+}
+
+/** The options whose values in scopes change those of their routes. */
+const INHERITED = Object.entries(OPTIONS).flatMap(([name, { inherit }]) =>
+  typeof inherit === "function" ? [{ name: name as keyof GroupOptions, inherit: inherit as Inherit<unknown> }] : []
+);
 
 /** The dependencies and limits of a scope, or those of a route, which is the innermost level. */
 export interface Level extends DependencyLevel {
@@ -135,14 +171,12 @@ export class Scope {
    * @throws {TypeError} If an option is wrong.
    */
   constructor(options: ScopeDeclaration, action: string, isRoot: boolean, limitStore?: DeclaredLimit["store"]) {
-    const { responses, tags, hidden, crossOrigin, rateLimit } = options;
-    const deps = toDependencies(options.deps);
-    const given = { responses, tags, hidden, crossOrigin };
-    checkDescription(given, action);
-    this.options = withoutUndefined({ ...given, rateLimit });
-    this.level = toLevel(deps, readRateLimits(rateLimit, action));
+    const { deps, ...own } = pickOptions(options, OPTION_NAMES.group);
+    this.level = toLevel(toDependencies(deps), readRateLimits(own.rateLimit, action));
+    checkOptionValues(own, action);
+    this.options = own;
     this.isRoot = isRoot;
-    this.isDescriptive = Object.values(given).some((option) => option !== undefined);
+    this.isDescriptive = INHERITED.some(({ name }) => own[name] !== undefined);
     this.#limitStore = limitStore;
   }
 
@@ -165,47 +199,50 @@ export class Scope {
 export function effectiveOptions(declared: RouteInfo["options"], scopes: readonly Scope[]): RouteInfo["options"] {
   const hasDoubles = new Set(declared.tags).size !== (declared.tags?.length ?? 0);
   if (!hasDoubles && !scopes.some((scope) => scope.isDescriptive)) return declared;
-  const chain = [...scopes.map(({ options }) => options), declared];
-  const tags = [...new Set(chain.flatMap(({ tags = [] }) => tags))];
-  const responses = Object.assign({}, ...chain.map(({ responses }) => responses)) as Record<number, DocumentedReply>;
-  const crossOrigin = chain.findLast(({ crossOrigin }) => crossOrigin !== undefined)?.crossOrigin;
-  return Object.freeze({
-    ...declared,
-    ...(tags.length > 0 && { tags }),
-    ...(Object.keys(responses).length > 0 && { responses }),
-    ...(chain.some(({ hidden }) => hidden) && { hidden: true }),
-    ...(crossOrigin !== undefined && { crossOrigin }),
-  });
+  const chain: readonly GroupOptions[] = [...scopes.map(({ options }) => options), declared];
+  const inherited: Record<string, unknown> = {};
+  for (const { name, inherit } of INHERITED) {
+    const values = chain.map((options) => options[name]).filter((value) => value !== undefined);
+    if (values.length > 0) inherited[name] = inherit(values);
+  }
+  return Object.freeze({ ...declared, ...inherited });
 }
 
 /**
- * Checks the options that scopes and routes share.
+ * Checks the options that have a check of their own.
  *
  * @throws {TypeError} If one is wrong.
  */
-export function checkDescription(
-  { responses = {}, tags, hidden, crossOrigin, endsWithSignIn }: {
-    readonly [Option in "responses" | "tags" | "hidden" | "crossOrigin" | "endsWithSignIn"]?:
-      | RouteDeclaration[Option]
-      | undefined;
-  },
-  action: string,
-): void {
-  if (tags !== undefined && !Array.isArray(tags)) {
-    throw new TypeError(`Cannot ${action}: "tags" must be an array of strings, write tags: ["books"]`);
-  }
-  for (const [status, reply] of Object.entries(responses)) {
-    if (reply !== undefined) checkDocumentedReply(reply, status, action);
-  }
-  for (const [option, value] of Object.entries({ hidden, crossOrigin, endsWithSignIn })) {
-    if (value === undefined || typeof value === "boolean") continue;
-    throw new TypeError(`Cannot ${action}: "${option}" must be true or false, got ${quote(value)}`);
+export function checkOptionValues(options: RouteDeclaration | WebSocketDeclaration, action: string): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined) OPTIONS[name as keyof AllOptions].check?.(value, name, action);
   }
 }
 
-/** A copy of options, without those that are undefined. */
-export function withoutUndefined<Options extends object>(
-  options: { readonly [Name in keyof Options]: Options[Name] | undefined },
-): Options {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
+function checkTags(value: unknown, _option: string, action: string): void {
+  if (Array.isArray(value)) return;
+  throw new TypeError(`Cannot ${action}: "tags" must be an array of strings, write tags: ["books"]`);
+}
+
+function checkBoolean(value: unknown, option: string, action: string): void {
+  if (typeof value === "boolean") return;
+  throw new TypeError(`Cannot ${action}: "${option}" must be true or false, got ${quote(value)}`);
+}
+
+function checkSchema(value: unknown, option: string, action: string): void {
+  if (!isSchema(value)) throw new TypeError(`Cannot ${action}: "${option}" ${schemaFault(value)}`);
+}
+
+function checkResponse(value: unknown, option: string, action: string): void {
+  if (!isDeclaredReply(value)) checkSchema(value, option, action);
+}
+
+function checkResponses(value: unknown, _option: string, action: string): void {
+  for (const [status, reply] of Object.entries(value ?? {})) {
+    if (reply !== undefined) checkDocumentedReply(reply, status, action);
+  }
+}
+
+function merge<Value extends object>(values: readonly Value[]): Value {
+  return Object.assign({}, ...values);
 }

@@ -1,7 +1,7 @@
 /** WebSocket routes, their handshakes, and the open WebSockets. */
 import { captureContext, load } from "../base/async_context.ts";
-import { checkArity, INPUT, isAsyncFunction } from "../binding/dependency.ts";
-import { type Duration, type OptionNames, toMilliseconds } from "../base/options.ts";
+import { checkArity, isAsyncFunction } from "../binding/dependency.ts";
+import { type Duration, toMilliseconds } from "../base/options.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { RequestContext } from "../http/context.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
@@ -12,23 +12,12 @@ import { asksForWebSocket, checkHandshake, chooseProtocol, WEBSOCKET } from "../
 import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts";
 import type { WebSocketTransport } from "../http/websocket/transport.ts";
 import { readRateLimits } from "../rate_limit/rate_limit.ts";
-import { isSchema, schemaFault } from "../schema/schema.ts";
 import type { Endpoint, ErrorBoundary, ReplyStep } from "./middleware.ts";
 import { type RouteParts, routeParts, RouteRecord } from "./route.ts";
-import { checkDescription, type Scope, SERVICE } from "./scope.ts";
+import { checkOptionValues, type Scope } from "./scope.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
 
 const DEFAULT_IDLE_TIMEOUT: Duration = "120s";
-
-export const WEBSOCKET_OPTIONS: OptionNames<WebSocketDeclaration> = {
-  ...INPUT,
-  receive: true,
-  send: true,
-  origins: true,
-  protocols: true,
-  idleTimeout: true,
-  ...SERVICE,
-};
 
 /** The checked options. */
 interface WebSocketPlan extends WebSocketService {
@@ -62,7 +51,7 @@ export class WebSocketRoute extends RouteRecord {
   ): WebSocketRoute {
     const name = `${WEBSOCKET} ${path}`;
     checkHandler(handler, name);
-    checkDeclaration(options, name);
+    checkOptionValues(options, `register ${name}`);
     const rateLimits = readRateLimits(options.rateLimit, `register ${name}`);
     const { receive, send, origins = [], protocols = [], idleTimeout = DEFAULT_IDLE_TIMEOUT } = options;
     checkProtocols(protocols, name);
@@ -197,15 +186,6 @@ function checkHandler(handler: unknown, name: string): asserts handler is WebSoc
   throw new TypeError(
     `Cannot register ${name}: the handler must be an async function, got ${got}; write async (socket, args) => …`,
   );
-}
-
-function checkDeclaration(options: WebSocketDeclaration, name: string): void {
-  checkDescription({ crossOrigin: options.crossOrigin, endsWithSignIn: options.endsWithSignIn }, `register ${name}`);
-  const { receive, send } = options;
-  for (const [key, schema] of Object.entries({ receive, send })) {
-    if (schema === undefined || isSchema(schema)) continue;
-    throw new TypeError(`Cannot register ${name}: "${key}" ${schemaFault(schema)}`);
-  }
 }
 
 function checkProtocols(protocols: readonly string[], name: string): void {

@@ -53,14 +53,16 @@ export type {
 } from "../routing/route_options.ts";
 export type { MountableApp, MountedHandler, MountInfo, MountOptions, RegisterMount } from "../routing/mount.ts";
 export type { FilesOptions, RegisterFiles } from "../routing/files.ts";
-export type { GroupOptions, InferredDependencies, ScopeDependencies, ScopeOptions } from "../routing/scope.ts";
+export type { InferredDependencies, RateLimitOption, ScopeDependencies } from "../routing/scope.ts";
 export type {
+  GroupOptions,
   RouteDeclaration,
-  RouteDescription,
+  RouteSettings,
+  ScopeOptions,
   ToolAnnotations,
   ToolOptions,
   WebSocketDeclaration,
-  WebSocketDescription,
+  WebSocketSettings,
 } from "../http/route_info.ts";
 export type { IdempotencyOptions } from "../idempotency/options.ts";
 
