@@ -1,4 +1,4 @@
-// Everybody may read notes and follow new ones. Writing takes a token.
+// Anyone can read notes and subscribe to new ones. Writing a note needs a token.
 
 import { App, Events, settings, SSE } from "@webfw/core";
 import { bearer, equal } from "@webfw/core/auth";
@@ -13,12 +13,12 @@ const Settings = v.object({
   TOKEN: v.pipe(
     v.string(),
     v.minLength(16),
-    v.description("What callers send who may write"),
+    v.description("The bearer token that allows writing"),
   ),
 });
 const { TOKEN } = settings(Settings);
 
-/** Lets callers in who know the token. */
+/** Accepts clients that send the token. */
 const writer = bearer(async (token) => {
   return equal(token, TOKEN) && { name: "writer" };
 });
@@ -54,7 +54,7 @@ app.post("/notes", {
 app.get("/notes/events", {
   response: Events(Note),
 }, async function followNotes() {
-  "Follow the notes that are written from now on.";
+  "Stream new notes.";
   return SSE(added.subscribe());
 });
 

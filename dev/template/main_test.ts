@@ -4,7 +4,7 @@ import { app } from "./main.ts";
 
 const authorization = `Bearer ${Deno.env.get("TOKEN")}`;
 
-Deno.test("a note that is written is listed", async () => {
+Deno.test("a new note is in the list", async () => {
   await using client = new TestClient(app, { headers: { authorization } });
   const note = await client.post("/notes", { json: { text: "Buy milk" } })
     .json();
@@ -12,14 +12,14 @@ Deno.test("a note that is written is listed", async () => {
   assertEquals(notes.at(-1), note);
 });
 
-Deno.test("a note without text does not fit the model", async () => {
+Deno.test("a note without text is refused", async () => {
   await using client = new TestClient(app, { headers: { authorization } });
   const reply = client.post("/notes", { json: { text: " " } });
   const { errors } = await reply.problem(422);
   assertEquals(errors.map(({ path }) => path), [["text"]]);
 });
 
-Deno.test("only callers who know the token write notes", async () => {
+Deno.test("writing a note needs the token", async () => {
   await using client = new TestClient(app);
   const json = { text: "Buy milk" };
   await client.post("/notes", { json }).problem(401);
@@ -37,7 +37,7 @@ Deno.test("an agent writes a note by the tool addNote", async () => {
   assertEquals(reply.result.structuredContent.text, "Buy milk");
 });
 
-Deno.test("who follows the notes gets what is written", async () => {
+Deno.test("the event stream has new notes", async () => {
   await using client = new TestClient(app, { headers: { authorization } });
   const events = client.events("/notes/events");
   await events.opened();
