@@ -14,7 +14,7 @@ import {
   hiddenApp,
   locatedApp,
   topicsApp,
-} from "../spec/client/support/asyncapi_apps.ts";
+} from "../support/asyncapi_apps.ts";
 import { consume, hasConsumers } from "./consumers.ts";
 
 const ignore = !await hasConsumers();

@@ -7,7 +7,6 @@ import { session, type SessionStore } from "@webfw/core/auth";
 import { timeout } from "@webfw/core/middleware";
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as v from "valibot";
-import { load } from "../../src/client/sender.ts";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { RawConnection } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
@@ -350,8 +349,4 @@ Deno.test("The store of a request reaches no later one, whatever part of the fra
     const response = await fetch(`http://127.0.0.1:${port}/public`);
     assertEquals(await response.json(), { sees: null }, `after ${line}`);
   }
-});
-
-Deno.test("The client that a handler calls another service by loads its parts without the store, too", async () => {
-  assertEquals(await who.run("secret", () => load(async () => who.getStore())), undefined);
 });

@@ -4,7 +4,7 @@ import { assertEquals, assertRejects, assertStrictEquals, assertStringIncludes, 
 import { App, dependency, RouteError } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import { CapturedLog } from "./support/captured_log.ts";
-import { MemoryStore } from "../../src/store/memory/memory_store.ts";
+import { SmallStore } from "./support/small_store.ts";
 import { ticks } from "./support/ticks.ts";
 
 // deno-lint-ignore no-explicit-any -- declarations whose mistakes TypeScript would find
@@ -228,7 +228,7 @@ Deno.test("Lifespans unwind after the tasks and cleanups of requests, which may 
 });
 
 Deno.test("After a stop whose store cannot be closed, the application starts again", async () => {
-  const store = new MemoryStore();
+  const store = new SmallStore();
   store.close = () => Promise.reject(new Error("the store is away"));
   const app = new App({ topics: store });
   app.topic("orders", { durable: true });
@@ -296,7 +296,7 @@ Deno.test("A mounted application does not start again while the one that mounts 
 
 /** An application that mounts one whose store cannot be closed. */
 function withUnclosable(): { readonly app: App; readonly events: readonly string[] } {
-  const store = new MemoryStore();
+  const store = new SmallStore();
   store.close = () => Promise.reject(new Error("the store is away"));
   const inner = new App({ topics: store });
   inner.topic("orders", { durable: true });

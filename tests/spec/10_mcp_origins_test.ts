@@ -4,7 +4,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App } from "@webfw/core";
 import type { McpOptions } from "@webfw/core/types";
-import { releaseIdleTimer } from "../../src/http/deadline.ts";
 import { Agent } from "../agents/agent.ts";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { exchange } from "./support/raw_connection.ts";
@@ -21,8 +20,6 @@ async function statusOf(
   const info = from === undefined ? undefined : { remoteAddr: { transport: "tcp", hostname: from, port: 1 } as const };
   const fetch = (request: Request) => app.fetch(request, info);
   const { status } = await new Agent(fetch, `http://${host}/mcp`).post(PING, headers as Record<string, string>);
-  // An application that does not stop leaves the timer of its deadlines behind.
-  releaseIdleTimer();
   return status;
 }
 

@@ -7,10 +7,14 @@ import { App, Router } from "@webfw/core";
 import { bearer } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import { askFrom, statusesFrom } from "../support/from_address.ts";
+import { LongDeadline } from "../support/long_deadline.ts";
 import { MovedClock } from "../support/moved_clock.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 
 const HOST = "203.0.113.7";
+
+/** The store of a limit has to answer within this time. */
+const ANSWER_MS = 500;
 
 /** An application with two limits of one in records, in memory or in a file. */
 function limited(topics?: string, limit = 2): App {
@@ -21,6 +25,7 @@ function limited(topics?: string, limit = 2): App {
 }
 
 Deno.test("In memory, requests are counted as without a store, each declaration by itself", async () => {
+  using _deadline = new LongDeadline(ANSWER_MS);
   const app = limited();
   const first = await askFrom(app, HOST);
   assertEquals(first.status, 200);
@@ -35,6 +40,7 @@ Deno.test("In memory, requests are counted as without a store, each declaration 
 });
 
 Deno.test("Two nodes with one file count together, and exactly, also in parallel", async () => {
+  using _deadline = new LongDeadline(ANSWER_MS);
   await using folder = await TemporaryFolder.make();
   const file = folder.within("records.sqlite");
   const nodes = [limited(file, 10), limited(file, 10)];
@@ -49,6 +55,7 @@ Deno.test("Two nodes with one file count together, and exactly, also in parallel
 });
 
 Deno.test("A count survives a restart, and begins again after its time", async () => {
+  using _deadline = new LongDeadline(ANSWER_MS);
   await using folder = await TemporaryFolder.make();
   const file = folder.within("records.sqlite");
   const before = limited(file, 1);
@@ -63,6 +70,7 @@ Deno.test("A count survives a restart, and begins again after its time", async (
 });
 
 Deno.test("rateLimitStore counts all limits of the application in records, but those with a store of their own", async () => {
+  using _deadline = new LongDeadline(ANSWER_MS);
   await using folder = await TemporaryFolder.make();
   const file = folder.within("records.sqlite");
   const user = bearer(async (token) => ({ id: token }));
@@ -93,6 +101,7 @@ Deno.test("rateLimitStore counts all limits of the application in records, but t
 });
 
 Deno.test("A test client with other dependencies counts in records, too", async () => {
+  using _deadline = new LongDeadline(ANSWER_MS);
   const user = bearer(async (token) => ({ id: token }));
   const app = new App({ rateLimitStore: "records" });
   app.get("/", { deps: { user }, rateLimit: { limit: 1, per: "1h", by: () => "all" } }, async () => 1);
@@ -106,6 +115,7 @@ Deno.test("A test client with other dependencies counts in records, too", async 
 });
 
 Deno.test("A caller that is empty, malformed or very long is a key like any other", async () => {
+  using _deadline = new LongDeadline(ANSWER_MS);
   const app = new App({ rateLimitStore: "records" });
   app.get("/{key}", { rateLimit: { limit: 1, per: "1h", by: ({ query }) => query.get("key") } }, async () => 1);
   const long = "x".repeat(5_000);

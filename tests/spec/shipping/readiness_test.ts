@@ -4,12 +4,12 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, RouteError } from "@webfw/core";
 import { bearer } from "@webfw/core/auth";
-import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { ChildProgram, CORE } from "../support/child_program.ts";
 import { Http2Connection } from "../support/http2_connection.ts";
 import { exchange, headerOf, RawConnection } from "../support/raw_connection.ts";
 import { Serving } from "../support/serving.ts";
+import { SmallStore } from "../support/small_store.ts";
 import { ticks } from "../support/ticks.ts";
 
 const READY = "GET /ready HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -55,7 +55,7 @@ Deno.test("200 when lifespans and stores are open, else 503 (through app.fetch, 
 
 Deno.test("200 when lifespans and stores are open, else 503: a store that opens is waited for", async () => {
   const opened = Promise.withResolvers<void>();
-  class OpeningStore extends MemoryStore {
+  class OpeningStore extends SmallStore {
     async open(): Promise<void> {
       await opened.promise;
     }

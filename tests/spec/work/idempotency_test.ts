@@ -2,19 +2,30 @@
 // header `Idempotency-Key`".
 
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { App, dependency, Events, Form, HTTPError, JsonLines, RouteError, Stream, UploadFile } from "@webfw/core";
+import {
+  App,
+  type AppOptions,
+  dependency,
+  Events,
+  Form,
+  HTTPError,
+  JsonLines,
+  RouteError,
+  Stream,
+  UploadFile,
+} from "@webfw/core";
 import { bearer } from "@webfw/core/auth";
 import * as v from "valibot";
-import { recordsOf } from "../../../src/store/records.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { MovedClock } from "../support/moved_clock.ts";
+import { StoreWithRecords } from "../support/small_records.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 
 const Order = v.object({ item: v.string(), count: v.optional(v.number(), 1) });
 
 /** An application that counts what it does. */
-function shop(topics?: string) {
-  const app = new App(topics === undefined ? {} : { topics });
+function shop(topics: AppOptions["topics"] = ":memory:") {
+  const app = new App({ topics });
   const made: string[] = [];
   const busy = { gate: Promise.resolve() };
   app.post("/orders", { body: Order, status: 201, idempotent: "24h" }, async (request, { body }) => {
@@ -369,14 +380,14 @@ Deno.test("after the window, it runs again", async () => {
 
 Deno.test("a node that dies in the middle frees the key after the lease", async () => {
   using clock = new MovedClock();
-  const { app, made } = shop();
+  const store = new StoreWithRecords();
+  const { app, made } = shop(store);
   await (await order(app, "probe")).body?.cancel();
-  const records = recordsOf(app.records, "idempotency");
-  const [kept] = await Array.fromAsync(records.list<Record<string, unknown>>([]));
+  const [kept] = store.records.all;
   const { key, value } = kept!;
   // What a node that has died leaves behind.
-  const { reply: _, ...running } = value;
-  await records.set(key, { ...running, claim: "dead" }, { expiresIn: "30s" });
+  const { reply: _, ...running } = JSON.parse(value);
+  await store.records.set(key, JSON.stringify({ ...running, claim: "dead" }), { expiresIn: 30_000 });
   assertEquals((await order(app, "probe")).status, 409);
   clock.advance(30_000);
   assertEquals((await order(app, "probe")).status, 201);

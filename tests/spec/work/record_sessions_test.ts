@@ -3,12 +3,12 @@
 // both".
 
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { App } from "@webfw/core";
+import { App, type AppOptions } from "@webfw/core";
 import { recordSessions, session } from "@webfw/core/auth";
 import * as v from "valibot";
-import { recordsOf } from "../../../src/store/records.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { MovedClock } from "../support/moved_clock.ts";
+import { StoreWithRecords } from "../support/small_records.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 import { Visitor } from "../support/visitor.ts";
 
@@ -20,8 +20,8 @@ const visit = session(v.object({ text: v.string() }), {
   subject: ({ text }) => text,
 });
 
-function appWith(topics?: string): App {
-  const app = new App(topics === undefined ? {} : { topics });
+function appWith(topics: AppOptions["topics"] = ":memory:"): App {
+  const app = new App({ topics });
   app.post("/login/{text}", { deps: { visit } }, async (_request, { text, visit }) => await visit.set({ text }));
   app.post("/large", { deps: { visit } }, async (_request, { visit }) => await visit.set({ text: "x".repeat(62_000) }));
   app.post("/logout", { deps: { visit } }, async (_request, { visit }) => await visit.clear());
@@ -29,34 +29,31 @@ function appWith(topics?: string): App {
   return app;
 }
 
-/** The keys of the records that hold sessions. */
-async function sessionsOf({ records }: App): Promise<(readonly string[])[]> {
-  return (await Array.fromAsync(recordsOf(records, "sessions").list([]))).map(({ key }) => key);
-}
-
 Deno.test("the data is in a record, and a random id in the cookie, renewed where the subject changes", async () => {
-  const app = appWith();
+  const store = new StoreWithRecords();
+  const app = appWith(store);
   const visitor = new Visitor(app);
   await visitor.post("/login/Ada");
   const id = visitor.cookies.get(NAME)!;
   assertMatch(id, /^[\w-]{43}$/);
   assertEquals(await visitor.get("/visit"), { text: "Ada" });
-  const [first] = await sessionsOf(app);
-  assertMatch(first![0]!, /^[0-9a-f]{64}$/);
+  const [first] = store.records.all;
+  assertMatch(first!.key.at(-1)!, /^[0-9a-f]{64}$/);
   await visitor.post("/login/Grace");
   assertNotEquals(visitor.cookies.get(NAME), id);
-  assertEquals((await sessionsOf(app)).length, 1);
+  assertEquals(store.records.all.length, 1);
   assertEquals(await Array.fromAsync(app.records.list([])), []);
   await app.stop();
 });
 
 Deno.test("`clear` removes both", async () => {
-  const app = appWith();
+  const store = new StoreWithRecords();
+  const app = appWith(store);
   const visitor = new Visitor(app);
   await visitor.post("/login/Ada");
   const copied = new Map(visitor.cookies);
   await visitor.post("/logout");
-  assertEquals([visitor.cookies.has(NAME), await sessionsOf(app)], [false, []]);
+  assertEquals([visitor.cookies.has(NAME), store.records.all], [false, []]);
   for (const [name, value] of copied) visitor.cookies.set(name, value);
   assertEquals(await visitor.get("/visit"), null);
   await app.stop();
@@ -88,7 +85,8 @@ Deno.test("nodes share sessions in a durable store, and they survive a restart",
 
 Deno.test("a session ends after `maxAge`; with `renew`, it is counted from the last visit", async () => {
   using clock = new MovedClock();
-  const app = appWith();
+  const store = new StoreWithRecords();
+  const app = appWith(store);
   const visitor = new Visitor(app);
   await visitor.post("/login/Ada");
   for (let visits = 0; visits < 3; visits++) {
@@ -97,7 +95,7 @@ Deno.test("a session ends after `maxAge`; with `renew`, it is counted from the l
   }
   clock.advance(15 * DAY);
   assertEquals(await visitor.get("/visit"), null);
-  assertEquals(await sessionsOf(app), []);
+  assertEquals(store.records.all, []);
   await app.stop();
 });
 

@@ -4,17 +4,16 @@
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { App, type Records } from "@webfw/core";
+import { recordSessions, session } from "@webfw/core/auth";
 import type { RecordStore, TopicStore } from "@webfw/core/store";
 import { TestClient } from "@webfw/core/testing";
 import { join } from "node:path";
-import { recordsOf } from "../../../src/store/records.ts";
+import * as v from "valibot";
 import { MovedClock } from "../support/moved_clock.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 import { SkippedTimeout } from "../support/skipped_timeout.ts";
 import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { Random } from "../../unit/support/random.ts";
-// Loaded before time is counted.
-import "../../../src/store/memory/memory_records.ts";
 
 /** Runs with the records of an application in memory. */
 async function inMemory(body: (records: Records, app: App) => Promise<void>): Promise<void> {
@@ -146,11 +145,12 @@ Deno.test("`new App({ topics })` gives both: records survive, and other applicat
 });
 
 Deno.test("records of the framework are not among those of programs", () =>
-  inMemory(async (records) => {
-    await recordsOf(records, "sessions").set(["a"], 1);
+  inMemory(async (records, app) => {
+    const visit = session(v.string(), { store: recordSessions() });
+    app.post("/", { deps: { visit } }, async (_request, { visit }) => await visit.set("Ada"));
+    assertEquals((await app.fetch(new Request("http://localhost/", { method: "POST" }))).status, 204);
     await records.set(["b"], 1);
     assertEquals((await Array.fromAsync(records.list([]))).map(({ key }) => key), [["b"]]);
-    assertEquals(await records.get(["a"]), null);
   }));
 
 Deno.test("a store of topics without records says so, and how to give it some", async () => {
@@ -176,9 +176,11 @@ Deno.test("`watch(key)` gives what the record is, and after each change what it 
     assertEquals(seen, [null, 1, 2, null]);
   }));
 
-Deno.test("`A store may offer watch(key)`: then a change of the same process is seen at once", () =>
-  inVirtualTime(new Random(1), async () => {
-    const { records } = new App();
+Deno.test("`A store may offer watch(key)`: then a change of the same process is seen at once", async () => {
+  const { records } = new App();
+  // It is loaded before time is counted.
+  await records.get(["a"]);
+  await inVirtualTime(new Random(1), async () => {
     const watch = records.watch<number>(["a"]);
     await watch.next();
     const next = watch.next();
@@ -188,7 +190,8 @@ Deno.test("`A store may offer watch(key)`: then a change of the same process is 
     const { value } = await next;
     assertEquals([value?.value, Date.now() - begin], [1, 0]);
     await watch.return!();
-  }));
+  });
+});
 
 Deno.test("a watch ends by its signal, by `return()`, and when the application stops", async () => {
   const app = new App();

@@ -3,6 +3,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { captureContext, deferred, load, outsideRequests } from "../../../src/base/async_context.ts";
+import { load as loadByClient } from "../../../src/client/sender.ts";
 
 const store = new AsyncLocalStorage<string>();
 
@@ -31,4 +32,8 @@ Deno.test("a context is kept, for one call or for several", async () => {
   const once = store.run("request", () => deferred((text: string) => `${text} ${store.getStore()}`));
   assertEquals([await run(() => store.getStore()), await run(() => store.getStore())], ["request", "request"]);
   assertEquals([await once("a"), await once("b")], ["a request", "a request"]);
+});
+
+Deno.test("a client that a handler uses loads its parts without the store, too", async () => {
+  assertEquals(await store.run("request", () => loadByClient(async () => store.getStore())), undefined);
 });

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { Lease } from "../../../src/store/lease.ts";
-import { ManualClock } from "../../spec/support/manual_clock.ts";
+import { ManualClock } from "../support/manual_clock.ts";
 
 /** A record that one process has at a time. */
 class Slot {

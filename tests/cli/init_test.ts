@@ -2,9 +2,9 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { dirname, join } from "node:path";
-import files from "../../../src/cli/template.json" with { type: "json" };
-import { Project } from "../../cli/project.ts";
-import { Webfw } from "../../cli/webfw.ts";
+import files from "../../src/cli/template.json" with { type: "json" };
+import { Project } from "./project.ts";
+import { Webfw } from "./webfw.ts";
 
 /** All files below a folder and their texts, by their paths. */
 async function filesOf(folder: string, path = ""): Promise<Record<string, string>> {
@@ -38,7 +38,7 @@ Deno.test("webfw init [folder] asks nothing when given a folder, and writes the 
   const { links, ...rest } = JSON.parse(config!);
   assertEquals(rest, JSON.parse(template));
   const core = await Deno.realPath(join(project.path, "new/shop", links[0]));
-  assertEquals(core, await Deno.realPath(join(dirname(import.meta.filename!), "../../..")));
+  assertEquals(core, await Deno.realPath(join(dirname(import.meta.filename!), "../..")));
 });
 
 Deno.test("it writes deno.json (tasks dev, test, check, spec; the lint line), main.ts, a test, and the rest", () => {

@@ -1,8 +1,8 @@
 // Section 3 of the contract of work, while nodes die and freeze, and the store is away or loses answers.
 
 import { assert, assertEquals } from "@std/assert";
-import { CapturedLog } from "../support/captured_log.ts";
-import { Nodes, type TestNode } from "../support/cron_nodes.ts";
+import { CapturedLog } from "../../../spec/support/captured_log.ts";
+import { Nodes, type TestNode } from "./cron_nodes.ts";
 
 const SEEDS = Number(Deno.env.get("CRON_SEEDS") ?? 3);
 const MINUTE = 60_000;

@@ -1,11 +1,11 @@
 // webfw env: the settings and the permissions of an application.
 
 import { assert, assertEquals, assertFalse, assertMatch } from "@std/assert";
-import { toFlags } from "../../../src/cli/commands/env.ts";
-import { frameworkImports } from "../../cli/framework.ts";
-import { Project } from "../../cli/project.ts";
-import { type Finished, Webfw } from "../../cli/webfw.ts";
-import { freePorts } from "../../support/free_ports.ts";
+import { toFlags } from "../../src/cli/commands/env.ts";
+import { frameworkImports } from "./framework.ts";
+import { Project } from "./project.ts";
+import { type Finished, Webfw } from "./webfw.ts";
+import { freePorts } from "../support/free_ports.ts";
 
 const MAIN = `
 import { App, settings } from "@webfw/core";

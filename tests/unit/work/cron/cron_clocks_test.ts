@@ -2,8 +2,8 @@
 // which tells it with its answers.
 
 import { assert, assertEquals } from "@std/assert";
-import { CapturedLog } from "../support/captured_log.ts";
-import { Nodes } from "../support/cron_nodes.ts";
+import { CapturedLog } from "../../../spec/support/captured_log.ts";
+import { Nodes } from "./cron_nodes.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

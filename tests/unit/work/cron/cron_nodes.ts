@@ -1,21 +1,21 @@
 // Nodes of one application that share a store of records, and a clock that the test moves.
 
-import { stopReason } from "../../../src/base/service.ts";
+import { stopReason } from "../../../../src/base/service.ts";
 import { App, type AppHandle, type LogEntry } from "@webfw/core";
-import { Crons, type PlatformCron } from "../../../src/work/cron/crons.ts";
-import type { CronOptions, CronRun } from "../../../src/work/cron/options.ts";
-import type { CronReport } from "../../../src/work/cron/record.ts";
-import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
-import { Records } from "../../../src/store/records.ts";
+import { Crons, type PlatformCron } from "../../../../src/work/cron/crons.ts";
+import type { CronOptions, CronRun } from "../../../../src/work/cron/options.ts";
+import type { CronReport } from "../../../../src/work/cron/record.ts";
+import { MemoryRecords } from "../../../../src/store/memory/memory_records.ts";
+import { Records } from "../../../../src/store/records.ts";
 import type {
   DeleteRecordOptions,
   ProcessStore,
   RecordKey,
   RecordStore,
   SetRecordOptions,
-} from "../../../src/store/record_store.ts";
-import { CapturedLog } from "./captured_log.ts";
-import { ManualClock } from "./manual_clock.ts";
+} from "../../../../src/store/record_store.ts";
+import { CapturedLog } from "../../../spec/support/captured_log.ts";
+import { ManualClock } from "../../support/manual_clock.ts";
 
 /** Holds up what goes through it while it is closed. */
 class Gate {

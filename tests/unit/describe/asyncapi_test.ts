@@ -14,8 +14,8 @@ import {
   locatedApp,
   Said,
   topicsApp,
-} from "./support/asyncapi_apps.ts";
-import { INT64 } from "../../unit/describe/json_schema/support/integer_bounds.ts";
+} from "../../support/asyncapi_apps.ts";
+import { INT64 } from "./json_schema/support/integer_bounds.ts";
 
 Deno.test("A WebSocket route is a channel with its path, parameters, query, headers and both kinds of messages", async () => {
   const document = await asyncapiOf(chatApp());

@@ -1,9 +1,9 @@
 // Shipping, section 1: the options of `webfw run`, and where it listens.
 
 import { assertEquals, assertMatch, assertNotMatch } from "@std/assert";
-import { Project } from "../../cli/project.ts";
-import { frameworkImports } from "../../cli/framework.ts";
-import { Webfw } from "../../cli/webfw.ts";
+import { Project } from "./project.ts";
+import { frameworkImports } from "./framework.ts";
+import { Webfw } from "./webfw.ts";
 
 const HINT = /^Only this machine can connect: set WEBFW_HOST=0\.0\.0\.0 to be reached from others$/m;
 const FETCH = `export const app = { fetch: () => new Response("served") };`;

@@ -3,7 +3,7 @@
 import { apiKey, basic, bearer, optional } from "@webfw/core/auth";
 import { anySecurity, App, type AppOptions, dependency, Events, Router, SSE } from "@webfw/core";
 import * as v from "valibot";
-import type { AsyncAPIDocument } from "../../../../src/describe/asyncapi/document.ts";
+import type { AsyncAPIDocument } from "../../src/describe/asyncapi/document.ts";
 
 /** What `webfw asyncapi` prints, as the program in the process of the application gets it. */
 export async function asyncapiOf(app: unknown): Promise<AsyncAPIDocument> {
