@@ -52,6 +52,14 @@ export function nodeAsyncHooks(): typeof import("node:async_hooks") {
   return scope.process.getBuiltinModule("node:async_hooks");
 }
 
+export function nodeStream(): typeof import("node:stream") {
+  return scope.process.getBuiltinModule("node:stream");
+}
+
+export function nodeZlib(): typeof import("node:zlib") {
+  return scope.process.getBuiltinModule("node:zlib");
+}
+
 export function nodeTimers(): typeof import("node:timers") {
   return timers ??= scope.process.getBuiltinModule("node:timers");
 }

@@ -47,8 +47,8 @@ export class JsonBody {
     if (body.length > limits.body) throw tooLarge(limits.body);
     let result: Dataset | Promise<Dataset>;
     try {
-      const text = decodeJson(body, raw);
-      const value = text === "" ? undefined : parseJson(text, raw);
+      const text = decodeJson(body, raw, limits);
+      const value = text === "" ? undefined : parseJson(text, raw, limits);
       const overflows = findOverflows(text, value);
       if (overflows.length > 0) {
         for (const issue of overflows) issues.push(issue);

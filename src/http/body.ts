@@ -2,11 +2,12 @@
 import { load } from "../base/async_context.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { FormEntry } from "../schema/form.ts";
-import { BodyBuffer } from "./body_buffer.ts";
-import { cutShort, refuseContentEncoding, tooLarge, tooSlow } from "./body_errors.ts";
+import { BodyBuffer, ChunkReader } from "./body_buffer.ts";
+import { codingOf, cutShort, tooLarge, tooSlow } from "./body_errors.ts";
 import { withDeadline, withOwnDeadline } from "./deadline.ts";
+import { DecompressingReader } from "./decompression.ts";
 import { decodeJson, decodeUtf8, mediaTypeOf, parseJson } from "./json.ts";
-import type { ResolvedLimits } from "./limits.ts";
+import { acceptedCodings, type Coding, type ResolvedLimits } from "./limits.ts";
 import { parseUrlencoded } from "./query.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -32,6 +33,8 @@ export class BodyReader {
   /** Without a server, a separate timer is used. */
   readonly #isLocal: boolean;
   #bytes: Promise<Bytes> | undefined;
+  /** A compressed body as it was sent. */
+  #sent: Promise<Bytes> | undefined;
   #form: Promise<readonly FormEntry[]> | undefined;
   #buffer: BodyBuffer | undefined;
 
@@ -65,12 +68,26 @@ export class BodyReader {
     return this.#bytes ??= this.#readAtOnce(this.#limits.body) ?? this.#readBytes();
   }
 
+  /** The body as the client sent it, perhaps compressed, of any content type, up to the limit `body`. */
+  sentBytes(): Promise<Bytes> {
+    const { body } = this.#raw;
+    if (body === null || this.#coding === undefined) return this.#bytes ??= this.#readBytes(this.#limits.body);
+    if (this.#sent) return this.#sent;
+    if (this.#buffer || this.#bytes) {
+      throw new TypeError("Cannot read the compressed body: something before has read it decompressed");
+    }
+    const { body: limit } = this.#limits;
+    this.#announced(limit);
+    const buffer = new BodyBuffer(new ChunkReader(body), limit, this.#owner.app);
+    return this.#sent = this.#inTime(buffer.readAll(limit), undefined, buffer);
+  }
+
   async text(): Promise<string> {
     return new TextDecoder().decode(await this.bytes());
   }
 
   async json(): Promise<unknown> {
-    return parseJson(decodeJson(await this.bytes(), this.#raw), this.#raw);
+    return parseJson(decodeJson(await this.bytes(), this.#raw, this.#limits), this.#raw, this.#limits);
   }
 
   /** Its files exist until the reply was sent. */
@@ -118,12 +135,21 @@ export class BodyReader {
   #openBuffer(): BodyBuffer | undefined {
     this.#refuseUsed();
     const { body } = this.#raw;
+    if (this.#buffer || body === null) return this.#buffer;
+    const coding = this.#coding;
+    const source = this.#sent ? streamOf(this.#sent) : body;
+    const reader = coding ? new DecompressingReader(source, coding) : new ChunkReader(source);
     // Larger bodies, such as forms with files, can be read only once.
-    return this.#buffer ??= body ? new BodyBuffer(body, this.#limits.body, this.#owner.app) : undefined;
+    return this.#buffer = new BodyBuffer(reader, this.#limits.body, this.#owner.app);
+  }
+
+  /** What is to be removed. The header is read only if it matters: that has a measurable cost. */
+  get #coding(): Coding | undefined {
+    return this.#limits.decompress ? codingOf(this.#raw.headers, acceptedCodings(this.#limits)) : undefined;
   }
 
   #refuseUsed(): void {
-    if (this.#buffer !== undefined || !this.#raw.bodyUsed) return;
+    if (this.#buffer !== undefined || this.#sent !== undefined || !this.#raw.bodyUsed) return;
     throw new TypeError("Cannot read the body of the request: it was read through request.raw before");
   }
 
@@ -142,12 +168,13 @@ export class BodyReader {
     this.#refuseUsed();
     const length = this.#announced(limit);
     if (this.#buffer !== undefined || length === undefined || length > MAX_AT_ONCE) return undefined;
+    if (this.#coding !== undefined) return undefined;
     return this.#wait(this.#raw.bytes(), this.#limits.readTimeout, tooSlow, cutShort, this.#owner.app);
   }
 
-  async #readBytes(): Promise<Bytes> {
+  async #readBytes(most = Infinity): Promise<Bytes> {
     const isMultipart = mediaTypeOf(this.#raw.headers) === "multipart/form-data";
-    const limit = isMultipart ? this.#limits.multipart : this.#limits.body;
+    const limit = Math.min(most, isMultipart ? this.#limits.multipart : this.#limits.body);
     const whole = await this.#readAtOnce(limit);
     if (whole) {
       if (whole.length > limit) throw tooLarge(limit);
@@ -168,7 +195,7 @@ export class BodyReader {
 
   async #readForm(): Promise<readonly FormEntry[]> {
     const { headers } = this.#raw;
-    refuseContentEncoding(headers);
+    codingOf(headers, acceptedCodings(this.#limits));
     switch (mediaTypeOf(headers)) {
       case "application/x-www-form-urlencoded": {
         const text = decodeUtf8(await this.bytes());
@@ -231,9 +258,9 @@ export class BodyReader {
   }
 
   /** Waits for a read. A failure cancels the rest of the body, which would block the connection. */
-  #inTime<T>(read: Promise<T>, ms: number = this.#limits.readTimeout): Promise<T> {
+  #inTime<T>(read: Promise<T>, ms: number = this.#limits.readTimeout, buffer = this.#buffer): Promise<T> {
     const abandon = <E>(error: E): E => {
-      this.#buffer?.cancel();
+      buffer?.cancel();
       return error;
     };
     // A server that stops cuts off the buffer, too.

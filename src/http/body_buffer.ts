@@ -7,7 +7,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Each reader starts at the beginning; the one that is furthest ahead pulls the source. */
 export class BodyBuffer {
-  readonly #reader: ChunkReader;
+  readonly #reader: ByteReader;
   #limit: number;
   /** The bytes so far; undefined when there are too many. */
   #kept: ByteStore | undefined = new ByteStore();
@@ -19,8 +19,8 @@ export class BodyBuffer {
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers();
 
   /** Keeps at most `limit` bytes: a longer stream can be read once. `owner`: see `registerWait`. */
-  constructor(source: ReadableStream<Bytes>, limit: number, owner?: object) {
-    this.#reader = new ChunkReader(source);
+  constructor(source: ByteReader, limit: number, owner?: object) {
+    this.#reader = source;
     this.#limit = limit;
     // A server that stops waits for the rest of the stream, but not long.
     registerWait(this.#end.promise, owner, tooSlow, (error) => this.#cutOff(error));
@@ -108,6 +108,14 @@ export class BodyBuffer {
   }
 }
 
+/** Reads bytes in chunks that the caller owns; undefined at the end. */
+export interface ByteReader {
+  read(): Promise<Bytes | undefined>;
+  cancel(reason?: unknown): Promise<void>;
+  /** Stops reading without cancelling the source. */
+  releaseLock(): void;
+}
+
 /** For the next read, in bytes. */
 const READ_SIZE = 32 * 1024;
 
@@ -119,7 +127,7 @@ const MAX_BLOCK = 32 * 1024;
  * Reads chunks that the caller owns, each in memory of at most twice its size. Deno itself
  * allocates 64 KiB for each chunk, even of a single byte.
  */
-export class ChunkReader {
+export class ChunkReader implements ByteReader {
   readonly #reader: ReadableStreamDefaultReader<Bytes> | ReadableStreamBYOBReader;
   readonly #takesMemory: boolean;
   #spare: ArrayBuffer | undefined;

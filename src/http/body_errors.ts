@@ -23,13 +23,22 @@ export function cutShort(cause: unknown): unknown {
   return cause instanceof HTTPError ? cause : new HTTPError(400, "The body was cut short", { cause });
 }
 
-/** RFC 9110, sections 8.4 and 15.5.16. */
-export function refuseContentEncoding(headers: Headers): void {
-  const coding = headers.get("content-encoding")?.trim() ?? "";
-  if (coding === "" || coding.toLowerCase() === "identity") return;
-  throw new HTTPError(415, "The body must be sent as it is, without a content-encoding", {
-    headers: { "accept-encoding": "identity" },
-  });
+/**
+ * The content coding of a body (RFC 9110, sections 8.4 and 15.5.16); undefined if it has none.
+ *
+ * @param accepted The codings that the server decompresses.
+ * @throws {HTTPError} With 415 for any other coding.
+ */
+export function codingOf<Coding extends string>(headers: Headers, accepted: readonly Coding[]): Coding | undefined {
+  const sent = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  if (sent === "" || sent === "identity") return undefined;
+  // The old name of gzip is still to be understood (RFC 9110, section 8.4.1.3).
+  const coding = accepted.find((each) => each === (sent === "x-gzip" ? "gzip" : sent));
+  if (coding !== undefined) return coding;
+  const detail = accepted.length === 0
+    ? "The body must be sent as it is, without a content-encoding"
+    : `The body must have one of these content-encodings, or none: ${accepted.join(", ")}`;
+  throw new HTTPError(415, detail, { headers: { "accept-encoding": [...accepted, "identity"].join(", ") } });
 }
 
 /** A recursive schema follows the nesting of a body, until the stack overflows. */

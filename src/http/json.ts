@@ -1,6 +1,7 @@
 /** JSON and UTF-8 of requests and replies, and the media types of JSON. */
 import { HTTPError } from "../base/errors.ts";
-import { refuseContentEncoding } from "./body_errors.ts";
+import { codingOf } from "./body_errors.ts";
+import { acceptedCodings, type ResolvedLimits } from "./limits.ts";
 
 /** In lower case, without parameters; empty without a `content-type` header. */
 export function mediaTypeOf(headers: Headers): string {
@@ -20,24 +21,24 @@ export function isJson(contentType: string | null): boolean {
   return charset === undefined || /^charset="?utf-?8"?$/.test(charset);
 }
 
-/** Throws a 400 for a body that is not UTF-8, a 415 for a compressed one. */
-export function decodeJson(body: Uint8Array, request: Request): string {
-  return decodeUtf8(body) ?? refuseJson(request, "The body must be JSON in UTF-8");
+/** Throws a 400 for a body that is not UTF-8, a 415 for one in a coding that was not removed. */
+export function decodeJson(body: Uint8Array, request: Request, limits: ResolvedLimits): string {
+  return decodeUtf8(body) ?? refuseJson(request, limits, "The body must be JSON in UTF-8");
 }
 
-/** Throws a 400 for text that is not JSON, a 415 for a compressed body. */
-export function parseJson(text: string, request: Request): unknown {
+/** Throws a 400 for text that is not JSON, a 415 for a body in a coding that was not removed. */
+export function parseJson(text: string, request: Request, limits: ResolvedLimits): unknown {
   try {
     return JSON.parse(text);
   } catch {
     // The message of the parser would repeat input of the client.
-    return refuseJson(request, "The body is not well-formed JSON");
+    return refuseJson(request, limits, "The body is not well-formed JSON");
   }
 }
 
 /** Compressed bytes are never JSON. Reading the header for each request costs too much. */
-function refuseJson({ headers }: Request, detail: string): never {
-  refuseContentEncoding(headers);
+function refuseJson({ headers }: Request, limits: ResolvedLimits, detail: string): never {
+  codingOf(headers, acceptedCodings(limits));
   throw new HTTPError(400, detail);
 }
 

@@ -61,10 +61,29 @@ export interface Limits {
    * @default {30000} 30 s
    */
   readTimeout?: Duration;
+  /**
+   * Whether bodies may have the `Content-Encoding` gzip, deflate or br. All limits count the
+   * decompressed bytes. Without it, such a body is refused with 415.
+   *
+   * @default {false}
+   */
+  decompress?: boolean;
 }
 
 /** In bytes, counts and milliseconds. */
-export type ResolvedLimits = Readonly<Record<keyof Limits, number>>;
+export interface ResolvedLimits extends Readonly<Record<Exclude<keyof Limits, "decompress">, number>> {
+  readonly decompress: boolean;
+}
+
+/** A content coding that a body can have (RFC 9110, section 8.4.1). */
+export type Coding = "gzip" | "deflate" | "br";
+
+const CODINGS: readonly Coding[] = ["gzip", "deflate", "br"];
+
+/** The codings that the server removes. */
+export function acceptedCodings({ decompress }: ResolvedLimits): readonly Coding[] {
+  return decompress ? CODINGS : [];
+}
 
 export const DEFAULT_LIMITS: ResolvedLimits = {
   body: 1024 * 1024,
@@ -75,6 +94,7 @@ export const DEFAULT_LIMITS: ResolvedLimits = {
   message: 1024 * 1024,
   streams: Infinity,
   readTimeout: 30_000,
+  decompress: false,
 };
 
 /** Completes limits. `owner` is the name of the declaration, for error messages. */
@@ -86,14 +106,22 @@ export function resolveLimits(
   if (given === undefined) return base;
   const resolved = { ...base };
   const limits = readOptions<Limits>(given, DEFAULT_LIMITS, `set the limits of ${owner}`);
-  for (const [key, value] of Object.entries(limits) as [keyof Limits, number][]) {
-    if (key === "readTimeout") resolved[key] = toMilliseconds(value, `the readTimeout of ${owner}`);
+  for (
+    const [key, value] of Object.entries(limits) as { [Key in keyof Limits]-?: [Key, Limits[Key]] }[keyof Limits][]
+  ) {
+    if (key === "readTimeout") resolved[key] = toMilliseconds(value!, `the readTimeout of ${owner}`);
+    else if (key === "decompress") resolved[key] = toBoolean(value, key, owner);
     else resolved[key] = toBound(value, key, owner);
   }
   return resolved;
 }
 
-function toBound(value: number, key: keyof Limits, owner: string): number {
+function toBoolean(value: unknown, key: keyof Limits, owner: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw new TypeError(`Cannot set the limits of ${owner}: "${key}" must be true or false, got ${quote(value)}`);
+}
+
+function toBound(value: unknown, key: keyof Limits, owner: string): number {
   if (typeof value === "number" && value > 0) return value;
   throw new RangeError(`Cannot set the limits of ${owner}: "${key}" must be a positive number, got ${quote(value)}`);
 }

@@ -33,7 +33,8 @@ import {
 import { isTool } from "./tool_check.ts";
 import { ReplyBudget } from "./tool_result.ts";
 import { load } from "../../base/async_context.ts";
-import { refuseContentEncoding } from "../../http/body_errors.ts";
+import { codingOf } from "../../http/body_errors.ts";
+import { acceptedCodings } from "../../http/limits.ts";
 import { isJson } from "../../http/json.ts";
 
 export interface McpApplication extends CallTarget {
@@ -386,7 +387,7 @@ export function mcpEndpoint(parts: McpApplication): (request: HttpRequest) => Pr
         headers: { accept: "application/json" },
       });
     }
-    refuseContentEncoding(request.headers);
+    codingOf(request.headers, acceptedCodings(contextOf(request).matched.limits));
     const text = await request.text();
     // The next request retries after a failure.
     server ??= load(() => McpServer.load(parts)).catch((error) => {

@@ -1,18 +1,19 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { HTTPError } from "../../../src/base/errors.ts";
-import { BodyBuffer } from "../../../src/http/body_buffer.ts";
+import { BodyBuffer, ChunkReader } from "../../../src/http/body_buffer.ts";
 import { Random } from "../support/random.ts";
 
 type Chunk = Uint8Array<ArrayBuffer>;
 
-function sourceOf(chunks: readonly number[][], pulled: { count: number } = { count: 0 }): ReadableStream<Chunk> {
-  return new ReadableStream({
+function sourceOf(chunks: readonly number[][], pulled: { count: number } = { count: 0 }): ChunkReader {
+  const source = new ReadableStream<Chunk>({
     pull(controller) {
       const chunk = chunks[pulled.count++];
       if (chunk) controller.enqueue(new Uint8Array(chunk));
       else controller.close();
     },
   }, { highWaterMark: 0 });
+  return new ChunkReader(source);
 }
 
 async function bytesOf(stream: ReadableStream<Chunk>): Promise<number[]> {
@@ -101,9 +102,11 @@ Deno.test("A source over the limit can be read once, then is refused with 413", 
 
 Deno.test("A source that breaks off is a 400 for each reader, with its error as the cause", async () => {
   const buffer = new BodyBuffer(
-    new ReadableStream<Chunk>({
-      pull: (controller) => controller.error(new RangeError("broken")),
-    }, { highWaterMark: 0 }),
+    new ChunkReader(
+      new ReadableStream<Chunk>({
+        pull: (controller) => controller.error(new RangeError("broken")),
+      }, { highWaterMark: 0 }),
+    ),
     10,
   );
   for (let turn = 0; turn < 2; turn++) {
@@ -118,7 +121,7 @@ Deno.test("A cancelled source fails for its readers, and does not look complete"
     pull: (controller) => controller.enqueue(new Uint8Array(1)),
     cancel: (given) => void (reason = given),
   }, { highWaterMark: 0 });
-  const buffer = new BodyBuffer(source, 10);
+  const buffer = new BodyBuffer(new ChunkReader(source), 10);
   const reader = buffer.open().getReader();
   await reader.read();
   await buffer.cancel();

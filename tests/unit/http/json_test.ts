@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { HTTPError } from "../../../src/base/errors.ts";
 import { isJson, mediaTypeOf, parseJson, stringify } from "../../../src/http/json.ts";
+import { DEFAULT_LIMITS } from "../../../src/http/limits.ts";
 
 Deno.test("The media type has no parameters and is in lower case", () => {
   const table: [header: string, type: string][] = [
@@ -50,9 +51,9 @@ Deno.test("application/json and application/*+json in UTF-8 are JSON", () => {
 
 Deno.test("JSON is parsed, or refused with a 400 that does not repeat it", () => {
   const request = new Request("http://localhost");
-  assertEquals(parseJson('{"a":[1,null]}', request), { a: [1, null] });
+  assertEquals(parseJson('{"a":[1,null]}', request, DEFAULT_LIMITS), { a: [1, null] });
   for (const text of ["", "{", "SECRET", '"SECRET', "1 SECRET"]) {
-    const error = assertThrows(() => parseJson(text, request), HTTPError);
+    const error = assertThrows(() => parseJson(text, request, DEFAULT_LIMITS), HTTPError);
     assertEquals([error.status, JSON.stringify(error.toProblem()).includes("SECRET")], [400, false]);
     assertEquals(error.cause, undefined);
   }

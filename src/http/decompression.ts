@@ -1,0 +1,79 @@
+/** Decompresses request bodies (RFC 9110, section 8.4). */
+import { HTTPError } from "../base/errors.ts";
+import { nodeStream, nodeZlib } from "../base/runtime.ts";
+import { type ByteReader, ChunkReader } from "./body_buffer.ts";
+import type { Coding } from "./limits.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/**
+ * How many bytes more than their content may arrive: random bytes grow when compressed, and empty
+ * blocks could arrive for ever.
+ */
+const OVERHEAD = 256 * 1024;
+
+/**
+ * Reads the decompressed bytes of a body, in chunks of at most 16 KiB: a client can make a few bytes
+ * expand to gigabytes, so nothing is decompressed before it is read. `DecompressionStream` would
+ * give all that one chunk expands to at once.
+ *
+ * It fails with 400 if the body is malformed or cut short.
+ */
+export class DecompressingReader implements ByteReader {
+  readonly #source: ChunkReader;
+  readonly #chunks: AsyncIterator<Uint8Array<ArrayBuffer>>;
+  readonly #coding: Coding;
+  #size = 0;
+  /** Of the source; any other failure is that of malformed bytes. */
+  #failure: { readonly cause: unknown } | undefined;
+
+  constructor(source: ReadableStream<Bytes>, coding: Coding) {
+    this.#source = new ChunkReader(source);
+    this.#coding = coding;
+    // The caller gets each error by read().
+    const decompressed = nodeStream().pipeline(() => this.#sent(), decompressor(coding), () => {});
+    this.#chunks = decompressed[Symbol.asyncIterator]();
+  }
+
+  async read(): Promise<Bytes | undefined> {
+    try {
+      const { done, value } = await this.#chunks.next();
+      // The bytes of a Buffer belong to a pool.
+      if (done) return undefined;
+      this.#size += value.length;
+      return new Uint8Array(value);
+    } catch (cause) {
+      if (this.#failure) throw this.#failure.cause;
+      throw new HTTPError(400, `The body is not well-formed ${this.#coding}`, { cause });
+    }
+  }
+
+  async cancel(reason?: unknown): Promise<void> {
+    await Promise.all([this.#source.cancel(reason), this.#chunks.return?.()]);
+  }
+
+  releaseLock(): void {
+    this.#source.releaseLock();
+    void this.#chunks.return?.();
+  }
+
+  async *#sent(): AsyncGenerator<Bytes, void, void> {
+    let sent = 0;
+    while (sent <= 1.01 * this.#size + OVERHEAD) {
+      const chunk = await this.#source.read().catch((cause) => {
+        this.#failure = { cause };
+        throw cause;
+      });
+      if (chunk === undefined) return;
+      sent += chunk.length;
+      yield chunk;
+    }
+    throw new Error("Cannot decompress the body: it has less content than its length needs");
+  }
+}
+
+function decompressor(coding: Coding): import("node:zlib").Gunzip {
+  const zlib = nodeZlib();
+  if (coding === "br") return zlib.createBrotliDecompress();
+  return coding === "gzip" ? zlib.createGunzip() : zlib.createInflate();
+}

@@ -1,0 +1,256 @@
+// "signed({ scheme, secret }): a guard for webhooks that come in: verifies the HMAC over the raw body (bounded), in
+// constant time, refuses old timestamps; documented as an apiKey in a header. The body is read for it, and not twice."
+
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { App, Form, Stream } from "@webfw/core";
+import { signed, type SignedOptions } from "@webfw/core/auth";
+import * as v from "valibot";
+import { Serving } from "../support/serving.ts";
+
+const FOREVER = "36500d";
+
+/** An application that answers with what the guard and the handler have read. */
+function receiving(options: SignedOptions): App {
+  const app = new App();
+  app.post("/", { deps: { sender: signed(options) } }, async (request, { sender }) => ({
+    ...sender,
+    body: await request.text(),
+  }));
+  return app;
+}
+
+function post(body: BodyInit, headers: HeadersInit = {}, path = "/"): Request {
+  return new Request(`http://localhost${path}`, { method: "POST", body, headers });
+}
+
+async function mac(secret: string, content: string, hash = "SHA-256"): Promise<Uint8Array<ArrayBuffer>> {
+  const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(secret), { name: "HMAC", hash }, false, [
+    "sign",
+  ]);
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(content)));
+}
+
+function seconds(offset = 0): string {
+  return String(Math.floor(Date.now() / 1000) + offset);
+}
+
+Deno.test("GitHub: the example of its documentation is accepted, and any other signature is 401", async () => {
+  const app = receiving({ scheme: "github", secret: "It's a Secret to Everybody" });
+  const signature = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+  const response = await app.fetch(post("Hello, World!", { "x-hub-signature-256": `sha256=${signature}` }));
+  assertEquals(await response.json(), { id: null, sentAt: null, body: "Hello, World!" });
+  const wrong = [
+    ["Hello, World?", `sha256=${signature}`],
+    ["Hello, World!", signature],
+    ["Hello, World!", `sha1=${signature}`],
+    ["Hello, World!", "sha256="],
+    ["Hello, World!", `sha256=${signature.slice(1)}`],
+    ["Hello, World!", `sha256=${signature}${"0".repeat(20_000)}`],
+  ] as const;
+  for (const [body, header] of wrong) {
+    const refused = await app.fetch(post(body, { "x-hub-signature-256": header }));
+    assertEquals(refused.status, 401, header.slice(0, 100));
+    assertEquals(
+      refused.headers.get("www-authenticate"),
+      'Signature realm="github", header="x-hub-signature-256"',
+    );
+    await refused.body?.cancel();
+  }
+  const missing = await app.fetch(post("Hello, World!"));
+  assertEquals([missing.status, (await missing.json()).detail], [
+    401,
+    "Sign the request, and send the signature in the header x-hub-signature-256",
+  ]);
+});
+
+Deno.test("Standard Webhooks: the example of its libraries is accepted, also among other signatures", async () => {
+  const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+  const headers = { "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330" };
+  const body = '{"test": 2432232314}';
+  const good = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
+  for (const signature of [good, `v1,AAAA v1a,xyz ${good}`]) {
+    const app = receiving({ scheme: "standard", secret, tolerance: FOREVER });
+    const response = await app.fetch(post(body, { ...headers, "webhook-signature": signature }));
+    assertEquals(await response.json(), { id: headers["webhook-id"], sentAt: "2021-02-25T15:02:10.000Z", body });
+  }
+  const late = receiving({ scheme: "standard", secret });
+  const response = await late.fetch(post(body, { ...headers, "webhook-signature": good }));
+  assertEquals(response.status, 401);
+  assertStringIncludes((await response.json()).detail, "signed too long ago");
+  // Each signed part is covered.
+  const app = receiving({ scheme: "standard", secret, tolerance: FOREVER });
+  for (const changed of [{ "webhook-id": "msg_other" }, { "webhook-timestamp": "1614265331" }]) {
+    const forged = await app.fetch(post(body, { ...headers, "webhook-signature": good, ...changed }));
+    assertEquals((await forged.json()).detail, "The signature is not valid");
+  }
+});
+
+Deno.test("Stripe: time and signatures are in one header, and clocks may differ by five minutes", async () => {
+  const app = receiving({ scheme: "stripe", secret: ["whsec_old", "whsec_new"] });
+  const body = '{"id":"evt_1"}';
+  const sign = async (timestamp: string) =>
+    `t=${timestamp},v0=00,v1=${"00".repeat(32)},v1=${(await mac("whsec_new", `${timestamp}.${body}`)).toHex()}`;
+  for (const [offset, status] of [[0, 200], [-290, 200], [290, 200], [-310, 401], [310, 401]] as const) {
+    const response = await app.fetch(post(body, { "stripe-signature": await sign(seconds(offset)) }));
+    assertEquals(response.status, status, `${offset} s`);
+    await response.body?.cancel();
+  }
+  for (const header of ["", "t=,v1=00", "v1=00", "t=1e9,v1=00", `t=-${seconds()},v1=00`, `t=${seconds()}`]) {
+    assertEquals((await app.fetch(post(body, { "stripe-signature": header }))).status, 401, header);
+  }
+});
+
+Deno.test("A scheme of one's own: header, prefix, encoding, algorithm, content, timestamp and id", async () => {
+  const slack = receiving({
+    scheme: {
+      header: "X-Slack-Signature",
+      prefix: "v0=",
+      content: "v0:{timestamp}:{body}",
+      timestamp: "x-slack-request-timestamp",
+    },
+    secret: "s",
+  });
+  const timestamp = seconds();
+  const hex = (await mac("s", `v0:${timestamp}:token={body}`)).toHex();
+  const headers = { "x-slack-request-timestamp": timestamp };
+  for (const signature of [hex, hex.toUpperCase()]) {
+    const response = await slack.fetch(post("token={body}", { ...headers, "x-slack-signature": `v0=${signature}` }));
+    assertEquals((await response.json()).body, "token={body}");
+  }
+  const shop = receiving({
+    scheme: { header: "x-hmac", encoding: "base64", algorithm: "SHA-512", content: "{id}{body}", id: "x-id" },
+    secret: "s",
+  });
+  const base64 = (await mac("s", "7ö", "SHA-512")).toBase64();
+  const response = await shop.fetch(post("ö", { "x-hmac": base64, "x-id": "7" }));
+  assertEquals(await response.json(), { id: "7", sentAt: null, body: "ö" });
+});
+
+Deno.test("The secret can be that of a tenant in the path, and an unknown tenant is 401", async () => {
+  const secrets = new Map([["ada", "a"], ["bob", "b"]]);
+  const sender = signed({
+    scheme: { header: "x-hmac" },
+    secret: async (request) => secrets.get(request.params.tenant!),
+  });
+  const app = new App();
+  app.post("/{tenant}", { deps: { sender } }, async (_request, { tenant }) => tenant);
+  const headers = { "x-hmac": (await mac("a", "{}")).toHex() };
+  assertEquals(await (await app.fetch(post("{}", headers, "/ada"))).json(), "ada");
+  assertEquals((await app.fetch(post("{}", headers, "/bob"))).status, 401);
+  assertEquals((await app.fetch(post("{}", headers, "/eve"))).status, 401);
+});
+
+Deno.test("The handler gets the body that was verified: JSON, a form with a file, a stream", async () => {
+  const deps = { sender: signed({ scheme: { header: "x-hmac" }, secret: "s" }) };
+  const app = new App();
+  app.post("/json", { deps, body: v.object({ n: v.number() }) }, async (_request, { body }) => body.n);
+  app.post("/form", { deps, form: Form(v.object({ note: v.string() })) }, async (_request, { form }) => form.note);
+  app.post("/stream", { deps, body: Stream() }, async (_request, { body }) => await new Response(body).text());
+  await using serving = await Serving.start(app);
+  const boundary = "b0";
+  const multipart = `--${boundary}\r\ncontent-disposition: form-data; name="note"\r\n\r\nhi\r\n--${boundary}--\r\n`;
+  const cases = [
+    ["/json", '{"n":7}', "application/json", 7],
+    ["/form", "note=hi", "application/x-www-form-urlencoded", "hi"],
+    ["/form", multipart, `multipart/form-data; boundary=${boundary}`, "hi"],
+    ["/stream", "plain", "text/plain", "plain"],
+  ] as const;
+  for (const [path, body, type, expected] of cases) {
+    const signature = (await mac("s", body)).toHex();
+    const headers = { "content-type": type, "x-hmac": signature };
+    const response = await fetch(`${serving.origin}${path}`, { method: "POST", body, headers });
+    assertEquals([response.status, await response.json()], [200, expected], path);
+  }
+});
+
+Deno.test("The body is bounded by the limit of the route, also a multipart one, and the guard comes before 422", async () => {
+  const deps = { sender: signed({ scheme: { header: "x-hmac" }, secret: "s" }) };
+  const app = new App({ limits: { body: 100 } });
+  app.post("/", { deps, form: Form(v.object({ note: v.string() })) }, async () => null);
+  app.post("/json", { deps, body: v.object({ n: v.number() }) }, async () => null);
+  const headers = { "x-hmac": "00", "content-type": "multipart/form-data; boundary=b" };
+  assertEquals((await app.fetch(post("x".repeat(101), headers))).status, 413);
+  assertEquals((await app.fetch(post("{", { "x-hmac": "00" }, "/json"))).status, 401);
+});
+
+Deno.test("A compressed body is verified as it was sent, and handed on decompressed", async () => {
+  const app = new App({ limits: { decompress: true } });
+  const deps = { sender: signed({ scheme: { header: "x-hmac" }, secret: "s" }) };
+  app.post("/", { deps, body: v.object({ n: v.number() }) }, async (_request, { body }) => body.n);
+  const stream = new Response('{"n":7}').body!.pipeThrough(new CompressionStream("gzip"));
+  const body = await new Response(stream).bytes();
+  const key = await crypto.subtle.importKey(
+    "raw",
+    new TextEncoder().encode("s"),
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    [
+      "sign",
+    ],
+  );
+  const signature = new Uint8Array(await crypto.subtle.sign("HMAC", key, body)).toHex();
+  const headers = { "content-encoding": "gzip", "content-type": "application/json", "x-hmac": signature };
+  await using serving = await Serving.start(app);
+  const response = await fetch(serving.origin, { method: "POST", body, headers });
+  assertEquals([response.status, await response.json()], [200, 7]);
+});
+
+Deno.test("The sender is the caller of idempotent routes, whatever it signs", async () => {
+  let runs = 0;
+  const app = new App();
+  app.post("/", {
+    deps: { sender: signed({ scheme: { header: "x-hmac" }, secret: "s" }) },
+    idempotent: "1h",
+  }, async () => ++runs);
+  const headers = { "x-hmac": (await mac("s", "{}")).toHex(), "idempotency-key": "k-1" };
+  assertEquals(await (await app.fetch(post("{}", headers))).json(), 1);
+  assertEquals(await (await app.fetch(post("{}", headers))).json(), 1);
+});
+
+Deno.test("The document has a key in the header of the signature, and 401", () => {
+  const app = receiving({ scheme: "stripe", secret: "s", description: "The signing secret of the endpoint" });
+  const { components, paths } = app.openapi();
+  assertEquals(components.securitySchemes, {
+    stripe: {
+      type: "apiKey",
+      in: "header",
+      name: "stripe-signature",
+      description: "The signing secret of the endpoint",
+    },
+  });
+  const operation = paths["/"]!.post!;
+  assertEquals([operation.security, Object.keys(operation.responses).includes("401"), operation.parameters], [
+    [{ stripe: [] }],
+    true,
+    undefined,
+  ]);
+});
+
+Deno.test("A wrong option is an error where it is written, which does not print the secret", () => {
+  const wrong: [unknown, string][] = [
+    [{ scheme: "github" }, '"secret" must be a string that is not empty, or an array of such'],
+    [{ scheme: "github", secret: "" }, '"secret" must be a string that is not empty'],
+    [{ scheme: "github", secret: ["a", ""] }, '"secret" must be a string'],
+    [{ scheme: "standard", secret: "whsec_SECRET!" }, 'not empty in base64, perhaps after "whsec_"'],
+    [{ scheme: "gitlab", secret: "s" }, '"scheme" must be "standard", "github", "stripe" or an object'],
+    [{ scheme: { heder: "x" }, secret: "s" }, 'the option "scheme.heder" is unknown, the nearest is "scheme.header"'],
+    [{ scheme: {}, secret: "s" }, '"scheme.header" is missing'],
+    [{ scheme: { header: "a b" }, secret: "s" }, 'cannot be named "a b"'],
+    [
+      { scheme: { header: "x", encoding: "utf8" }, secret: "s" },
+      '"scheme.encoding" must be "hex" or "base64", got "utf8"',
+    ],
+    [{ scheme: { header: "x", algorithm: "MD5" }, secret: "s" }, '"scheme.algorithm" must be one of'],
+    [{ scheme: { header: "x", content: "{bdy}" }, secret: "s" }, '"scheme.content" must contain {body}'],
+    [{ scheme: { header: "x", content: "{id}{body}" }, secret: "s" }, 'name its header by "scheme.id"'],
+    [{ scheme: { header: "x", timestamp: "t" }, secret: "s" }, "what is not signed can be forged"],
+    [{ scheme: "github", secret: "s", tolerance: "1m" }, '"tolerance" needs a timestamp, and github signs none'],
+    [{ scheme: "stripe", secret: "s", tolerence: "1m" }, 'the nearest is "tolerance"'],
+  ];
+  for (const [options, message] of wrong) {
+    const error = assertThrows(() => signed(options as SignedOptions), TypeError);
+    assertStringIncludes(error.message, message);
+    assertEquals(error.message.includes("SECRET"), false);
+  }
+  assertThrows(() => signed({ scheme: "stripe", secret: "s", tolerance: 0 }), RangeError);
+});
