@@ -39,7 +39,7 @@ export { App } from "./src/app/app.ts";
 export type { AppOptions } from "./src/app/app_options.ts";
 export { type IncludeOptions, Router, type RouterOptions } from "./src/app/router.ts";
 export type { Middleware, Next } from "./src/routing/middleware.ts";
-export type { RunOptions } from "./src/server/serve.ts";
+export type { RunOptions } from "./src/server/run_options.ts";
 export type { Limits } from "./src/http/limits.ts";
 export type { RateLimit } from "./src/rate_limit/rate_limit.ts";
 export type { Duration } from "./src/base/options.ts";

@@ -42,7 +42,8 @@ import type {
   RegisterWebSocket,
 } from "../routing/route_options.ts";
 import type { Mistake } from "../schema/schema.ts";
-import { checkRunOptions, type RunOptions, startWithDenoServe } from "../server/serve.ts";
+import { checkRunOptions, type RunOptions } from "../server/run_options.ts";
+import { startWithDenoServe } from "../server/serve.ts";
 import { Serving } from "./serving.ts";
 import { openDurableStore } from "../store/lazy_store.ts";
 import { isLocationSet } from "../store/location.ts";

@@ -6,7 +6,7 @@ import { hideKeys } from "../binding/security.ts";
 import { HTTPError } from "../base/errors.ts";
 import { stopReason } from "../base/service.ts";
 import type { AppHandle } from "../http/app_handle.ts";
-import type { ConnectionInfo } from "../http/connection.ts";
+import type { ConnectionInfo, Fetch } from "../http/connection.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
 import { problemReply } from "../http/reply.ts";
 import { Lifecycle } from "./lifecycle.ts";
@@ -18,7 +18,8 @@ import type { ErrorBoundary } from "../routing/middleware.ts";
 import { type MountedApp, mountedApps, refuseMountInItself, type SharedWork } from "../routing/mount.ts";
 import { type AnyRoute, foldersOf, neededBy, type Registry } from "../routing/registry.ts";
 import type { ResourceMetadataHintOf } from "../routing/route.ts";
-import { type RunOptions, type Servable, serve, stopWithDenoServe } from "../server/serve.ts";
+import type { RunOptions } from "../server/run_options.ts";
+import { type Servable, serve, stopWithDenoServe } from "../server/serve.ts";
 import type { Topics } from "../topics/topics.ts";
 import type { Crons } from "../work/cron/crons.ts";
 
@@ -27,8 +28,6 @@ import type { Crons } from "../work/cron/crons.ts";
  * milliseconds.
  */
 const GRACE = 10_000;
-
-type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
 
 interface ServingParts<App, State> {
   readonly app: App;
@@ -74,7 +73,8 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       return this.answer(dispatcher, request, info);
     };
     this.servable = this.#asServable();
-    const readiness = Readiness.at(readyUrl, registry, this.servable, this.lifecycle);
+    const readiness = readyUrl === null ? undefined : new Readiness(readyUrl, this.servable, this.lifecycle);
+    if (readiness) registry.reserve([readiness]);
     const logged = log ? setEntryReceiver(app, log, answer) : answer;
     this.fetch = readiness?.before(logged) ?? logged;
     this.mounted = this.#asMounted();

@@ -2,15 +2,13 @@
 import { load } from "../base/async_context.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { FormEntry } from "../schema/form.ts";
-import { BodyBuffer, ChunkReader } from "./body_buffer.ts";
+import { BodyBuffer, type Bytes, ChunkReader } from "./body_buffer.ts";
 import { codingOf, cutShort, tooLarge, tooSlow } from "./body_errors.ts";
 import { withDeadline, withOwnDeadline } from "./deadline.ts";
 import { DecompressingReader } from "./decompression.ts";
 import { decodeJson, decodeUtf8, mediaTypeOf, parseJson } from "./json.ts";
 import { acceptedCodings, type Coding, type ResolvedLimits } from "./limits.ts";
 import { parseUrlencoded } from "./query.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
 
 const FORM_TYPES = "application/x-www-form-urlencoded, multipart/form-data";
 

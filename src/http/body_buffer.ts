@@ -3,7 +3,7 @@ import { HTTPError } from "../base/errors.ts";
 import { cutShort, tooLarge, tooSlow } from "./body_errors.ts";
 import { registerWait } from "./deadline.ts";
 
-type Bytes = Uint8Array<ArrayBuffer>;
+export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Each reader starts at the beginning; the one that is furthest ahead pulls the source. */
 export class BodyBuffer {

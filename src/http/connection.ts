@@ -11,6 +11,8 @@ export interface ConnectionInfo {
   readonly completed?: Promise<void> | undefined;
 }
 
+export type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
+
 /** Finds the request of a connection, for the access log. */
 export class LoggedConnection implements ConnectionInfo {
   readonly #info: ConnectionInfo | undefined;

@@ -49,9 +49,9 @@ export class RequestContext implements Logger {
   /** Undefined if no server received the request. */
   readonly connection: ConnectionInfo | undefined;
   readonly proxies: ProxyTrust;
-  afterResponse: AfterResponse | undefined;
+  afterResponse: AfterResponse | undefined = undefined;
   readonly reply: ReplyState = new ReplyState();
-  id: string | undefined;
+  id: string | undefined = undefined;
   /** Set where no route matches. */
   fallThrough: FallThrough | undefined = undefined;
   /** For a mounted application. */
@@ -83,8 +83,6 @@ export class RequestContext implements Logger {
     this.pathEnd = pathEnd;
     this.connection = connection;
     this.proxies = proxies;
-    this.afterResponse = undefined;
-    this.id = undefined;
     this.call = call;
   }
 
@@ -166,7 +164,9 @@ export class RequestContext implements Logger {
   }
 
   get location(): URL {
-    return this.#location ??= parseUrl(this.url);
+    const url = this.#location ??= URL.parse(this.url) ?? undefined;
+    if (!url) throw new HTTPError(400, "The Host header is malformed");
+    return url;
   }
 
   get lastEventId(): string | null {
@@ -242,14 +242,6 @@ export class RequestContext implements Logger {
     void this.raw.headers;
     void this.peer;
     return this.afterResponse = new AfterResponse(this);
-  }
-}
-
-function parseUrl(text: string): URL {
-  try {
-    return new URL(text);
-  } catch (cause) {
-    throw new HTTPError(400, "The Host header is malformed", { cause });
   }
 }
 

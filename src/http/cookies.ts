@@ -1,5 +1,5 @@
 /** Cookies that a request carries, and cookies that a reply sets or deletes. */
-import { deleteCookie, setCookie } from "@std/http/cookie";
+import { setCookie } from "@std/http/cookie";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { isToken } from "./headers.ts";
 
@@ -88,18 +88,14 @@ export function addCookie(headers: Headers, cookie: Cookie): void {
   }
   const action = `set the cookie ${quote(cookie?.name)}`;
   checkOptions(cookie, COOKIE, action);
-  const complete = withDefaults(cookie);
-  check(complete, action);
-  add(headers, complete, action, (own) => setCookie(own, complete));
+  add(headers, cookie, action);
 }
 
 /** Adds a `Set-Cookie` that makes the browser delete a cookie. */
 export function addDeletion(headers: Headers, name: string, attributes: CookieAttributes): void {
   const action = `delete the cookie ${quote(name)}`;
   checkOptions(attributes, ATTRIBUTES, action);
-  const complete = withDefaults({ ...attributes, name, value: "" });
-  check(complete, action);
-  add(headers, complete, action, (own) => deleteCookie(own, name, complete));
+  add(headers, { ...attributes, name, value: "", expires: new Date(0) }, action);
 }
 
 /**
@@ -138,11 +134,6 @@ function isSpace(char: string | undefined): boolean {
 function withDefaults(cookie: Cookie): Cookie & typeof DEFAULTS {
   const given = Object.entries(cookie).filter(([, value]) => value !== undefined);
   return { ...DEFAULTS, ...Object.fromEntries(given) } as Cookie & typeof DEFAULTS;
-}
-
-function check(cookie: Cookie, action: string): void {
-  const fault = faultOf(cookie);
-  if (fault !== undefined) throw new TypeError(`Cannot ${action}: ${fault}`);
 }
 
 /** Do not print the value: it may be a secret. */
@@ -188,9 +179,13 @@ function insecureFault({ name, sameSite, partitioned }: Cookie): string | undefi
   return reason && `browsers refuse ${reason} without secure`;
 }
 
-function add(headers: Headers, cookie: Cookie, action: string, write: (headers: Headers) => void): void {
+function add(headers: Headers, given: Cookie, action: string): void {
+  const cookie = withDefaults(given);
+  const fault = faultOf(cookie);
+  if (fault !== undefined) throw new TypeError(`Cannot ${action}: ${fault}`);
   const own = new Headers();
-  write(own);
+  // setCookie leaves out an `expires` of 0.
+  setCookie(own, cookie.expires === undefined ? cookie : { ...cookie, expires: new Date(cookie.expires) });
   const line = own.get("set-cookie")!;
   if (line.length > MAX_COOKIE_BYTES) {
     throw new RangeError(

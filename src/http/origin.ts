@@ -49,12 +49,8 @@ export class OriginList {
    * entry can match no page, or is `"null"`, which any page can send.
    */
   static read(origins: Origins, action: string): OriginList {
-    const entries: readonly unknown[] | undefined = origins === "*"
-      ? ["*"]
-      : Array.isArray(origins)
-      ? origins
-      : undefined;
-    if (entries === undefined) {
+    const entries: unknown = origins === "*" ? ["*"] : origins;
+    if (!Array.isArray(entries)) {
       throw new TypeError(
         `Cannot ${action}: it must be an array such as ["https://books.example"], or "*" for all, got ${
           quote(origins)

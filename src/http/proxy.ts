@@ -145,11 +145,8 @@ export function isLocalRequest(headers: Headers, peer: string | null, host: stri
 
 function readTrust(trust: TrustProxy | undefined): ProxyOptions {
   if (trust === undefined) return {};
-  const options: ProxyOptions = typeof trust === "number"
-    ? { hops: trust }
-    : Array.isArray(trust)
-    ? { from: trust }
-    : trust as ProxyOptions;
+  if (Array.isArray(trust)) return readTrust({ from: trust });
+  const options = typeof trust === "number" ? { hops: trust } : trust as ProxyOptions;
   if (typeof options !== "object" || options === null) {
     throw new TypeError(
       `Cannot set trustProxy: it must be the number of proxies, or an array such as ["10.0.0.0/8"], got ${

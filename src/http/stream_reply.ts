@@ -124,13 +124,8 @@ function encoderFor(first: unknown, announced: string | undefined, context: Requ
 
 function warnOfType(announced: string, context: RequestContext): void {
   const cure = announced === BYTES ? "yield sooner" : "yield an empty Uint8Array at once, or return a ReadableStream";
-  context.log(
-    "warn",
-    `A streamed reply was announced as ${announced} before its first value, which is not: ${cure}`,
-    {
-      route: context.matched.info?.path,
-    },
-  );
+  const message = `A streamed reply was announced as ${announced} before its first value, which is not: ${cure}`;
+  context.log("warn", message, { route: context.matched.info?.path });
 }
 
 function toBytes(value: unknown): Chunk {

@@ -1,5 +1,5 @@
 /** The middleware of security headers. */
-import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
+import { checkOptions, type Duration, type OptionNames, quote, readOptions, toMilliseconds } from "../base/options.ts";
 import { contextOf } from "../http/request.ts";
 import type { Middleware } from "../routing/middleware.ts";
 
@@ -102,26 +102,27 @@ export type ReferrerPolicyName =
   | "strict-origin-when-cross-origin"
   | "unsafe-url";
 
-const OPTIONS: OptionNames<SecureHeadersOptions> = {
-  contentSecurityPolicy: true,
-  frameAncestors: true,
-  hsts: true,
-  referrerPolicy: true,
-  noSniff: true,
-  crossOriginOpenerPolicy: true,
-  crossOriginResourcePolicy: true,
-  crossOriginEmbedderPolicy: true,
-  permissionsPolicy: true,
-};
-const HSTS_OPTIONS: OptionNames<HstsOptions> = { maxAge: true, includeSubDomains: true, preload: true };
-
-const ACTION = "make secureHeaders()";
-
 /**
  * Between the policies of OWASP's cheat sheet and of helmet. It breaks no page with resources of
  * its own origin. No `upgrade-insecure-requests`, which breaks pages over HTTP.
  */
 const POLICY = "default-src 'self'; base-uri 'self'; form-action 'self'; object-src 'none'";
+
+/** The default of each option. A null omits the header. */
+const DEFAULTS: Required<SecureHeadersOptions> = {
+  contentSecurityPolicy: POLICY,
+  frameAncestors: "none",
+  hsts: {},
+  referrerPolicy: "strict-origin-when-cross-origin",
+  noSniff: true,
+  crossOriginOpenerPolicy: "same-origin",
+  crossOriginResourcePolicy: "same-origin",
+  crossOriginEmbedderPolicy: null,
+  permissionsPolicy: null,
+};
+const HSTS_OPTIONS: OptionNames<HstsOptions> = { maxAge: true, includeSubDomains: true, preload: true };
+
+const ACTION = "make secureHeaders()";
 
 /**
  * Adds security headers to each reply. The defaults follow OWASP (HTTP Security Response Headers
@@ -153,11 +154,12 @@ const POLICY = "default-src 'self'; base-uri 'self'; form-action 'self'; object-
  * @category Middleware
  */
 export function secureHeaders(options: SecureHeadersOptions = {}): Middleware<unknown> {
-  checkOptions(options, OPTIONS, ACTION);
-  const policy = policyOf(options);
+  const given = readOptions(options, DEFAULTS, ACTION);
+  const all = { ...DEFAULTS, ...given };
+  const policy = policyOf(all, given.frameAncestors !== undefined);
   const frameOptions = frameOptionsOf(policy);
-  const hsts = options.hsts === null ? null : hstsOf(options.hsts);
-  const others = othersOf(options);
+  const hsts = all.hsts === null ? null : hstsOf(all.hsts);
+  const others = othersOf(all);
   return async (request, next) => {
     const response = await next(request);
     const { headers } = response;
@@ -180,15 +182,18 @@ function setMissing(headers: Headers, name: string, value: string): void {
   if (!headers.has(name)) headers.set(name, value);
 }
 
-function policyOf({ contentSecurityPolicy = POLICY, frameAncestors }: SecureHeadersOptions): string | null {
+function policyOf(
+  { contentSecurityPolicy, frameAncestors }: Required<SecureHeadersOptions>,
+  isFramingGiven: boolean,
+): string | null {
   const base = contentSecurityPolicy === null ? "" : policyText(contentSecurityPolicy);
   const hasFrames = /(?:^|;)\s*frame-ancestors\b/i.test(base);
-  if (hasFrames && frameAncestors !== undefined) {
+  if (hasFrames && isFramingGiven) {
     throw new TypeError(
       `Cannot ${ACTION}: the contentSecurityPolicy has frame-ancestors already, leave out "frameAncestors"`,
     );
   }
-  const frames = hasFrames || frameAncestors === null ? "" : `frame-ancestors ${sourcesOf(frameAncestors ?? "none")}`;
+  const frames = hasFrames || frameAncestors === null ? "" : `frame-ancestors ${sourcesOf(frameAncestors)}`;
   const policy = [base, frames].filter((part) => part !== "").join("; ");
   return policy === "" ? null : checkValue(policy, "contentSecurityPolicy");
 }
@@ -227,31 +232,25 @@ function frameOptionsOf(policy: string | null): string | null {
   return ancestors === "'none'" ? "DENY" : ancestors === "'self'" ? "SAMEORIGIN" : null;
 }
 
-function hstsOf(options: HstsOptions = {}): string {
+function hstsOf(options: HstsOptions): string {
   checkOptions(options, HSTS_OPTIONS, ACTION, "hsts.");
   const { maxAge = "365d", includeSubDomains = true, preload = false } = options;
   const seconds = Math.floor(toMilliseconds(maxAge, "hsts.maxAge") / 1000);
   return `max-age=${seconds}${includeSubDomains ? "; includeSubDomains" : ""}${preload ? "; preload" : ""}`;
 }
 
-function othersOf(options: SecureHeadersOptions): readonly (readonly [name: string, value: string])[] {
-  const {
-    referrerPolicy = "strict-origin-when-cross-origin",
-    noSniff = true,
-    crossOriginOpenerPolicy = "same-origin",
-    crossOriginResourcePolicy = "same-origin",
-    crossOriginEmbedderPolicy = null,
-    permissionsPolicy = null,
-  } = options;
-  const given: readonly (readonly [option: keyof SecureHeadersOptions, header: string, value: string | null])[] = [
+function othersOf(
+  { noSniff, referrerPolicy, ...others }: Required<SecureHeadersOptions>,
+): readonly (readonly [name: string, value: string])[] {
+  const values: readonly (readonly [option: keyof SecureHeadersOptions, header: string, value: string | null])[] = [
     ["referrerPolicy", "referrer-policy", referrerPolicy === null ? null : [referrerPolicy].flat().join(", ")],
     ["noSniff", "x-content-type-options", noSniff ? "nosniff" : null],
-    ["crossOriginOpenerPolicy", "cross-origin-opener-policy", crossOriginOpenerPolicy],
-    ["crossOriginResourcePolicy", "cross-origin-resource-policy", crossOriginResourcePolicy],
-    ["crossOriginEmbedderPolicy", "cross-origin-embedder-policy", crossOriginEmbedderPolicy],
-    ["permissionsPolicy", "permissions-policy", permissionsPolicy],
+    ["crossOriginOpenerPolicy", "cross-origin-opener-policy", others.crossOriginOpenerPolicy],
+    ["crossOriginResourcePolicy", "cross-origin-resource-policy", others.crossOriginResourcePolicy],
+    ["crossOriginEmbedderPolicy", "cross-origin-embedder-policy", others.crossOriginEmbedderPolicy],
+    ["permissionsPolicy", "permissions-policy", others.permissionsPolicy],
   ];
-  return given.flatMap(([option, header, value]) => value === null ? [] : [[header, checkValue(value, option)]]);
+  return values.flatMap(([option, header, value]) => value === null ? [] : [[header, checkValue(value, option)]]);
 }
 
 function checkValue(value: string, option: keyof SecureHeadersOptions): string {

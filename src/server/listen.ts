@@ -3,27 +3,10 @@ import { CannotStartError } from "../base/errors.ts";
 import { HttpServer, type ListenOptions } from "./http_server.ts";
 import { log } from "../log/log.ts";
 import { mayRead, readVariable } from "../base/runtime.ts";
-
-/** Where a server listens. */
-export interface ListenAddress {
-  /** The address, or the path of a Unix socket. */
-  readonly hostname: string;
-  /** The port; 0 for a Unix socket. */
-  readonly port: number;
-}
-
-interface ListenChoices {
-  readonly port?: number;
-  readonly hostname?: string;
-  readonly path?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly reusePort?: boolean;
-  readonly onListen?: (address: ListenAddress) => void;
-}
+import type { ListenAddress, RunOptions } from "./run_options.ts";
 
 /** The environment does not apply to a Unix socket. Throws if PORT is needed and invalid. */
-export function listenOptions(options: ListenChoices): ListenOptions {
+export function listenOptions(options: RunOptions): ListenOptions {
   const { path, cert, key, reusePort = false } = options;
   const scheme = cert === undefined ? "http" : "https";
   const announce = options.onListen ??

@@ -1,12 +1,10 @@
 /** The endpoint that shows load balancers whether to send requests to this process. */
 import type { BackgroundTasks } from "../http/after_response.ts";
 import { pathEnd, pathStart } from "../http/query.ts";
-import { type ConnectionInfo, LoggedConnection } from "../http/connection.ts";
-import type { Registry, ReservedPath } from "../routing/registry.ts";
+import { type Fetch, LoggedConnection } from "../http/connection.ts";
+import type { ReservedPath } from "../routing/registry.ts";
 import { tracing } from "../log/telemetry.ts";
 import { describeError, log } from "../log/log.ts";
-
-type Fetch = (request: Request, info?: ConnectionInfo) => Promise<Response>;
 
 interface Startable {
   background(): BackgroundTasks | undefined;
@@ -27,18 +25,10 @@ export class Readiness implements ReservedPath {
   readonly #app: Startable;
   readonly #progress: Progress;
 
-  private constructor(path: string, app: Startable, progress: Progress) {
+  constructor(path: string, app: Startable, progress: Progress) {
     this.path = path;
     this.#app = app;
     this.#progress = progress;
-  }
-
-  /** Reserves the path; null makes no endpoint. Throws a RouteError if the path is taken. */
-  static at(path: string | null, registry: Registry, app: Startable, progress: Progress): Readiness | undefined {
-    if (path === null) return undefined;
-    const readiness = new Readiness(path, app, progress);
-    registry.reserve([readiness]);
-    return readiness;
   }
 
   /** Answers a GET or HEAD of its path, and passes other requests on. */

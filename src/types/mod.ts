@@ -68,7 +68,7 @@ export type { IdempotencyOptions } from "../idempotency/options.ts";
 
 // Applications, settings and logs
 export type { Lifespan } from "../app/lifecycle.ts";
-export type { ListenAddress } from "../server/listen.ts";
+export type { ListenAddress } from "../server/run_options.ts";
 export type { Log, WriteEntry } from "../log/log.ts";
 export type { LogValue } from "../log/log_text.ts";
 export type { SettingsOptions, SettingsSchema } from "../schema/settings.ts";

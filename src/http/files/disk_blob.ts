@@ -3,6 +3,10 @@ import { nodePath, nodeUrl } from "../../base/runtime.ts";
 
 const CHUNK_SIZE = 64 * 1024;
 
+export function toPath(path: string | URL): string {
+  return path instanceof URL ? nodeUrl().fileURLToPath(path) : path;
+}
+
 type FileVersion = Pick<Deno.FileInfo, "size" | "mtime" | "ino" | "dev">;
 
 /**
@@ -134,7 +138,7 @@ export class UploadedFile extends File {
   }
 
   async save(path: string | URL): Promise<void> {
-    const target = path instanceof URL ? nodeUrl().fileURLToPath(path) : path;
+    const target = toPath(path);
     const { dirname, join } = nodePath();
     const folder = dirname(target);
     await Deno.mkdir(folder, { recursive: true });

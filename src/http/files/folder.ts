@@ -3,7 +3,8 @@ import { CannotStartError, HTTPError, isHTTPError } from "../../base/errors.ts";
 import type { FallThrough, RequestContext } from "../context.ts";
 import { isMountWithoutSlash, redirectToSlash } from "../reply.ts";
 import { chooseEncoding, type Encoding, ENCODINGS, validatorsOf, versionReply } from "./conditional.ts";
-import { findWithin, infoOf, realPath, servedFile, toPath, typeOf } from "./served_file.ts";
+import { toPath } from "./disk_blob.ts";
+import { findWithin, infoOf, realPath, servedFile, typeOf } from "./served_file.ts";
 
 export interface ServedFolder {
   readonly root: string | URL;
@@ -53,13 +54,10 @@ export async function folderReply(folder: ServedFolder, asked: FolderRequest): P
   // No file has such a path, but a page of a single-page application may have it.
   if (HIDDEN_SEPARATOR.test(context.path)) return await pageReply(folder, asked, root);
   const parts = rest === "" ? [] : rest.replace(/\/$/, "").split("/");
-  const path = await findWithin(root, parts) ?? undefined;
-  const info = path === undefined ? undefined : await infoOf(path);
+  const found = await find(root, parts);
   const namesFolder = context.path.endsWith("/") && !isMountWithoutSlash(context);
-  if (path !== undefined && info?.isFile && !namesFolder) {
-    return await fileReply(folder, { path, info }, root, parts, context);
-  }
-  if (info?.isDirectory) {
+  if (found?.info.isFile && !namesFolder) return await fileReply(folder, found, root, parts, context);
+  if (found?.info.isDirectory) {
     const index = [...parts, INDEX];
     const page = await findFile(root, index);
     if (page) return namesFolder ? await fileReply(folder, page, root, index, context) : toFolder(context);
@@ -97,12 +95,7 @@ async function fileReply(
   context: RequestContext,
 ): Promise<Response> {
   const type = await typeOf(parts.at(-1)!);
-  const { encoding, found, hasOthers } = await preferredForm(
-    file,
-    root,
-    parts,
-    context.raw.headers.get("accept-encoding"),
-  );
+  const { encoding, found, hasOthers } = await preferredForm(file, root, parts, context.raw.headers);
   const headers = new Headers({ "content-type": type, "x-content-type-options": "nosniff" });
   const isFixed = isImmutable(parts.join("/"));
   const whose = privateBehindGuards(context) || (isFixed ? "public, " : "");
@@ -126,7 +119,7 @@ async function preferredForm(
   file: Found,
   root: string,
   parts: readonly string[],
-  accepted: string | null,
+  headers: Headers,
 ): Promise<{ encoding?: Encoding; found: Found; hasOthers: boolean }> {
   const forms = await Promise.all(ENCODINGS.map(async (encoding) => {
     const neighbour = [...parts.slice(0, -1), parts.at(-1) + SUFFIXES[encoding]];
@@ -134,15 +127,20 @@ async function preferredForm(
   }));
   const offered = forms.filter(({ found }) => found).map(({ encoding }) => encoding);
   const hasOthers = offered.length > 0;
-  const chosen = chooseEncoding(accepted, offered);
+  const chosen = chooseEncoding(headers.get("accept-encoding"), offered);
   const form = forms.find(({ encoding }) => encoding === chosen);
   return form?.found ? { encoding: form.encoding, found: form.found, hasOthers } : { found: file, hasOthers };
 }
 
+async function find(root: string, parts: readonly string[]): Promise<Found | undefined> {
+  const path = await findWithin(root, parts);
+  const info = path && await infoOf(path);
+  return path && info ? { path, info } : undefined;
+}
+
 async function findFile(root: string, parts: readonly string[]): Promise<Found | undefined> {
-  const path = await findWithin(root, parts) ?? undefined;
-  const info = path === undefined ? undefined : await infoOf(path);
-  return path !== undefined && info?.isFile ? { path, info } : undefined;
+  const found = await find(root, parts);
+  return found?.info.isFile ? found : undefined;
 }
 
 /** With a slash, the relative links of the index page are right. */

@@ -2,8 +2,8 @@
 import { load } from "../../base/async_context.ts";
 import { HTTPError } from "../../base/errors.ts";
 import { log } from "../../log/log.ts";
-import { nodePath, nodeUrl } from "../../base/runtime.ts";
-import { BlobSlice, DiskBlob } from "./disk_blob.ts";
+import { nodePath } from "../../base/runtime.ts";
+import { BlobSlice, DiskBlob, toPath } from "./disk_blob.ts";
 
 /** How a file is sent. */
 export interface FileOptions {
@@ -54,7 +54,7 @@ export class ServedFile extends File {
 /** A client may have chosen the name. A folder that does not exist is logged. */
 async function pathWithin(root: string, name: string): Promise<string | undefined> {
   const folder = await realPath(root);
-  if (folder !== undefined) return await findWithin(folder, name.split("/")) ?? undefined;
+  if (folder !== undefined) return await findWithin(folder, name.split("/"));
   // An upload may create it later, or its path is wrong.
   log("warn", "The folder of file() does not exist", { root });
   return undefined;
@@ -62,18 +62,17 @@ async function pathWithin(root: string, name: string): Promise<string | undefine
 
 /**
  * Finds an entry of a folder whose own links are resolved, by parts that a client may have chosen.
- * Undefined if there is none; null if a part begins with a dot, or a link leads out of the folder
- * or to such a part.
+ * Undefined if there is none, a part begins with a dot, or a link leads out of the folder or to
+ * such a part.
  */
-export async function findWithin(folder: string, parts: readonly string[]): Promise<string | undefined | null> {
+export async function findWithin(folder: string, parts: readonly string[]): Promise<string | undefined> {
   const { join, sep: separator } = nodePath();
-  if (parts.some(isHidden)) return null;
-  if (!parts.every((part) => isEntryName(part, separator))) return undefined;
+  if (parts.some((part) => isHidden(part) || !isEntryName(part, separator))) return undefined;
   const path = await realPath(join(folder, ...parts));
   if (path === undefined || path === folder) return path;
   const prefix = folder.endsWith(separator) ? folder : folder + separator;
-  if (!path.startsWith(prefix)) return null;
-  return path.slice(prefix.length).split(separator).some(isHidden) ? null : path;
+  const isWithin = path.startsWith(prefix) && !path.slice(prefix.length).split(separator).some(isHidden);
+  return isWithin ? path : undefined;
 }
 
 /** With links resolved; undefined if nothing is there. */
@@ -99,10 +98,6 @@ function isEntryName(part: string, separator: string): boolean {
 function unlessAbsent(error: unknown): undefined {
   if (error instanceof Error && ABSENT.has((error as Error & { code?: unknown }).code)) return undefined;
   throw error;
-}
-
-export function toPath(path: string | URL): string {
-  return path instanceof URL ? nodeUrl().fileURLToPath(path) : path;
 }
 
 export async function typeOf(path: string): Promise<string> {

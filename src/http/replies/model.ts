@@ -38,7 +38,26 @@ function misfit(route: string, what: string, issues: readonly SchemaIssue[]): Er
  * a value, so that a waiting source closes with its client. If `map` throws, the source is closed.
  */
 export function mapValues(source: AsyncIterable<unknown>, map: (value: unknown) => unknown): AsyncIterable<unknown> {
-  return { [Symbol.asyncIterator]: () => new MappedValues(iteratorOf(source), map) };
+  return {
+    [Symbol.asyncIterator]: () => {
+      const iterator = iteratorOf(source);
+      const close = async () => {
+        await iterator.return?.();
+        return { done: true, value: undefined } as const;
+      };
+      const next = async () => {
+        const { done = false, value }: NextValue = await iterator.next();
+        if (done) return { done, value: undefined };
+        try {
+          return { done, value: await map(value) };
+        } catch (error) {
+          await close();
+          throw error;
+        }
+      };
+      return { next, return: close };
+    },
+  };
 }
 
 /** A stream's own iterator cannot be cancelled during a value. */
@@ -46,32 +65,6 @@ export function iteratorOf(source: AsyncIterable<unknown>): ValueIterator {
   if (!(source instanceof ReadableStream)) return source[Symbol.asyncIterator]();
   const reader = source.getReader();
   return { next: () => reader.read(), return: () => reader.cancel() };
-}
-
-class MappedValues implements AsyncIterator<unknown> {
-  readonly #source: ValueIterator;
-  readonly #map: (value: unknown) => unknown;
-
-  constructor(source: ValueIterator, map: (value: unknown) => unknown) {
-    this.#source = source;
-    this.#map = map;
-  }
-
-  async next(): Promise<IteratorResult<unknown>> {
-    const { done = false, value }: NextValue = await this.#source.next();
-    if (done) return { done, value: undefined };
-    try {
-      return { done, value: await this.#map(value) };
-    } catch (error) {
-      await this.#source.return?.();
-      throw error;
-    }
-  }
-
-  async return(): Promise<IteratorResult<unknown>> {
-    await this.#source.return?.();
-    return { done: true, value: undefined };
-  }
 }
 
 /** The data of an item, in messages. */

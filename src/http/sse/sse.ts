@@ -126,7 +126,12 @@ export class EventStream<Data = unknown> {
   #parts: EventStreamParts | undefined;
 
   static {
-    take = (stream) => stream.#take();
+    take = (stream) => {
+      const parts = stream.#parts;
+      if (!parts) throw new TypeError("Cannot send the events again: call SSE() for each request");
+      stream.#parts = undefined;
+      return parts;
+    };
   }
 
   /**
@@ -144,13 +149,6 @@ export class EventStream<Data = unknown> {
     this.heartbeat = toMilliseconds(heartbeat, "the heartbeat");
     this.#parts = { source: checkSource(source), encode, retry: retryMs, filter, map };
     checkReaderOptions(this.#parts);
-  }
-
-  #take(): EventStreamParts {
-    const parts = this.#parts;
-    if (!parts) throw new TypeError("Cannot send the events again: call SSE() for each request");
-    this.#parts = undefined;
-    return parts;
   }
 }
 

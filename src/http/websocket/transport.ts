@@ -26,12 +26,6 @@ const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 export const MAX_REASON_BYTES = 123;
 
 export class WebSocketTransport {
-  /** Resolves to whether the connection opens. */
-  readonly opened: Promise<boolean>;
-  /** Settles when the platform has the close frame, or the connection has ended. */
-  readonly closeSent: Promise<void>;
-  /** Settles when the client has ended the connection, or has not answered in time. */
-  readonly gone: Promise<void>;
   readonly #socket: WebSocket;
   readonly #maxMessage: number;
   readonly #pollsToClose: number;
@@ -40,6 +34,12 @@ export class WebSocketTransport {
   readonly #opened = Promise.withResolvers<boolean>();
   readonly #closeSent = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<void>();
+  /** Resolves to whether the connection opens. */
+  readonly opened: Promise<boolean> = this.#opened.promise;
+  /** Settles when the platform has the close frame, or the connection has ended. */
+  readonly closeSent: Promise<void> = this.#closeSent.promise;
+  /** Settles when the client has ended the connection, or has not answered in time. */
+  readonly gone: Promise<void> = this.#gone.promise;
   /** Made on first use: most handlers do not need it. */
   #controller: AbortController | undefined;
   #closed: WebSocketClosedError | null = null;
@@ -56,9 +56,6 @@ export class WebSocketTransport {
     this.#maxMessage = Math.min(maxMessage, MAX_MESSAGE_BYTES);
     this.#received = new ReceiveQueue(Math.max(this.#maxMessage, MIN_RECEIVE_BYTES));
     this.#toSend = new SendQueue(socket, stallTimeoutMs, () => this.close(1008, "Messages are not read"));
-    this.opened = this.#opened.promise;
-    this.closeSent = this.#closeSent.promise;
-    this.gone = this.#gone.promise;
     this.#timer = setTimeout(() => this.#end(1006, ""), HANDSHAKE_MS);
     socket.binaryType = "arraybuffer";
     socket.onopen = () => this.#open();

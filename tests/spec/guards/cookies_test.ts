@@ -77,6 +77,13 @@ Deno.test("setCookie with a name and a value, and session options with the name 
   assertThrows(() => session(v.object({}), options), TypeError, '"cookie" must be an object, got string');
 });
 
+Deno.test("A cookie can expire in 1970, by a date or by milliseconds", async () => {
+  for (const expires of [0, new Date(0)]) {
+    const [line] = await cookiesOf((request) => request.setCookie({ name: "seen", value: "1", expires }));
+    assertStringIncludes(line!, "Expires=Thu, 01 Jan 1970 00:00:00 GMT");
+  }
+});
+
 Deno.test("deleteCookie expires the cookie of the same name, domain and path", async () => {
   assertEquals(await cookiesOf((request) => request.deleteCookie("__Host-a")), [
     "__Host-a=; Secure; HttpOnly; SameSite=Lax; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
