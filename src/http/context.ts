@@ -58,7 +58,8 @@ export class RequestContext implements Logger {
   aroundMount: Pick<Mounted, "callerOf" | "countAgain"> | undefined = undefined;
   readonly call: AgentCall | undefined;
   #body: BodyReader | undefined;
-  #aborter: Aborter | undefined;
+  #aborter: AbortController | undefined;
+  #signal: AbortSignal | undefined;
   #forwarded: Forwarded | null | undefined;
   #peer: string | null | undefined;
   #cache: Map<object, unknown> | undefined;
@@ -88,12 +89,15 @@ export class RequestContext implements Logger {
 
   /** Aborts when the client disconnects, and by {@linkcode RequestContext.abort}. */
   get signal(): AbortSignal {
-    return this.#aborter ? this.#aborter.signalWith(this.raw) : this.raw.signal;
+    if (!this.#aborter) return this.raw.signal;
+    const { signal } = this.#aborter;
+    // The platform's signal costs a listener, and is useless after the abort.
+    return this.#signal ??= signal.aborted ? signal : AbortSignal.any([this.raw.signal, signal]);
   }
 
   /** Without this call the signal is that of the platform, which costs nothing. */
   makeAbortable(): void {
-    this.#aborter ??= new Aborter();
+    this.#aborter ??= new AbortController();
   }
 
   abort(reason: unknown): void {
@@ -242,28 +246,5 @@ export class RequestContext implements Logger {
     void this.raw.headers;
     void this.peer;
     return this.afterResponse = new AfterResponse(this);
-  }
-}
-
-/** Aborts a request independently of the platform. The signal is made on first use. */
-export class Aborter {
-  #signal: AbortSignal | undefined;
-  #controller: AbortController | undefined;
-  #reason: unknown;
-  #isAborted = false;
-
-  signalWith(raw: Request): AbortSignal {
-    if (this.#signal) return this.#signal;
-    // The platform's signal costs a listener, and is useless after the abort.
-    if (this.#isAborted) return this.#signal = AbortSignal.abort(this.#reason);
-    this.#controller = new AbortController();
-    return this.#signal = AbortSignal.any([raw.signal, this.#controller.signal]);
-  }
-
-  abort(reason: unknown): void {
-    if (this.#isAborted) return;
-    this.#isAborted = true;
-    this.#reason = reason;
-    this.#controller?.abort(reason);
   }
 }

@@ -2,7 +2,7 @@
 import { captureContext, outsideRequests } from "../base/async_context.ts";
 import { describeError, type Logger, PROCESS_LOGGER } from "../log/log.ts";
 import { tracing } from "../log/telemetry.ts";
-import { skipLog, streamProgress } from "./open_streams.ts";
+import { acquireSlot, skipLog, streamProgress } from "./open_streams.ts";
 import { type SignedIn, whileSignedIn } from "./sign_in.ts";
 import { MAX_TIMER_MS } from "../base/options.ts";
 
@@ -35,7 +35,9 @@ export interface PullSource {
   setLogger?(logger: Logger): void;
 }
 
-export interface StreamOwner extends Logger {
+export interface StreamOwner extends Logger, SignedIn {
+  readonly matched: SignedIn["matched"] & { readonly limits: { readonly streams: number } };
+  addCleanup(cleanup: () => unknown): void;
   streamFailed(thrown: unknown): void;
 }
 
@@ -83,18 +85,17 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#heartbeatMs = heartbeatMs;
   }
 
-  setLogger(owner: StreamOwner): void {
+  /**
+   * Ends the stream with the client's sign-in, watched from the first read on, and closes its
+   * source before the dependencies of the request, whatever reply middleware sends. Throws a 503 if
+   * too many streams are open.
+   */
+  bindTo(owner: StreamOwner): void {
     this.#owner = owner;
+    this.#signedIn = owner;
     this.#source.setLogger?.(owner);
-  }
-
-  onClose(release: () => void): void {
-    this.#releaseSlot = release;
-  }
-
-  /** Ends the stream with the client's sign-in, watched from the first read on. */
-  endWithSignIn(request: SignedIn): void {
-    this.#signedIn = request;
+    owner.addCleanup(() => this.close());
+    this.#releaseSlot = acquireSlot(owner.matched.limits.streams);
   }
 
   toReadable(): ReadableStream<Chunk> {

@@ -3,7 +3,6 @@ import { accepts } from "@std/http/negotiation";
 import { HTTPError } from "../base/errors.ts";
 import { stringify } from "./json.ts";
 import { iteratorOf } from "./replies/model.ts";
-import { acquireSlot } from "./open_streams.ts";
 import { type Chunk, IteratorSource, type NextValue, PullStream, type StreamKind } from "./pull_stream.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -50,7 +49,7 @@ export async function iterableReply(
   });
   const stopped = stopping();
   const stream = new PullStream(values, REPLY, stopped);
-  bindTo(context, stream);
+  stream.bindTo(context);
   let first: NextValue | undefined;
   try {
     first = await firstValue(values, stopped);
@@ -74,7 +73,7 @@ export function byteStreamReply(
   type: string = BYTES,
 ): Response {
   const stream = byteStream(source, stopping());
-  bindTo(context, stream);
+  stream.bindTo(context);
   return replyOf(stream, status, type, true);
 }
 
@@ -106,14 +105,6 @@ function replyOf(stream: PullStream, status: number, type: string, isBytes: bool
   // nginx would buffer the lines.
   else headers.set("x-accel-buffering", "no");
   return new Response(stream.toReadable(), { status, headers });
-}
-
-/** Closes the source before the dependencies of the request, whatever reply middleware sends. */
-function bindTo(context: RequestContext, stream: PullStream): void {
-  stream.setLogger(context);
-  stream.endWithSignIn(context);
-  context.addCleanup(() => stream.close());
-  stream.onClose(acquireSlot(context.matched.limits.streams));
 }
 
 function encoderFor(first: unknown, announced: string | undefined, context: RequestContext): (value: unknown) => Chunk {

@@ -63,8 +63,7 @@ export function versionReply(
     case "failed":
       throw new HTTPError(412, "The content is not the version that was asked for");
     case "unmodified":
-      for (const name of OF_CONTENT) headers.delete(name);
-      return new Response(null, { status: 304, headers });
+      return notModified(headers);
   }
   // HEAD has no ranges, and an empty content has no bytes for one.
   const isPartial = method === "GET" && blob.size > 0 && asked.has("range") && allowsRange(asked, validators);
@@ -173,7 +172,10 @@ export async function taggedReply(response: Response, asked: Headers): Promise<R
   if (evaluated === "send") return reply;
   reply.body?.cancel().catch(() => {});
   if (evaluated === "failed") throw new HTTPError(412, "The content is not the version that was asked for");
-  const { headers } = reply;
+  return notModified(reply.headers);
+}
+
+function notModified(headers: Headers): Response {
   for (const name of OF_CONTENT) headers.delete(name);
   return new Response(null, { status: 304, headers });
 }

@@ -1,6 +1,5 @@
 /** The reply that sends events. */
 import { Subscription } from "../../topics/subscription.ts";
-import { acquireSlot } from "../open_streams.ts";
 import { IteratorSource, type PullSource, PullStream, type StreamKind } from "../pull_stream.ts";
 import type { RequestContext } from "../context.ts";
 import type { Stopping } from "../stream_reply.ts";
@@ -58,13 +57,10 @@ export function eventReply(
   const kind = context.raw.method === "GET" ? resumable(parts.retry) : LONE_EVENTS;
   const body = new PullStream(toPullSource(parts, reducer), kind, stopping(), stream.heartbeat);
   // Before an id is refused: the source must close then, too.
-  body.setLogger(context);
-  context.addCleanup(() => body.close());
-  body.onClose(acquireSlot(context.matched.limits.streams));
+  body.bindTo(context);
   const { lastEventId } = context;
   const subscriptions = subscriptionsOf(parts.source);
   if (lastEventId && subscriptions.length > 0) resumeAfter(lastEventId, subscriptions);
-  body.endWithSignIn(context);
   return new Response(body.toReadable(), { status, headers: HEADERS });
 }
 
