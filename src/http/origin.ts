@@ -51,11 +51,8 @@ export class OriginList {
   static read(origins: Origins, action: string): OriginList {
     const entries: unknown = origins === "*" ? ["*"] : origins;
     if (!Array.isArray(entries)) {
-      throw new TypeError(
-        `Cannot ${action}: it must be an array such as ["https://books.example"], or "*" for all, got ${
-          quote(origins)
-        }`,
-      );
+      const wanted = 'it must be an array such as ["https://books.example"], or "*" for all';
+      throw new TypeError(`Cannot ${action}: ${wanted}, got ${quote(origins)}`);
     }
     const exact: string[] = [];
     const patterns: [before: string, after: string][] = [];

@@ -148,11 +148,8 @@ function readTrust(trust: TrustProxy | undefined): ProxyOptions {
   if (Array.isArray(trust)) return readTrust({ from: trust });
   const options = typeof trust === "number" ? { hops: trust } : trust as ProxyOptions;
   if (typeof options !== "object" || options === null) {
-    throw new TypeError(
-      `Cannot set trustProxy: it must be the number of proxies, or an array such as ["10.0.0.0/8"], got ${
-        quote(trust)
-      }`,
-    );
+    const wanted = 'it must be the number of proxies, or an array such as ["10.0.0.0/8"]';
+    throw new TypeError(`Cannot set trustProxy: ${wanted}, got ${quote(trust)}`);
   }
   checkOptions(options, OPTIONS, "set trustProxy");
   const { hops, from } = options;

@@ -1,5 +1,6 @@
 /** The address of a server: its options, else environment variables, else 127.0.0.1:8000. */
 import { CannotStartError } from "../base/errors.ts";
+import { quote } from "../base/options.ts";
 import { HttpServer, type ListenOptions } from "./http_server.ts";
 import { log } from "../log/log.ts";
 import { mayRead, readVariable } from "../base/runtime.ts";
@@ -73,11 +74,8 @@ function obstacleOf(error: unknown, what: "port" | "path"): string | undefined {
 function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new CannotStartError(
-    `Cannot listen on the port of the variable PORT: ${
-      JSON.stringify(text)
-    } is not a port, set a whole number from 0 to 65535`,
-  );
+  const fault = `${quote(text)} is not a port, set a whole number from 0 to 65535`;
+  throw new CannotStartError(`Cannot listen on the port of the variable PORT: ${fault}`);
 }
 
 export function addressText(address: Deno.Addr): string {

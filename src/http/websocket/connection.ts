@@ -119,11 +119,8 @@ export class WebSocketConnection<
    */
   close(code = 1000, reason = ""): void {
     if (!isSendable(code)) {
-      throw new RangeError(
-        `Cannot close the WebSocket: the code must be 1000 to 1014 but 1004 to 1006, or 3000 to 4999, got ${
-          quote(code)
-        }`,
-      );
+      const wanted = "the code must be 1000 to 1014 but 1004 to 1006, or 3000 to 4999";
+      throw new RangeError(`Cannot close the WebSocket: ${wanted}, got ${quote(code)}`);
     }
     if (new TextEncoder().encode(reason).length > MAX_REASON_BYTES) {
       throw new RangeError(`Cannot close the WebSocket: the reason must have ${MAX_REASON_BYTES} bytes at most`);

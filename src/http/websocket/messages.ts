@@ -40,14 +40,9 @@ export function compileEncoding(schema: Schema | undefined, route: string): Enco
   if (!schema) return (message) => checkData(message, route);
   const { validate } = toValidator(schema);
   const write = ({ value, issues }: Dataset): string => {
-    if (issues) {
-      throw new TypeError(
-        `Cannot send the message of ${route}: it does not fit the send schema, ${
-          summarizeIssues(issues, "the message")
-        }`,
-      );
-    }
-    return stringify(value);
+    if (!issues) return stringify(value);
+    const faults = summarizeIssues(issues, "the message");
+    throw new TypeError(`Cannot send the message of ${route}: it does not fit the send schema, ${faults}`);
   };
   return (message) => {
     const result = validate(message);
