@@ -58,6 +58,7 @@ export type { RouteInfo } from "./src/http/route_info.ts";
 // Requests, replies, streams
 export type { AppHandle } from "./src/http/app_handle.ts";
 export { HttpRequest } from "./src/http/request.ts";
+export { etagOf } from "./src/http/entity_tag.ts";
 export type { Cookie } from "./src/http/cookies.ts";
 export { file } from "./src/http/reply.ts";
 export { html, redirect, text } from "./src/http/reply.ts";

@@ -4,6 +4,7 @@ import { type Log, makeLog } from "../log/log.ts";
 import type { AppHandle } from "./app_handle.ts";
 import type { RequestContext } from "./context.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
+import { checkIfMatch, type etagOf } from "./entity_tag.ts";
 import { idempotencyKeyOf } from "./headers.ts";
 import type { RouteInfo } from "./route_info.ts";
 
@@ -151,6 +152,20 @@ export class HttpRequest<State = Record<string, unknown>> {
   get remoteAddress(): string | null {
     const context = this.#context;
     return context.forwarded ? context.forwarded.address : context.peer;
+  }
+
+  /**
+   * Makes the write conditional: refuses it if the client has read another version than the present
+   * one (RFC 9110, section 13.1.1). Call it before you write, in the same transaction.
+   *
+   * @param tag The tag of the present version, as {@linkcode etagOf} makes it; null if there is none.
+   * @throws {HTTPError} With 412 if `If-Match` is another version; with 428 if it is missing, and
+   * the route has the option `ifMatch: "required"`.
+   * @throws {TypeError} If the tag is no strong one.
+   */
+  ifMatch(tag: string | null): void {
+    const { matched } = this.#context;
+    checkIfMatch(this.raw.headers, tag, matched.info?.options.ifMatch === "required");
   }
 
   /**

@@ -95,6 +95,12 @@ export interface RouteSettings extends GroupOptions {
    * @default {true}
    */
   endsWithSignIn?: boolean;
+  /**
+   * Documents that the handler calls `request.ifMatch()`, with the header and the replies. With
+   * `"required"` that refuses requests without `If-Match`, so that no client overwrites what it has
+   * not read.
+   */
+  ifMatch?: "required" | "optional";
   /** Limits that replace those of the application; for a WebSocket, `message` and `query`. */
   limits?: Limits;
 }

@@ -121,6 +121,7 @@ const OPTIONS: { readonly [Name in keyof AllOptions]-?: Option<Name> } = {
   endsWithSignIn: { on: ROUTES, check: checkBoolean },
   limits: { on: ROUTES },
   idempotent: { on: ROUTE },
+  ifMatch: { on: ROUTE, check: checkIfMatchOption },
 };
 
 /** The names of the options that a declaration can have. */
@@ -227,6 +228,11 @@ function checkTags(value: unknown, _option: string, action: string): void {
 function checkBoolean(value: unknown, option: string, action: string): void {
   if (typeof value === "boolean") return;
   throw new TypeError(`Cannot ${action}: "${option}" must be true or false, got ${quote(value)}`);
+}
+
+function checkIfMatchOption(value: unknown, option: string, action: string): void {
+  if (value === "required" || value === "optional") return;
+  throw new TypeError(`Cannot ${action}: "${option}" must be "required" or "optional", got ${quote(value)}`);
 }
 
 function checkSchema(value: unknown, option: string, action: string): void {

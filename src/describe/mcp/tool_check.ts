@@ -86,6 +86,9 @@ export function checkTool(route: Route): void {
       'it requires an Idempotency-Key, which agents do not send: leave out "required" of "idempotent"',
     );
   }
+  if (route.options.ifMatch === "required") {
+    throw toolError(route, 'it requires If-Match, which agents do not send: declare ifMatch: "optional"');
+  }
   if (route.method === "HEAD") throw toolError(route, "a HEAD request is answered without a result, use GET");
   if (isAsyncGeneratorFunction(route.handler)) {
     throw toolError(route, "its handler streams, and a tool has one result: return a list from an async function");

@@ -14,7 +14,7 @@ import type {
   OpenAPITag,
 } from "./document.ts";
 import type { DocumentOptions } from "./document_options.ts";
-import { isDescribedElsewhere, keyParameter, Parameters, requestBodyOf } from "./parameters.ts";
+import { headersOfOptions, isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
 import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";
 import { isCredential, SecuritySchemes } from "./security.ts";
 import { stringify } from "../../http/json.ts";
@@ -106,7 +106,7 @@ function operationOf(route: DescribedRoute, pathNames: readonly string[], compon
   const parameters = inputs.parameters
     .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))
     .map((input) => components.parameters.of(input, nameOf(input)));
-  parameters.push(...keyParameter(route.idempotency, parameters));
+  parameters.push(...headersOfOptions(route.options, route.idempotency, parameters));
   const security = components.security.of(route.name, inputs);
   return {
     operationId,

@@ -5,6 +5,7 @@ import { allOf, type JsonSchema } from "../json_schema/json_schema.ts";
 import { pascalCase } from "../json_schema/model_names.ts";
 import type { Models } from "../json_schema/models.ts";
 import { BYTES, mediaTypesOf } from "../json_schema/values.ts";
+import type { RouteDeclaration } from "../../http/route_info.ts";
 import type { Idempotency } from "../../idempotency/options.ts";
 import type { BodyInput, ParameterInput } from "../route/inputs.ts";
 import type { OpenAPIEncoding, OpenAPIParameter, OpenAPIRequestBody } from "./document.ts";
@@ -203,20 +204,26 @@ function isObject({ type, entries }: SchemaNode): boolean {
   return entries !== undefined || type === "record";
 }
 
-const KEY_HEADER = "Idempotency-Key";
-
 const KEY_DESCRIPTION =
   "Identifies the request: a random text, the same for each repetition of it. A repetition gets the reply of the first request again, with the header `Idempotency-Replayed`.";
 
-/** None if the route declares the header itself. */
-export function keyParameter(
+/** The headers that options of the route read, unless it declares them itself. */
+export function headersOfOptions(
+  { ifMatch }: RouteDeclaration,
   idempotency: Idempotency | undefined,
   declared: readonly OpenAPIParameter[],
 ): OpenAPIParameter[] {
-  const isDeclared = declared.some(({ in: source, name }) =>
-    source === "header" && name.toLowerCase() === KEY_HEADER.toLowerCase()
-  );
-  if (!idempotency || isDeclared) return [];
-  const schema = { type: "string", minLength: 1, maxLength: 255 } as const;
-  return [{ name: KEY_HEADER, in: "header", required: idempotency.isRequired, description: KEY_DESCRIPTION, schema }];
+  const headers: OpenAPIParameter[] = [];
+  if (idempotency) {
+    const schema = { type: "string", minLength: 1, maxLength: 255 } as const;
+    const { isRequired: required } = idempotency;
+    headers.push({ name: "Idempotency-Key", in: "header", required, description: KEY_DESCRIPTION, schema });
+  }
+  if (ifMatch) {
+    const description = "The `ETag` of the version that the request changes.";
+    const required = ifMatch === "required";
+    headers.push({ name: "If-Match", in: "header", required, description, schema: { type: "string" } });
+  }
+  const names = declared.filter((each) => each.in === "header").map(({ name }) => name.toLowerCase());
+  return headers.filter(({ name }) => !names.includes(name.toLowerCase()));
 }

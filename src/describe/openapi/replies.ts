@@ -48,6 +48,10 @@ const OTHER_REQUEST: DeclaredReply = {
   description: "The Idempotency-Key was used for another request.",
 };
 
+const OTHER_VERSION: DeclaredReply = { status: 412, description: "If-Match is not the present version." };
+
+const NO_VERSION: DeclaredReply = { status: 428, description: "If-Match is missing." };
+
 type Reply = OpenAPIResponse | OpenAPIReference;
 type Replies = readonly (readonly [status: number, reply: OpenAPIResponse])[];
 
@@ -62,12 +66,13 @@ export function repliesOf(
   models: Models,
   errors: ErrorReplies,
 ): OpenAPIOperation["responses"] {
-  const { operationId, options: { responses = {} }, isLimited, idempotency } = route;
+  const { operationId, options: { responses = {}, ifMatch }, isLimited, idempotency } = route;
   const success = successOf(route, models);
   const refusals = mergeByStatus([
     ...dependencies.flatMap(({ replies }) => replies),
     ...(isLimited ? [TOO_MANY_REQUESTS] : []),
     ...keyRefusals(idempotency, canBeInvalid),
+    ...versionRefusals(ifMatch),
   ]);
   const replies: (readonly [status: number | string, reply: Reply])[] = [
     ...errors.of(canBeInvalid),
@@ -93,6 +98,11 @@ export function repliesOf(
 export function keyRefusals(idempotency: Idempotency | undefined, canBeInvalid: boolean): readonly DeclaredReply[] {
   if (!idempotency) return [];
   return canBeInvalid ? [WRONG_KEY, BUSY_KEY] : [WRONG_KEY, BUSY_KEY, OTHER_REQUEST];
+}
+
+function versionRefusals(ifMatch: RouteDeclaration["ifMatch"]): readonly DeclaredReply[] {
+  if (ifMatch === undefined) return [];
+  return ifMatch === "required" ? [OTHER_VERSION, NO_VERSION] : [OTHER_VERSION];
 }
 
 function mergeByStatus(replies: readonly DeclaredReply[]): Map<number, DeclaredReply> {
