@@ -4,7 +4,7 @@ import { type Log, makeLog } from "../log/log.ts";
 import type { AppHandle } from "./app_handle.ts";
 import type { RequestContext } from "./context.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
-import { checkIfMatch, type etagOf } from "./entity_tag.ts";
+import { checkIfMatch } from "./entity_tag.ts";
 import { idempotencyKeyOf } from "./headers.ts";
 import type { RouteInfo } from "./route_info.ts";
 
@@ -158,7 +158,7 @@ export class HttpRequest<State = Record<string, unknown>> {
    * Makes the write conditional: refuses it if the client has read another version than the present
    * one (RFC 9110, section 13.1.1). Call it before you write, in the same transaction.
    *
-   * @param tag The tag of the present version, as {@linkcode etagOf} makes it; null if there is none.
+   * @param tag The tag of the present version, as `etagOf()` makes it; null if there is none.
    * @throws {HTTPError} With 412 if `If-Match` is another version; with 428 if it is missing, and
    * the route has the option `ifMatch: "required"`.
    * @throws {TypeError} If the tag is no strong one.
