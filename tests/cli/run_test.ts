@@ -201,12 +201,12 @@ Deno.test("A target that cannot be run is an error of one line, with a non-zero 
   }
 });
 
-Deno.test("A program is type-checked with -- --check, and the output shows nothing of how the command starts it", async () => {
+Deno.test("webfw run --check checks types first, and the output shows nothing of how the command starts it", async () => {
   await using project = await Project.create({
     "main.ts": REPLIES,
     "wrong.ts": `${REPLIES}\nexport const port: number = "8000";`,
   });
-  const flags = ["--port", "0", "--", "--check"];
+  const flags = ["--port", "0", "--check"];
   {
     await using webfw = await Webfw.start(["run", "main.ts", ...flags], { cwd: project.path });
     assertEquals(await textOf(await webfw.origin()), "hello");

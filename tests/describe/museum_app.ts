@@ -43,7 +43,10 @@ import {
 const UNDECLARED = ["undeclared"];
 
 const NoSuchExhibit = v.pipe(Problem, v.description("There is no such exhibit."));
-const Taken = v.pipe(v.looseObject({ status: v.literal(409), by: v.string() }), v.title("Taken"));
+const Taken = v.pipe(
+  v.intersect([Problem, v.looseObject({ status: v.literal(409), by: v.string() })]),
+  v.title("Taken"),
+);
 const PNG = Bytes("image/png");
 const Picture = v.pipe(v.blob(), v.mimeType(["image/png"]));
 

@@ -10,6 +10,7 @@ import { exchange, RawConnection } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
 import { TemporaryFolder } from "./support/temporary_folder.ts";
 import { ticks } from "./support/ticks.ts";
+import { until } from "../support/wait.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
@@ -72,7 +73,7 @@ Deno.test("Without onListen, it prints its address to stderr", async () => {
     yield;
   });
   const stopped = app.run({ port: 0, signal: stop.signal });
-  while (log.lines.length === 0) await ticks(1);
+  await until("the address is logged", () => log.lines.length > 0);
   stop.abort();
   await stopped;
   assertEquals(log.lines.length, 1);

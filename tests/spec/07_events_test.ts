@@ -16,6 +16,7 @@ import { EventReader } from "./support/event_reader.ts";
 import { RawConnection } from "./support/raw_connection.ts";
 import { Serving } from "./support/serving.ts";
 import { ticks } from "./support/ticks.ts";
+import { until } from "../support/wait.ts";
 
 /** An application that sends events of a source. */
 function sending(source: () => unknown, options?: SSEOptions): App {
@@ -337,7 +338,7 @@ Deno.test("The subscription is closed when the client disconnects, also if nothi
   const subscription = await opened.promise;
   connection.close();
   // It is being read: the reading ends when it is closed.
-  while (await subscription.nextBatch().catch(() => "reading")) await ticks(1);
+  await until("the subscription ends", async () => !await subscription.nextBatch().catch(() => "reading"));
 });
 
 Deno.test("A generator is closed at its next value after the client has disconnected", async () => {

@@ -5,7 +5,7 @@ import { App, SSE } from "@webfw/core";
 import { assert, assertEquals } from "@std/assert";
 import { ticks } from "./support/ticks.ts";
 
-const EVENTS = 100_000;
+const EVENTS = 20_000;
 
 /** How many are published in a turn of the event loop: fewer than a topic keeps. */
 const TOGETHER = 500;
@@ -44,7 +44,8 @@ for (const path of ["/one", "/several"]) {
       assert(value, "The stream has ended");
       const text = decoder.decode(value);
       if (text.includes("event: webfw.gap\n")) gap = text;
-      else held.push(value);
+      // A heartbeat comes while a busy machine publishes.
+      else if (text !== ":\n\n") held.push(value);
     }
     assert(held.length <= 2, `${held.length} chunks were held`);
     for (const chunk of held) assert(chunk.length <= MAX_CHUNK, `A chunk of ${chunk.length} bytes was held`);

@@ -5,6 +5,7 @@ import { App, type WebSocketClosedError } from "@webfw/core";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { RawConnection } from "./support/raw_connection.ts";
 import { CapturedLog } from "./support/captured_log.ts";
+import { LongDeadline } from "./support/long_deadline.ts";
 import { OPCODE, RawSocket, upgradeRequest } from "./support/raw_socket.ts";
 import { Serving } from "./support/serving.ts";
 import { SkippedTimeout } from "./support/skipped_timeout.ts";
@@ -148,24 +149,45 @@ Deno.test("a client that reads nothing for the idleTimeout is closed, and waitin
       result.resolve([error === socket.closed, socket.closed?.code]);
     }
   });
+  // A busy machine may take longer to open it.
+  using _deadline = new LongDeadline(HANDSHAKE_MS);
   await using serving = await Serving.start(app);
   using _client = await RawSocket.open(serving.port, "/");
-  assertEquals(await result.promise, [true, 1008]);
+  const [isThrown, code] = await result.promise;
+  assert(isThrown);
+  // It does not answer the pings either, and a busy machine may notice that first.
+  assert(code === 1008 || code === 1006, String(code));
 });
 
-Deno.test("a client that is silent is pinged after half of the idleTimeout; one that does not answer is dropped", async () => {
+/**
+ * Answers the first ping of a socket and no other. Gives whether that was in time, what came then,
+ * and how the socket was closed.
+ */
+async function answerOnce(idleTimeout: number): Promise<{ inTime: boolean; then?: number; code?: number }> {
   const app = new App();
   const closed = Promise.withResolvers<number | undefined>();
-  app.websocket("/", { idleTimeout: 3_000 }, async (socket) => {
+  app.websocket("/", { idleTimeout }, async (socket) => {
     for await (const _ of socket);
     closed.resolve(socket.closed?.code);
   });
   await using serving = await Serving.start(app);
+  const begin = performance.now();
   using client = await RawSocket.open(serving.port, "/");
   assertEquals((await client.frame())?.opcode, OPCODE.ping);
   await client.send(OPCODE.pong);
-  assertEquals((await client.frame())?.opcode, OPCODE.ping);
-  assertEquals(await closed.promise, 1006);
+  if (performance.now() - begin > 0.9 * idleTimeout) return { inTime: false };
+  const then = (await client.frame())?.opcode;
+  const code = await closed.promise;
+  return { inTime: true, ...then !== undefined && { then }, ...code !== undefined && { code } };
+}
+
+Deno.test("a client that is silent is pinged after half of the idleTimeout; one that does not answer is dropped", async () => {
+  using _deadline = new LongDeadline(HANDSHAKE_MS);
+  let idleTimeout = 2_000;
+  let answered = await answerOnce(idleTimeout);
+  // A busy machine answers late.
+  while (!answered.inTime) answered = await answerOnce(idleTimeout *= 2);
+  assertEquals(answered, { inTime: true, then: OPCODE.ping, code: 1006 });
 });
 
 Deno.test("frames that break the protocol end the connection, and the handler with it", async () => {

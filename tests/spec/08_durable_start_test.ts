@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { CapturedLog } from "./support/captured_log.ts";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { SkippedTimeout } from "./support/skipped_timeout.ts";
-import { ticks } from "./support/ticks.ts";
+import { until } from "../support/wait.ts";
 
 const PROGRAM = `
   import { App } from "${CORE}";
@@ -165,7 +165,7 @@ test("A stop does not wait for a start whose store does not answer", async (_fol
   const app = new App({ topics: { url: failing, token: "a token of a test" } });
   app.topic("news", { durable: true });
   const starting = assertRejects(() => app.start(), Error);
-  while (!log.text.includes("does not answer and is retried")) await ticks(1);
+  await until("a retry is logged", () => log.text.includes("does not answer and is retried"));
   await app.stop();
   await starting;
 });

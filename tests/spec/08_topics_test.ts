@@ -8,6 +8,7 @@ import { CapturedLog } from "./support/captured_log.ts";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { Serving } from "./support/serving.ts";
 import { ticks } from "./support/ticks.ts";
+import { until } from "../support/wait.ts";
 
 const Price = v.object({ item: v.string(), price: v.number() });
 
@@ -184,7 +185,7 @@ Deno.test("A handler can return a subscription: each entry is one line, and it i
   await reader.cancel();
   // Until then another read is refused, since that of the client is waiting.
   const hasEnded = () => subscription!.nextBatch().then((batch) => batch === undefined, () => false);
-  while (!await hasEnded()) await ticks(1);
+  await until("the subscription ends", hasEnded);
 });
 
 Deno.test("When the application stops, subscriptions end, and afterwards a topic is empty", async () => {

@@ -158,12 +158,12 @@ orders.consume("mail", { retry: { attempts: 1 }, deadLetter: "failed" }, async (
 
 Deno.test("what a store asks for a message belongs to its publisher, not to one before", async () => {
   await using collector = new OtlpCollector();
-  const STORE = new URL("../../../src/store/memory/memory_store.ts", import.meta.url);
+  const STORE = new URL("../support/small_store.ts", import.meta.url);
   const program = `import { App } from "${CORE}";
-import { MemoryStore } from "${STORE}";
+import { SmallStore } from "${STORE}";
 let base;
 const { promise: isQueued, resolve: queue } = Promise.withResolvers();
-class AskingStore extends MemoryStore {
+class AskingStore extends SmallStore {
   async append(log, messages, options) {
     await (await fetch(base + "/asked/" + messages[0].data)).text();
     await isQueued;

@@ -11,6 +11,7 @@ import { exchange, headerOf, RawConnection } from "../support/raw_connection.ts"
 import { Serving } from "../support/serving.ts";
 import { SmallStore } from "../support/small_store.ts";
 import { ticks } from "../support/ticks.ts";
+import { until } from "../../support/wait.ts";
 
 const READY = "GET /ready HTTP/1.1\r\nHost: x\r\n\r\n";
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -85,10 +86,10 @@ Deno.test("A start that fails is 503 and in the log, and the next question tries
   });
   using log = new CapturedLog();
   assertEquals((await ask(app)).status, 503);
-  while (log.lines.length === 0) await ticks(1);
+  await until("the failure is logged", () => log.lines.length > 0);
   assertStringIncludes(log.text, "No database");
   isBroken = false;
-  while ((await ask(app)).status !== 200) await ticks(1);
+  await until("it is ready", async () => (await ask(app)).status === 200);
   assertEquals(starts, 2);
   await app.stop();
 });

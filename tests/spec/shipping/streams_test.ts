@@ -4,6 +4,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App, SSE } from "@webfw/core";
 import { ChildProgram, CORE } from "../support/child_program.ts";
+import { until } from "../../support/wait.ts";
 import { exchange, headerOf, RawConnection, type RawReply } from "../support/raw_connection.ts";
 import { upgradeRequest } from "../support/raw_socket.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
@@ -123,7 +124,7 @@ Deno.test("What was refused or has ended takes no place, and its source is close
   assertEquals([await status("/lines/b"), await status("/events/c")], [503, 503]);
   isOpen = false;
   while (!(await reader.read()).done);
-  while (ended.length < 1) await ticks(1);
+  await until("the stream ends", () => ended.length > 0);
   for (const path of ["/events/d", "/events/e", "/lines/f"]) assertEquals(await status(path), 200, path);
   await app.stop();
 });

@@ -7,7 +7,8 @@ import type { ConsumeOptions } from "@webfw/core/types";
 import { ChildProgram, CORE } from "../support/child_program.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
-import { ticks } from "../support/ticks.ts";
+import { SmallStore } from "../support/small_store.ts";
+import { until } from "../../support/wait.ts";
 
 const DURABLE = { durable: true } as const;
 const QUICK = { attempts: 2, backoff: 1 } as const;
@@ -24,11 +25,6 @@ function appOf(topics: string, handler: Handler, options: ConsumeOptions = {}) {
 
 async function reportOf(app: App) {
   return (await app.reportTopics()).topics.find(({ name }) => name === "orders")!.consumers[0];
-}
-
-/** Waits until something is so. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!await isSo()) await ticks(5);
 }
 
 /** What operators do by `webfw topics`. */
@@ -67,7 +63,7 @@ test("messages wait while no process runs, and are handled once by one of severa
   const first = appOf(topics, (data) => seen.push(data));
   await first.app.start();
   await first.orders.publish(0);
-  await until(() => seen.length === 1);
+  await until("the consumers have come so far", () => seen.length === 1);
   await first.app.stop();
   // Nobody consumes now.
   const publishing = new App({ topics });
@@ -76,10 +72,10 @@ test("messages wait while no process runs, and are handled once by one of severa
   const nodes = [0, 1, 2].map(() => appOf(topics, (data) => seen.push(data), { concurrency: 2 }));
   await Promise.all(nodes.map(({ app }) => app.start()));
   for (let n = 50; n < 100; n++) await publisher.publish(n);
-  await until(() => seen.length >= 100);
+  await until("the consumers have come so far", () => seen.length >= 100);
   assertEquals(seen.toSorted((one, other) => one - other), Array.from({ length: 100 }, (_, n) => n));
   const { head } = (await nodes[0]!.app.reportTopics()).topics[0]!;
-  await until(async () => (await reportOf(nodes[0]!.app))?.position === head);
+  await until("the consumers have come so far", async () => (await reportOf(nodes[0]!.app))?.position === head);
   await Promise.all([publishing, ...nodes.map(({ app }) => app)].map((app) => app.stop()));
 });
 
@@ -89,7 +85,7 @@ test("`under kill -9 of nodes`: what a node had is handled by another one", asyn
   program.signal("SIGKILL");
   const { app } = appOf(topics, (data, attempt) => seen.push(data, attempt), { lease: "1s" });
   await app.start();
-  await until(() => seen.length > 0);
+  await until("the consumers have come so far", () => seen.length > 0);
   // Its node ended, which is no failed try.
   assertEquals(seen, [7, 1]);
   await app.stop();
@@ -105,7 +101,7 @@ test("on a file, the next process goes on at once after kill -9, also with new m
   const { app, orders } = appOf(topics, (data) => seen.push(data), options);
   await app.start();
   await orders.publish(8);
-  await until(() => seen.length === 2);
+  await until("the consumers have come so far", () => seen.length === 2);
   assertEquals(seen.toSorted(), [7, 8]);
   await app.stop();
 });
@@ -119,13 +115,13 @@ test("`--retry orders/mail` redelivers failures; one whose message is no longer 
   }, { retry: QUICK, lease: "1s" });
   await app.start();
   for (let n = 0; n < 60; n++) await orders.publish(n);
-  await until(async () => (await reportOf(app))?.failures === 60);
+  await until("the consumers have come so far", async () => (await reportOf(app))?.failures === 60);
   assertEquals((await reportOf(app))?.lastError, "no server");
   isBroken = false;
   assertEquals(await operate(app, "retry", "orders/mail"), { redelivered: 60, gone: [] });
-  await until(() => seen.length >= 60);
+  await until("the consumers have come so far", () => seen.length >= 60);
   assertEquals(seen.toSorted((one, other) => one - other), Array.from({ length: 60 }, (_, n) => n));
-  await until(async () => (await reportOf(app))?.lag === 0);
+  await until("the consumers have come so far", async () => (await reportOf(app))?.lag === 0);
   assertEquals((await reportOf(app))?.failures, 0);
   assertEquals(await operate(app, "retry", "orders/mail"), { redelivered: 0, gone: [] });
   await assertRejects(
@@ -146,9 +142,9 @@ Deno.test("a failure whose message was removed is reported by --retry, and forgo
   });
   await app.start();
   const { id } = await orders.publish(0);
-  await until(async () => (await reportOf(app))?.failures === 1);
+  await until("the consumers have come so far", async () => (await reportOf(app))?.failures === 1);
   for (let n = 1; n < 200; n++) await orders.publish(n);
-  await until(async () => {
+  await until("the consumers have come so far", async () => {
     const { messages } = (await app.reportTopics()).topics[0]!;
     return messages < 100;
   });
@@ -163,14 +159,14 @@ test("`--remove orders/mail` forgets a consumer; one that is renamed is a new on
   }, { retry: { attempts: 1 } });
   await app.start();
   await orders.publish(1);
-  await until(async () => (await reportOf(app))?.failures === 1);
+  await until("the consumers have come so far", async () => (await reportOf(app))?.failures === 1);
   await app.stop();
 
   const renamed = new App({ topics });
   const seen: number[] = [];
   renamed.topic<number>("orders", DURABLE).consume("post", { from: "earliest" }, ({ data }) => seen.push(data));
   await renamed.start();
-  await until(() => seen.length === 1);
+  await until("the consumers have come so far", () => seen.length === 1);
   const names = async () => (await renamed.reportTopics()).topics[0]!.consumers.map(({ name }) => name);
   assertEquals(await names(), ["mail", "post"]);
   await operate(renamed, "remove", "orders/mail");
@@ -210,16 +206,7 @@ test("dead letters are published once for each message, and are there after a re
 });
 
 test("a store without records says so at the start", async () => {
-  const { MemoryStore } = await import("../../../src/store/memory/memory_store.ts");
-  const store: TopicStore = new MemoryStore();
-  const without = new Proxy(store, {
-    get: (target, name) => {
-      if (name === "openRecords") return undefined;
-      const value = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  const app = new App({ topics: without });
+  const app = new App({ topics: new SmallStore() });
   app.topic("orders", DURABLE).consume("mail", () => {});
   await assertRejects(() => app.start(), TypeError, "has no records, give it openRecords()");
   await app.stop();

@@ -2,12 +2,12 @@
 // and those that its ways to deploy give.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { freePorts } from "../../support/free_ports.ts";
-import { ChildProgram, CORE } from "../support/child_program.ts";
-import { exchange } from "../support/raw_connection.ts";
-import { TemporaryFolder } from "../support/temporary_folder.ts";
+import { freePorts } from "../support/free_ports.ts";
+import { ChildProgram, CORE } from "../spec/support/child_program.ts";
+import { exchange } from "../spec/support/raw_connection.ts";
+import { TemporaryFolder } from "../spec/support/temporary_folder.ts";
 
-const PAGE = await Deno.readTextFile(new URL("../../../docs/deployment.md", import.meta.url));
+const PAGE = await Deno.readTextFile(new URL("../../docs/deployment.md", import.meta.url));
 
 /** The address in the table. */
 const ADDRESS = "127.0.0.1:8000";

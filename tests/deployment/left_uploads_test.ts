@@ -1,10 +1,13 @@
 // Section 9 of the contract, safety: a server removes the files that an earlier process left, and no
-// others.
+// others. shipping.md, section 2: "Temporary files of uploads are gone after every end: at stop, and at
+// the next start after a kill".
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { ChildProgram, CORE } from "./support/child_program.ts";
-import { TemporaryFolder } from "./support/temporary_folder.ts";
+import { ChildProgram, CORE } from "../spec/support/child_program.ts";
+import { RawConnection } from "../spec/support/raw_connection.ts";
+import { TemporaryFolder } from "../spec/support/temporary_folder.ts";
+import { until } from "../support/wait.ts";
 
 const PROGRAM = `
 import { App } from "${CORE}";
@@ -145,3 +148,115 @@ await app.run({ port: 0, onListen: ({ port }) => console.log("port " + port) });
   assertStringIncludes(stderr, `Cannot keep the files of a form in \\"${missing}\\": No such file or directory`);
   assertStringIncludes(stderr, "; set TMPDIR to a folder with enough space");
 });
+
+/** A program that takes uploads, and ends as it is told to. */
+const UPLOADS = `
+import { App, Form, UploadFile } from "${CORE}";
+import * as v from "valibot";
+const app = new App();
+const form = Form(v.object({ file: UploadFile }));
+app.post("/", { form }, async () => 1);
+app.post("/hangs", { form }, async () => {
+  console.log("hangs");
+  await new Promise(() => {});
+});
+app.get("/exit", async () => Deno.exit(7));
+app.get("/crash", async () => void setTimeout(() => { throw new Error("crashed"); }));
+await app.run({ port: 0, gracePeriod: GRACE, onListen: ({ port }) => console.log("port " + port) });
+`;
+
+/** What is sent of an upload: so much that it is kept on disk. */
+const SENT = `--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n${"x".repeat(2 * 1024 * 1024)}`;
+const END = "\r\n--x--\r\n";
+
+/** A program with an upload, whose file is in a folder. */
+class Uploading implements AsyncDisposable {
+  readonly child: ChildProgram;
+  readonly #connection: RawConnection;
+
+  private constructor(child: ChildProgram, connection: RawConnection) {
+    this.child = child;
+    this.#connection = connection;
+  }
+
+  /** Begins an upload, or sends a whole one to a handler that never ends. */
+  static async begin(folder: string, { isWhole = false } = {}): Promise<Uploading> {
+    const before = namesIn(folder);
+    const grace = isWhole ? 100 : 600_000;
+    const child = await ChildProgram.start(UPLOADS.replace("GRACE", `${grace}`), { env: { TMPDIR: folder } });
+    const connection = await RawConnection.open(await child.port());
+    const length = isWhole ? SENT.length + END.length : 9_000_000;
+    const head = `Content-Type: multipart/form-data; boundary=x\r\nContent-Length: ${length}\r\n\r\n`;
+    const path = isWhole ? "/hangs" : "/";
+    await connection.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${head}${SENT}${isWhole ? END : ""}`);
+    if (isWhole) await child.printed("hangs");
+    const added = () => namesIn(folder).find((name) => !before.includes(name));
+    await until("the file is on disk", async () => {
+      const name = added();
+      return name !== undefined && await hasContent(join(folder, name, "0"));
+    });
+    return new Uploading(child, connection);
+  }
+
+  async get(path: string): Promise<void> {
+    using connection = await RawConnection.open(await this.child.port());
+    await connection.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await connection.rest();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#connection.close();
+    await this.child[Symbol.asyncDispose]();
+  }
+}
+
+async function hasContent(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).size > 0;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** How a program ends by itself, and its exit code. */
+const ENDS: readonly (readonly [name: string, end: (run: Uploading) => unknown, code: number, isWhole?: boolean])[] = [
+  ["a stop", ({ child }) => child.signal("SIGTERM"), 0],
+  ["a stop whose grace period is over", ({ child }) => child.signal("SIGTERM"), 1, true],
+  ["Deno.exit()", (run) => run.get("/exit"), 7],
+];
+
+for (const [name, end, expected, isWhole = false] of ENDS) {
+  Deno.test(`Temporary files of uploads are gone after ${name}`, {
+    ignore: Deno.build.os === "windows",
+  }, async () => {
+    await using folder = await TemporaryFolder.make();
+    await using uploading = await Uploading.begin(folder.path, { isWhole });
+    await end(uploading);
+    assertEquals((await uploading.child.end()).code, expected);
+    assertEquals(namesIn(folder.path), []);
+  });
+}
+
+Deno.test(
+  "Temporary files are gone at the next start after a kill or an uncaught error, and those of a living process stay",
+  {
+    ignore: Deno.build.os === "windows",
+  },
+  async () => {
+    await using folder = await TemporaryFolder.make();
+    await using living = await Uploading.begin(folder.path);
+    const kept = namesIn(folder.path);
+    await using killed = await Uploading.begin(folder.path);
+    await using crashed = await Uploading.begin(folder.path);
+    killed.child.signal("SIGKILL");
+    assertEquals((await killed.child.end()).signal, "SIGKILL");
+    await crashed.get("/crash");
+    assertEquals((await crashed.child.end()).code, 1);
+    assertEquals(namesIn(folder.path).length, 3);
+    assertEquals(await start(folder.path), "");
+    assertEquals(namesIn(folder.path), kept);
+    living.child.signal("SIGTERM");
+    assertEquals((await living.child.end()).code, 0);
+  },
+);

@@ -2,7 +2,7 @@
 // may be read".
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type ChildOptions, ChildProgram, CORE } from "../support/child_program.ts";
+import { type ChildOptions, ChildProgram, CORE } from "../spec/support/child_program.ts";
 
 const HINT = /^\S+ INFO Only this machine can connect: set WEBFW_HOST=0\.0\.0\.0 to be reached from others$/m;
 
