@@ -169,6 +169,11 @@ await app.run({ port: 0, gracePeriod: GRACE, onListen: ({ port }) => console.log
 const SENT = `--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n${"x".repeat(2 * 1024 * 1024)}`;
 const END = "\r\n--x--\r\n";
 
+/** The folders of uploads: a process has other files there for a moment. */
+function uploadsIn(folder: string): string[] {
+  return namesIn(folder).filter((name) => name.startsWith("webfw-upload-"));
+}
+
 /** A program with an upload, whose file is in a folder. */
 class Uploading implements AsyncDisposable {
   readonly child: ChildProgram;
@@ -181,7 +186,7 @@ class Uploading implements AsyncDisposable {
 
   /** Begins an upload, or sends a whole one to a handler that never ends. */
   static async begin(folder: string, { isWhole = false } = {}): Promise<Uploading> {
-    const before = namesIn(folder);
+    const before = uploadsIn(folder);
     const grace = isWhole ? 100 : 600_000;
     const child = await ChildProgram.start(UPLOADS.replace("GRACE", `${grace}`), { env: { TMPDIR: folder } });
     const connection = await RawConnection.open(await child.port());
@@ -190,7 +195,7 @@ class Uploading implements AsyncDisposable {
     const path = isWhole ? "/hangs" : "/";
     await connection.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${head}${SENT}${isWhole ? END : ""}`);
     if (isWhole) await child.printed("hangs");
-    const added = () => namesIn(folder).find((name) => !before.includes(name));
+    const added = () => uploadsIn(folder).find((name) => !before.includes(name));
     await until("the file is on disk", async () => {
       const name = added();
       return name !== undefined && await hasContent(join(folder, name, "0"));
@@ -246,16 +251,16 @@ Deno.test(
   async () => {
     await using folder = await TemporaryFolder.make();
     await using living = await Uploading.begin(folder.path);
-    const kept = namesIn(folder.path);
+    const kept = uploadsIn(folder.path);
     await using killed = await Uploading.begin(folder.path);
     await using crashed = await Uploading.begin(folder.path);
     killed.child.signal("SIGKILL");
     assertEquals((await killed.child.end()).signal, "SIGKILL");
     await crashed.get("/crash");
     assertEquals((await crashed.child.end()).code, 1);
-    assertEquals(namesIn(folder.path).length, 3);
+    assertEquals(uploadsIn(folder.path).length, 3);
     assertEquals(await start(folder.path), "");
-    assertEquals(namesIn(folder.path), kept);
+    assertEquals(uploadsIn(folder.path), kept);
     living.child.signal("SIGTERM");
     assertEquals((await living.child.end()).code, 0);
   },

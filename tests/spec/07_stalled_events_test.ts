@@ -20,8 +20,10 @@ const MAX_CHUNK = 2 * 1024 * 1024;
 async function stall(path: string): Promise<{ app: App; reader: ReadableStreamDefaultReader<Uint8Array> }> {
   const app = new App();
   const [topic, other] = [app.topic<number>("numbers"), app.topic("other")];
-  app.get("/one", async () => SSE(topic.subscribe()));
-  app.get("/several", async () => SSE([topic.subscribe(), other.subscribe()]));
+  // Without heartbeats, which would end a stream that is not read while a busy machine publishes.
+  const options = { heartbeat: "1h" } as const;
+  app.get("/one", async () => SSE(topic.subscribe(), options));
+  app.get("/several", async () => SSE([topic.subscribe(), other.subscribe()], options));
   const { body } = await app.fetch(new Request(`http://localhost${path}`));
   const reader = body!.getReader();
   await reader.read();
@@ -44,8 +46,7 @@ for (const path of ["/one", "/several"]) {
       assert(value, "The stream has ended");
       const text = decoder.decode(value);
       if (text.includes("event: webfw.gap\n")) gap = text;
-      // A heartbeat comes while a busy machine publishes.
-      else if (text !== ":\n\n") held.push(value);
+      else held.push(value);
     }
     assert(held.length <= 2, `${held.length} chunks were held`);
     for (const chunk of held) assert(chunk.length <= MAX_CHUNK, `A chunk of ${chunk.length} bytes was held`);

@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { clearImmediate, setImmediate } from "node:timers";
 import { type MessageData, ReceiveQueue, WebSocketClosedError } from "./messages.ts";
+import { MAX_TIMER_MS } from "../../base/options.ts";
 import { muteNextWarning } from "../../log/log.ts";
 import { nodeTimers } from "../../base/runtime.ts";
 
@@ -216,7 +217,11 @@ export class SendQueue {
     if (!this.#hasSpace) {
       this.#hasSpace = Promise.withResolvers();
       this.#hasSpace.promise.catch(() => {});
-      if (!isOpen) return this.#hasSpace.promise;
+      if (!isOpen) {
+        // The event does not come while the client takes no close frame.
+        this.#timer = setTimeout(this.#onStall, Math.min(this.#stallTimeoutMs, MAX_TIMER_MS));
+        return this.#hasSpace.promise;
+      }
       this.#polls = 0;
       this.#bufferedBefore = buffered;
       this.#progressAt = performance.now();

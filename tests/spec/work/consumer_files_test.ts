@@ -2,7 +2,6 @@
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { App, type DeadLetter } from "@webfw/core";
-import type { TopicStore } from "@webfw/core/store";
 import type { ConsumeOptions } from "@webfw/core/types";
 import { ChildProgram, CORE } from "../support/child_program.ts";
 import { CapturedLog } from "../support/captured_log.ts";

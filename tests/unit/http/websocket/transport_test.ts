@@ -72,6 +72,18 @@ Deno.test("a sender does not wait while little is buffered, however often it sen
   assertEquals(socket.messages.length, 10_000);
 });
 
+Deno.test("a sender of a closing socket whose close frame the client does not take waits for the timeout at most", async () => {
+  using time = new FakeTime();
+  const { queue, socket, stalls } = sendQueue(200);
+  socket.readyState = WebSocket.CLOSING;
+  const waiting = queue.send("x");
+  await time.advance(200);
+  assertEquals(stalls(), 1);
+  queue.end(new Error("closed"));
+  await assertRejects(() => waiting, Error, "closed");
+  assertEquals(time.untilNext, undefined);
+});
+
 Deno.test("a sender waits while the socket is closing, so that its event can come: it takes no message any more", async () => {
   const { queue, socket } = sendQueue();
   await queue.send("x");
