@@ -64,9 +64,9 @@ export function clientMissing(name: string, cause?: unknown, flags: readonly str
   return cannotOpen(name, `this Deno has no KV client, and npm's cannot be loaded${why}, ${cures}`);
 }
 
-export function networkClientMissing(name: string, cause: unknown, specifier: string): CannotOpenError {
+export function packageMissing(name: string, what: string, cause: unknown, specifier: string): CannotOpenError {
   const cure = `let Deno download it, or run "deno cache ${specifier}" where the program is built`;
-  return cannotOpen(name, `npm's KV client cannot be loaded (${innermostReason(cause)}), ${cure}`);
+  return cannotOpen(name, `${what} cannot be loaded (${innermostReason(cause)}), ${cure}`);
 }
 
 export function innermostReason(error: unknown): string {

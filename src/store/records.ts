@@ -36,9 +36,7 @@ export interface RecordsContext {
   readonly processes?: () => ProcessStore;
 }
 
-let withinSpace: (records: Records, space: string) => Records;
-let watchHints: (records: Records, key: readonly string[], onChange: () => void) => Promise<() => void>;
-let processStoreOf: (records: Records) => ProcessStore;
+let partsOf: (records: Records) => { readonly context: RecordsContext; readonly space: string };
 
 /**
  * Values by key, which all processes of the application share: for state that is no history. Get it
@@ -86,12 +84,7 @@ export class Records {
   readonly #space: string;
 
   static {
-    withinSpace = (records, space) => new Records(records.#context, space);
-    processStoreOf = (records) => records.#context.processes?.() ?? {};
-    watchHints = async (records, key, onChange) => {
-      const store = await records.#context.open();
-      return store.watch?.([records.#space, ...key], onChange) ?? (() => {});
-    };
+    partsOf = (records) => ({ context: records.#context, space: records.#space });
   }
 
   /**
@@ -261,18 +254,20 @@ export class Records {
 
 /** The framework's own records, apart from those of the application. */
 export function recordsOf(records: Records, space: string): Records {
-  return withinSpace(records, space);
+  return new Records(partsOf(records).context, space);
 }
 
 /** Calls back when a record may have changed, if the store can. Calls may be missing. */
-export function hintsOf(records: Records, key: readonly string[], onChange: () => void): Promise<() => void> {
-  return watchHints(records, key, onChange);
+export async function hintsOf(records: Records, key: readonly string[], onChange: () => void): Promise<() => void> {
+  const { context, space } = partsOf(records);
+  const store = await context.open();
+  return store.watch?.([space, ...key], onChange) ?? (() => {});
 }
 
 /** For `hasProcessEnded` in another process; undefined if this one has no name. */
 export async function processNameOf(records: Records): Promise<string | undefined> {
   try {
-    return await processStoreOf(records).processName?.();
+    return await partsOf(records).context.processes?.().processName?.();
   } catch {
     // Then a lease ends by time alone.
     return undefined;
@@ -282,7 +277,7 @@ export async function processNameOf(records: Records): Promise<string | undefine
 /** Undefined if it is unknown. */
 export async function hasProcessEnded(records: Records, name: string): Promise<boolean | undefined> {
   try {
-    return await processStoreOf(records).hasEnded?.(name);
+    return await partsOf(records).context.processes?.().hasEnded?.(name);
   } catch {
     return undefined;
   }

@@ -171,17 +171,11 @@ async function reportTopic(
   const bounds = tally.bounds ?? await store.bounds(log);
   const head = toId(bounds.incarnation, bounds.highWatermark);
   const hasLag = failure === undefined && after !== undefined && isSameIncarnation(after, head);
-  const { age, count: most, bytes } = log.policy;
+  const { messages, bytes, oldest, newest, behind } = tally;
   return {
-    name: log.name,
-    messages: tally.messages,
-    bytes: tally.bytes,
-    oldest: toDate(tally.oldest),
-    newest: toDate(tally.newest),
-    head,
-    retention: { age, count: most, bytes },
-    lag: hasLag ? { messages: tally.behind, gap: gapOf(position, bounds) } : undefined,
-    failure,
+    ...emptyReport(log),
+    ...{ messages, bytes, oldest: toDate(oldest), newest: toDate(newest), head, failure },
+    lag: hasLag ? { messages: behind, gap: gapOf(position, bounds) } : undefined,
   };
 }
 

@@ -19,7 +19,7 @@ import type {
 import type { StoreConnection } from "../store_connection.ts";
 import { UnsuitableStoreError } from "../topic_store.ts";
 import { BEHIND_TIMEOUT, refusalReason, type StreamOptions } from "./log_streams.ts";
-import { isRefusal, type NatsClient, textOf } from "./nats_client.ts";
+import { isRefusal, type NatsClient, textOf, unlessRefused } from "./nats_client.ts";
 
 /** The id of the write that stored a message. */
 const WRITE_HEADER = "Webfw-Write";
@@ -186,16 +186,12 @@ export class JetStreamRecords implements RecordStore {
   }
 
   async #find(client: NatsClient, subject: string): Promise<BucketMessage | undefined> {
-    try {
-      const { message } = await client.call<{ message: BucketMessage }>(`STREAM.MSG.GET.${this.#stream}`, {
-        last_by_subj: subject,
-      });
-      this.#see(subject, message.seq);
-      return message;
-    } catch (error) {
-      if (isRefusal(error, "messageNotFound")) return undefined;
-      throw error;
-    }
+    const request = client.call<{ message: BucketMessage }>(`STREAM.MSG.GET.${this.#stream}`, {
+      last_by_subj: subject,
+    });
+    const found = await unlessRefused(request, "messageNotFound");
+    if (found) this.#see(subject, found.message.seq);
+    return found?.message;
   }
 
   /** @throws {Error} If the answer is older than an earlier one: another server must be asked. */
@@ -240,11 +236,8 @@ export class JetStreamRecords implements RecordStore {
 
   async #make(client: NatsClient): Promise<void> {
     // The reply also has the time of the servers.
-    const info = await client.call<BucketInfo>(`STREAM.INFO.${this.#stream}`).catch((error) => {
-      if (isRefusal(error, "streamNotFound")) return this.#create(client);
-      throw error;
-    });
-    const config = info?.config;
+    const info = await unlessRefused(client.call<BucketInfo>(`STREAM.INFO.${this.#stream}`), "streamNotFound");
+    const config = (info ?? await this.#create(client))?.config;
     if (config && !(config.allow_msg_ttl && config.max_msgs_per_subject === 1 && config.first_seq)) {
       throw this.#unsuitable("another program has made the bucket, remove that or give topics another prefix");
     }

@@ -1,21 +1,7 @@
 /** Topics in NATS JetStream: one server, or several that each store all messages. */
-import { cannotOpen, hostOf, innermostReason, missingPermissions, permissionsReason } from "../cannot_open.ts";
+import { cannotOpen, hostOf, missingPermissions, packageMissing, permissionsReason } from "../cannot_open.ts";
 import { jetStreamCapabilities, type JetStreamLocation } from "../location.ts";
-import type { RecordStore } from "../record_store.ts";
-import type {
-  AppendOptions,
-  AppendResult,
-  CannotOpenError,
-  Cursor,
-  LogBounds,
-  LogPage,
-  LogPosition,
-  LogRef,
-  NewMessage,
-  ReadLimits,
-  StoreCapabilities,
-  TopicStore,
-} from "../topic_store.ts";
+import type { CannotOpenError, StoreCapabilities, TopicStore } from "../topic_store.ts";
 import { StoreClock, StoreConnection } from "../store_connection.ts";
 import { JetStreamRecords } from "./jetstream_records.ts";
 import { LogStreams } from "./log_streams.ts";
@@ -42,9 +28,11 @@ export interface JetStreamStoreOptions {
   readonly open: () => Promise<NatsClient>;
 }
 
+type Store = Required<TopicStore>;
+
 export class JetStreamStore implements TopicStore {
   readonly capabilities: StoreCapabilities;
-  readonly now: () => number;
+  readonly now: Store["now"];
   readonly #connection: StoreConnection<NatsClient>;
   #client: Promise<NatsClient> | undefined;
   readonly #closing = new AbortController();
@@ -71,37 +59,14 @@ export class JetStreamStore implements TopicStore {
     this.#records = new JetStreamRecords(connection, { prefix, replicas });
   }
 
-  open(): Promise<void> {
-    return this.#connection.open();
-  }
-
-  bounds(log: LogRef): Promise<LogBounds> {
-    return this.#reader.bounds(log);
-  }
-
-  append(log: LogRef, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult> {
-    return this.#appender.append(log, messages, options);
-  }
-
-  read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    return this.#reader.read(log, after, limits);
-  }
-
-  seek(log: LogRef, time: Date): Promise<LogPosition> {
-    return this.#reader.seek(log, time);
-  }
-
-  watch(log: LogRef, onChange: () => void): () => void {
-    return this.#watcher.watch(log, onChange);
-  }
-
-  list(): Promise<readonly LogRef[]> {
-    return this.#streams.list();
-  }
-
-  async openRecords(): Promise<RecordStore> {
-    return this.#records;
-  }
+  readonly open: Store["open"] = () => this.#connection.open();
+  readonly bounds: Store["bounds"] = (log) => this.#reader.bounds(log);
+  readonly append: Store["append"] = (log, messages, options) => this.#appender.append(log, messages, options);
+  readonly read: Store["read"] = (log, after, limits) => this.#reader.read(log, after, limits);
+  readonly seek: Store["seek"] = (log, time) => this.#reader.seek(log, time);
+  readonly watch: Store["watch"] = (log, onChange) => this.#watcher.watch(log, onChange);
+  readonly list: Store["list"] = () => this.#streams.list();
+  readonly openRecords: Store["openRecords"] = async () => this.#records;
 
   async #open(open: () => Promise<NatsClient>): Promise<NatsClient> {
     const client = await open();
@@ -141,7 +106,9 @@ export function openJetStream(location: JetStreamLocation): JetStreamStore {
 async function openClient(location: JetStreamLocation, name: string, clock: StoreClock): Promise<NatsClient> {
   const missing = await missingPermissions(location.servers.map((url) => ({ name: "net", host: hostOf(url) })));
   if (missing.length > 0) throw cannotOpen(name, permissionsReason(missing));
-  const nats = await load(name);
+  const nats = await natsPackage.use().catch((error) => {
+    throw error instanceof NatsMissingError ? packageMissing(name, "the client of NATS", error, PACKAGE) : error;
+  });
   checkCredentials(nats, location, name);
   let connection: NatsConnection;
   try {
@@ -156,16 +123,6 @@ async function openClient(location: JetStreamLocation, name: string, clock: Stor
   } catch (error) {
     await client.closed();
     throw error;
-  }
-}
-
-async function load(name: string): Promise<NatsPackage> {
-  try {
-    return await natsPackage.use();
-  } catch (error) {
-    if (!(error instanceof NatsMissingError)) throw error;
-    const cure = `let Deno download it, or run "deno cache ${PACKAGE}" where the program is built`;
-    throw cannotOpen(name, `the client of NATS cannot be loaded (${innermostReason(error)}), ${cure}`);
   }
 }
 
@@ -197,9 +154,7 @@ async function connect(nats: NatsPackage, location: JetStreamLocation): Promise<
     ...(token !== undefined && { token }),
     ...(user !== undefined && { user }),
     ...(password !== undefined && { pass: password }),
-    ...(credentials !== undefined && {
-      authenticator: nats.credsAuthenticator(encode(credentials)),
-    }),
+    ...(credentials !== undefined && { authenticator: nats.credsAuthenticator(encode(credentials)) }),
     ...(isSecure && { tls: tls ?? {} }),
   });
 }

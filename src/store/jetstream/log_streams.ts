@@ -12,7 +12,15 @@ import {
   type StoredMessage,
   UnsuitableStoreError,
 } from "../topic_store.ts";
-import { ERROR_CODES, isRefusal, JetStreamError, type NatsClient, type NatsMessage, textOf } from "./nats_client.ts";
+import {
+  ERROR_CODES,
+  isRefusal,
+  JetStreamError,
+  type NatsClient,
+  type NatsMessage,
+  textOf,
+  unlessRefused,
+} from "./nats_client.ts";
 
 /** In milliseconds: ids are remembered for at least so long, if the age of the log allows it. */
 const MIN_DEDUPE = 120_000;
@@ -161,12 +169,8 @@ export class LogStreams {
   async #ask(client: NatsClient, log: LogRef): Promise<StreamState> {
     const name = await this.#nameOf(log.name);
     const before = this.#newestOf(log);
-    try {
-      return this.#note(log, await client.call<StreamInfo>(`STREAM.INFO.${name}`), before);
-    } catch (error) {
-      if (!isRefusal(error, "streamNotFound")) throw error;
-    }
-    return this.#note(log, await this.#make(client, log, name), before);
+    const info = await unlessRefused(client.call<StreamInfo>(`STREAM.INFO.${name}`), "streamNotFound");
+    return this.#note(log, info ?? await this.#make(client, log, name), before);
   }
 
   /** Read before a request: messages may be stored before its answer comes. */

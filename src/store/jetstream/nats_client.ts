@@ -49,6 +49,19 @@ export function isRefusal(error: unknown, reason: keyof typeof ERROR_CODES): boo
   return error instanceof JetStreamError && error.code === ERROR_CODES[reason];
 }
 
+/** The reply; undefined if the request is refused for a reason. */
+export async function unlessRefused<Reply>(
+  reply: Promise<Reply>,
+  reason: keyof typeof ERROR_CODES,
+): Promise<Reply | undefined> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (isRefusal(error, reason)) return undefined;
+    throw error;
+  }
+}
+
 export interface Acknowledgement {
   readonly seq: number;
   /** Whether its id was known: then `seq` is that of the first message. */
@@ -103,9 +116,8 @@ export class NatsClient implements StoreEngine {
   /** Crons run and records expire by this time. */
   refreshClock(): Promise<unknown> | undefined {
     if (!this.#clock.isUncertain || this.#timeRequest === undefined) return undefined;
-    return this.call(this.#timeRequest).catch((error) => {
-      if (!isRefusal(error, "streamNotFound")) throw error;
-      this.#timeRequest = undefined;
+    return unlessRefused(this.call(this.#timeRequest), "streamNotFound").then((reply) => {
+      if (reply === undefined) this.#timeRequest = undefined;
     });
   }
 

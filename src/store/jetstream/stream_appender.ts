@@ -18,7 +18,7 @@ import {
   TRACE_HEADER,
   TYPE_HEADER,
 } from "./log_streams.ts";
-import { isRefusal, isRefused, type NatsClient, type NatsHeaders } from "./nats_client.ts";
+import { isRefusal, isRefused, type NatsClient, type NatsHeaders, unlessRefused } from "./nats_client.ts";
 
 /** A message whose id no earlier one of the batch has. */
 interface Pending {
@@ -181,16 +181,9 @@ class StreamBatch {
 
   /** Whether an earlier attempt of this append has stored a message. */
   async #isOwn(client: NatsClient, { name }: LogStream, seq: number): Promise<boolean> {
-    try {
-      const { message: { hdrs = "" } } = await client.call<{ message: { hdrs?: string } }>(`STREAM.MSG.GET.${name}`, {
-        seq,
-      });
-      return atob(hdrs).includes(`\r\n${APPEND_HEADER}: ${this.#appendId}\r\n`);
-    } catch (error) {
-      // It was removed.
-      if (isRefusal(error, "messageNotFound")) return false;
-      throw error;
-    }
+    const request = client.call<{ message: { hdrs?: string } }>(`STREAM.MSG.GET.${name}`, { seq });
+    const { message: { hdrs = "" } } = await unlessRefused(request, "messageNotFound") ?? { message: {} };
+    return atob(hdrs).includes(`\r\n${APPEND_HEADER}: ${this.#appendId}\r\n`);
   }
 
   #headersOf(client: NatsClient, { id, type, trace }: NewMessage): NatsHeaders {

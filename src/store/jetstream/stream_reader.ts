@@ -12,7 +12,7 @@ import {
 } from "../topic_store.ts";
 import { pause, type StoreConnection } from "../store_connection.ts";
 import { type LogStreams, seqOf, type StreamState, toSeq, toStored } from "./log_streams.ts";
-import { isRefusal, type NatsClient, type NatsMessage, type NatsSubscription } from "./nats_client.ts";
+import { type NatsClient, type NatsMessage, type NatsSubscription, unlessRefused } from "./nats_client.ts";
 
 const MAX_PAGE = 1_000;
 /** Servers count more than the data of a message, and at least so much for one. */
@@ -67,12 +67,10 @@ export class StreamReader {
     return await this.#connection.use(async (client) => {
       const { name } = await this.#streams.get(client, log);
       // The leader answers this request, not a replica.
-      const found = await client.call<{ message: { seq: number } }>(`STREAM.MSG.GET.${name}`, {
+      const request = client.call<{ message: { seq: number } }>(`STREAM.MSG.GET.${name}`, {
         start_time: new Date(Math.min(Math.max(0, time.getTime()), LATEST)).toISOString(),
-      }).catch((error) => {
-        if (isRefusal(error, "messageNotFound")) return undefined;
-        throw error;
       });
+      const found = await unlessRefused(request, "messageNotFound");
       const { stream, first, last } = await this.#streams.state(log);
       const cursor = numberToCursor(found ? Math.max(found.message.seq, first) - 1 : last);
       return { incarnation: stream.incarnation, cursor };

@@ -5,25 +5,12 @@ import {
   hostOf,
   isBusyFile,
   missingPermissions,
-  networkClientMissing,
+  packageMissing,
   permissionsReason,
 } from "../cannot_open.ts";
 import { type DatabaseLocation, KV_CAPABILITIES, type KvLocation } from "../location.ts";
-import type { RecordStore } from "../record_store.ts";
 import { StoreConnection, type StoreConnectionOptions } from "../store_connection.ts";
-import type {
-  AppendOptions,
-  AppendResult,
-  Cursor,
-  LogBounds,
-  LogPage,
-  LogPosition,
-  LogRef,
-  NewMessage,
-  ReadLimits,
-  StoreCapabilities,
-  TopicStore,
-} from "../topic_store.ts";
+import type { StoreCapabilities, TopicStore } from "../topic_store.ts";
 import { Appender } from "./appender.ts";
 import { ChangeNotifier } from "./change_notifier.ts";
 import { type KvConnection, type KvEngine, toEngine } from "./engine.ts";
@@ -56,10 +43,12 @@ export interface KvStoreOptions extends ConnectionOptions {
   readonly processLock?: ProcessLock;
 }
 
-export class KvStore implements TopicStore {
+type Store = Required<TopicStore>;
+
+export class KvStore implements Store {
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
   /** By the database: the clocks of nodes differ. */
-  readonly now: () => number;
+  readonly now: Store["now"];
   readonly #connection: KvConnection;
   readonly #watching: KvConnection | undefined;
   readonly #reader: KvLogReader;
@@ -86,54 +75,31 @@ export class KvStore implements TopicStore {
     this.#processLock = processLock;
   }
 
-  open(): Promise<void> {
-    return this.#connection.open();
-  }
+  readonly open: Store["open"] = () => this.#connection.open();
+  readonly bounds: Store["bounds"] = (log) => this.#reader.bounds(log);
+  readonly seek: Store["seek"] = (log, time) => this.#reader.seek(log, time);
+  readonly trim: Store["trim"] = (log) => this.#retention.trim(log);
+  readonly openRecords: Store["openRecords"] = async () => this.#records;
+  readonly processName: Store["processName"] = async () => await this.#processLock?.name();
+  readonly hasEnded: Store["hasEnded"] = async (name) => await this.#processLock?.hasEnded(name);
+  readonly list: Store["list"] = async () => (await Array.fromAsync(this.#reader.policies())).flat().map(toLog);
 
-  bounds(log: LogRef): Promise<LogBounds> {
-    return this.#reader.bounds(log);
-  }
-
-  async append(log: LogRef, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult> {
+  readonly append: Store["append"] = async (log, messages, options) => {
     const result = await this.#appender.append(log, messages, options);
     this.#retention.start();
     this.#notifier.notify(log.name, result);
     return result;
-  }
+  };
 
-  read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
+  readonly read: Store["read"] = (log, after, limits) => {
     return (limits.isLive ? this.#endReader : this.#reader).read(log, after, limits);
-  }
+  };
 
-  seek(log: LogRef, time: Date): Promise<LogPosition> {
-    return this.#reader.seek(log, time);
-  }
-
-  watch({ name }: LogRef, onChange: () => void): () => void {
+  readonly watch: Store["watch"] = ({ name }, onChange) => {
     // The publishers may have ended, and no other process may trim.
     this.#retention.start();
     return this.#notifier.watch(name, onChange);
-  }
-
-  trim(log: LogRef): Promise<LogBounds> {
-    return this.#retention.trim(log);
-  }
-
-  async list(): Promise<readonly LogRef[]> {
-    return (await Array.fromAsync(this.#reader.policies())).flat().map(toLog);
-  }
-
-  async openRecords(): Promise<RecordStore> {
-    return this.#records;
-  }
-
-  async processName(): Promise<string | undefined> {
-    return await this.#processLock?.name();
-  }
-
-  async hasEnded(processName: string): Promise<boolean | undefined> {
-    return await this.#processLock?.hasEnded(processName);
-  }
+  };
 
   async close(): Promise<void> {
     await Promise.all([this.#notifier.close(), this.#retention.close(), this.#processLock?.close()]);
@@ -179,7 +145,7 @@ async function openDatabase({ url, token }: DatabaseLocation, signal: AbortSigna
   try {
     return await NetworkClient.open(url, given, signal);
   } catch (error) {
-    throw error instanceof ClientMissingError ? networkClientMissing(name, error, PACKAGE) : error;
+    throw error instanceof ClientMissingError ? packageMissing(name, "npm's KV client", error, PACKAGE) : error;
   }
 }
 

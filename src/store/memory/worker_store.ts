@@ -1,24 +1,11 @@
 /** Topics and records in memory for workers of a process: one has the store, the others call it. */
-import type {
-  DeleteRecordOptions,
-  ListedRecord,
-  RecordKey,
-  RecordStore,
-  SetRecordOptions,
-  StoredRecord,
-} from "../record_store.ts";
+import type { ListedRecord, RecordKey, RecordStore } from "../record_store.ts";
 import { MEMORY_CAPABILITIES, MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
 import {
-  type AppendOptions,
   type AppendResult,
-  type Cursor,
-  type LogBounds,
-  type LogPage,
-  type LogPosition,
   type LogRef,
   type NewMessage,
   orAborted,
-  type ReadLimits,
   type StoreCapabilities,
   type TopicStore,
   Watchers,
@@ -39,22 +26,18 @@ export function openWorkerStore(ports: WorkerPorts): TopicStore {
   return "host" in ports ? new RemoteStore(ports.host) : new HostStore(ports.guests);
 }
 
-/** Without the number of the call. */
-type StoreCall =
-  | { readonly call: "bounds"; readonly log: LogRef }
-  | {
-    readonly call: "append";
-    readonly log: LogRef;
-    readonly messages: readonly NewMessage[];
-    /** Whether the caller may stop waiting before it has the answer. */
-    readonly isAbortable: boolean;
-  }
-  | { readonly call: "read"; readonly log: LogRef; readonly after: Cursor; readonly limits: ReadLimits }
-  | { readonly call: "seek"; readonly log: LogRef; readonly time: Date }
-  | RecordCall;
+/** What the other workers call. The arguments and results can be cloned. */
+interface Calls extends Pick<TopicStore, "bounds" | "read" | "seek"> {
+  /** @param isAbortable Whether the caller may stop waiting before it has the answer. */
+  append(log: LogRef, messages: readonly NewMessage[], isAbortable: boolean): Promise<AppendResult>;
+  getRecord: RecordStore["get"];
+  setRecord: RecordStore["set"];
+  deleteRecord: RecordStore["delete"];
+  listRecords(prefix: RecordKey): Promise<ListedRecord<string>[]>;
+}
 
 type GuestMessage =
-  | StoreCall & { readonly number: number }
+  | { readonly number: number; readonly call: keyof Calls; readonly args: readonly unknown[] }
   | { readonly call: "watch" | "unwatch"; readonly log: LogRef }
   | { readonly call: "join" | "leave" };
 
@@ -85,11 +68,29 @@ interface Guest {
   readonly left: Promise<void>;
 }
 
+/** Never aborts. It means that the publisher may not learn the outcome. */
+const GUEST_SIGNAL: AbortSignal = new AbortController().signal;
+
+function callsOf(store: HostStore): Calls {
+  return {
+    bounds: (log) => store.bounds(log),
+    append: (log, messages, isAbortable) =>
+      store.append(log, messages, { signal: isAbortable ? GUEST_SIGNAL : undefined }),
+    read: (log, after, limits) => store.read(log, after, limits),
+    seek: (log, time) => store.seek(log, time),
+    getRecord: async (key) => (await store.openRecords()).get(key),
+    setRecord: async (key, value, options) => (await store.openRecords()).set(key, value, options),
+    deleteRecord: async (key, options) => (await store.openRecords()).delete(key, options),
+    listRecords: async (prefix) => Array.fromAsync((await store.openRecords()).list(prefix)),
+  };
+}
+
 /** Answers a worker until it leaves. */
 function serveGuest(store: HostStore, port: MessagePort): Guest {
   const left = Promise.withResolvers<void>();
   const guest: Guest = { port, hasJoined: false, left: left.promise };
   const watched = new Map<string, () => void>();
+  const calls = callsOf(store);
   const send = (message: HostMessage): void => port.postMessage(message);
   port.onmessage = async ({ data }: MessageEvent<GuestMessage>) => {
     // The rate limits of workers use the same port.
@@ -110,9 +111,10 @@ function serveGuest(store: HostStore, port: MessagePort): Guest {
         port.close();
         return left.resolve();
     }
-    const { number } = data;
+    const { number, args } = data;
     try {
-      send({ number, value: await callStore(store, data) });
+      const call = calls[data.call] as (...args: readonly unknown[]) => Promise<unknown>;
+      send({ number, value: await call(...args) });
     } catch (error) {
       send({ number, failure: error instanceof Error ? error.message : String(error) });
     }
@@ -120,32 +122,11 @@ function serveGuest(store: HostStore, port: MessagePort): Guest {
   return guest;
 }
 
-/** Never aborts. It means that the publisher may not learn the outcome. */
-const GUEST_SIGNAL: AbortSignal = new AbortController().signal;
-
-async function callStore(store: HostStore, call: StoreCall): Promise<unknown> {
-  switch (call.call) {
-    case "append": {
-      const { log, messages, isAbortable } = call;
-      return store.append(log, messages, { signal: isAbortable ? GUEST_SIGNAL : undefined });
-    }
-    case "read":
-      return store.read(call.log, call.after, call.limits);
-    case "seek":
-      return store.seek(call.log, call.time);
-    case "record":
-      return await callRecords(await store.openRecords(), call);
-    case "bounds":
-      return store.bounds(call.log);
-  }
-}
-
 export class RemoteStore implements TopicStore {
   readonly capabilities: StoreCapabilities = MEMORY_CAPABILITIES;
   readonly #port: MessagePort;
   readonly #answers = new Map<number, PromiseWithResolvers<unknown>>();
   readonly #watchers = new Watchers();
-  readonly #records = new RemoteRecords((call) => this.#call(call));
   #lastNumber = 0;
   #isClosed = false;
 
@@ -156,23 +137,14 @@ export class RemoteStore implements TopicStore {
     this.#send({ call: "join" });
   }
 
-  bounds(log: LogRef): Promise<LogBounds> {
-    return this.#call({ call: "bounds", log });
-  }
+  readonly bounds: TopicStore["bounds"] = (log) => this.#call("bounds", log);
+  readonly read: TopicStore["read"] = (log, after, limits) => this.#call("read", log, after, limits);
+  readonly seek: TopicStore["seek"] = (log, time) => this.#call("seek", log, time);
 
-  append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
-    const isAbortable = signal !== undefined;
-    const appended = this.#call<AppendResult>({ call: "append", log, messages, isAbortable });
+  readonly append: TopicStore["append"] = (log, messages, { signal } = {}) => {
+    const appended = this.#call("append", log, messages, signal !== undefined);
     return signal === undefined ? appended : orAborted(appended, signal);
-  }
-
-  read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    return this.#call({ call: "read", log, after, limits });
-  }
-
-  seek(log: LogRef, time: Date): Promise<LogPosition> {
-    return this.#call({ call: "seek", log, time });
-  }
+  };
 
   watch(log: LogRef, onChange: () => void): () => void {
     if (!this.#watchers.has(log.name)) this.#send({ call: "watch", log });
@@ -184,8 +156,19 @@ export class RemoteStore implements TopicStore {
     };
   }
 
+  readonly #records: RecordStore = {
+    get: (key) => this.#call("getRecord", key),
+    set: (key, value, options) => this.#call("setRecord", key, value, options),
+    delete: (key, options) => this.#call("deleteRecord", key, options),
+    list: (prefix) => this.#list(prefix),
+  };
+
   async openRecords(): Promise<RecordStore> {
     return this.#records;
+  }
+
+  async *#list(prefix: RecordKey): AsyncGenerator<ListedRecord<string>> {
+    yield* await this.#call("listRecords", prefix);
   }
 
   /** Leaves the store to the other workers. Calls without an answer reject. */
@@ -199,16 +182,20 @@ export class RemoteStore implements TopicStore {
     this.#answers.clear();
   }
 
-  async #call<Value>(call: StoreCall): Promise<Value> {
+  async #call<Name extends keyof Calls>(
+    call: Name,
+    ...args: Parameters<Calls[Name]>
+  ): Promise<Awaited<ReturnType<Calls[Name]>>> {
     if (this.#isClosed) {
-      const what = call.call === "record" ? "the records" : `the topic "${call.log.name}"`;
+      const [subject] = args;
+      const what = "name" in subject ? `the topic "${subject.name}"` : "the records";
       throw new Error(`Cannot use ${what}: the store is closed`);
     }
     const number = ++this.#lastNumber;
     const answer = Promise.withResolvers<unknown>();
     this.#answers.set(number, answer);
-    this.#send({ ...call, number });
-    return await answer.promise as Value;
+    this.#send({ number, call, args });
+    return await answer.promise as Awaited<ReturnType<Calls[Name]>>;
   }
 
   #send(message: GuestMessage): void {
@@ -222,50 +209,5 @@ export class RemoteStore implements TopicStore {
     this.#answers.delete(message.number);
     if ("failure" in message) answer?.reject(new Error(message.failure));
     else answer?.resolve(message.value);
-  }
-}
-
-type RecordCall =
-  & { readonly call: "record"; readonly key: RecordKey }
-  & (
-    | { readonly method: "get" | "list" }
-    | { readonly method: "set"; readonly value: string; readonly write: SetRecordOptions<number> }
-    | { readonly method: "delete"; readonly deletion: DeleteRecordOptions }
-  );
-
-async function callRecords(records: RecordStore, call: RecordCall): Promise<unknown> {
-  switch (call.method) {
-    case "get":
-      return await records.get(call.key);
-    case "set":
-      return await records.set(call.key, call.value, call.write);
-    case "delete":
-      return await records.delete(call.key, call.deletion);
-    case "list":
-      return await Array.fromAsync(records.list(call.key));
-  }
-}
-
-class RemoteRecords implements RecordStore {
-  readonly #call: <Value>(call: RecordCall) => Promise<Value>;
-
-  constructor(call: <Value>(call: RecordCall) => Promise<Value>) {
-    this.#call = call;
-  }
-
-  get(key: RecordKey): Promise<StoredRecord<string> | null> {
-    return this.#call({ call: "record", method: "get", key });
-  }
-
-  set(key: RecordKey, value: string, write: SetRecordOptions<number>): Promise<string | null> {
-    return this.#call({ call: "record", method: "set", key, value, write });
-  }
-
-  delete(key: RecordKey, deletion: DeleteRecordOptions): Promise<boolean> {
-    return this.#call({ call: "record", method: "delete", key, deletion });
-  }
-
-  async *list(prefix: RecordKey): AsyncGenerator<ListedRecord<string>> {
-    yield* await this.#call<readonly ListedRecord<string>[]>({ call: "record", method: "list", key: prefix });
   }
 }

@@ -178,9 +178,7 @@ export class Consumer implements Service<void> {
     this.drain();
     const handlers = this.#inFlight.running;
     if (handlers > 0 && !this.#cancelClose) {
-      const { topic, name } = this.#consumer;
-      const message = "Handlers of a consumer did not end in the grace period: their signals are aborted";
-      log("warn", message, { topic, consumer: name, handlers });
+      this.#log("Handlers of a consumer did not end in the grace period: their signals are aborted", { handlers });
     }
     this.#inFlight.abortAll(reason);
     this.#cancelClose ??= this.#clock.after(LAST_MS, () => this.#inFlight.close());
@@ -290,10 +288,7 @@ export class Consumer implements Service<void> {
     } catch {
       // The next round finds the other incarnation again.
     }
-    if (this.#errors++ === 0) {
-      const { topic, name } = this.#consumer;
-      log("warn", "A consumer failed and will retry", { topic, consumer: name, error: describeError(error) });
-    }
+    if (this.#errors++ === 0) this.#log("A consumer failed and will retry", { error: describeError(error) });
     const longest = Math.min(MAX_PAUSE, this.#lease.pollInterval);
     await this.#sleep(Math.min(FIRST_PAUSE * 2 ** Math.min(this.#errors, 10), longest));
   }
@@ -620,15 +615,8 @@ export class Consumer implements Service<void> {
 
   #onFailure({ at, attempt }: Delivery, error: unknown): void {
     this.#setLastError(error);
-    const { topic, name } = this.#consumer;
-    const fields = {
-      topic,
-      consumer: name,
-      message_id: toId(this.#incarnation, at),
-      attempt,
-      error: describeError(error),
-    };
-    log("warn", "A consumer failed to handle a message and will retry", fields);
+    const fields = { message_id: toId(this.#incarnation, at), attempt, error: describeError(error) };
+    this.#log("A consumer failed to handle a message and will retry", fields);
   }
 
   #setLastError(error: unknown): void {
@@ -636,9 +624,12 @@ export class Consumer implements Service<void> {
   }
 
   #logLost(lost: number): void {
-    if (lost <= 0) return;
+    if (lost > 0) this.#log("A consumer lost messages, which its topic no longer keeps", { lost });
+  }
+
+  #log(message: string, fields: Record<string, unknown>): void {
     const { topic, name } = this.#consumer;
-    log("warn", "A consumer lost messages, which its topic no longer keeps", { topic, consumer: name, lost });
+    log("warn", message, { topic, consumer: name, ...fields });
   }
 
   #onLateResult(at: Cursor): void {

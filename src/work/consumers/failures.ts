@@ -126,18 +126,13 @@ export class Failures {
     const { consumer, records } = this.#options;
     const failure: Failure = { id, error, attempts, ...(key !== undefined && { key }) };
     await records.set(failureKey(consumer, id), JSON.stringify(failure), {});
-    this.#trim();
+    this.#untilTrim--;
+    this.#trimming ??= this.#deleteWhileDue().finally(() => this.#trimming = undefined);
   }
 
   #fieldsOf(id: string) {
     const { topic, name } = this.#options.consumer;
     return { topic, consumer: name, message_id: id };
-  }
-
-  /** In the background, when it is due. */
-  #trim(): void {
-    this.#untilTrim--;
-    this.#trimming ??= this.#deleteWhileDue().finally(() => this.#trimming = undefined);
   }
 
   async #deleteWhileDue(): Promise<void> {
@@ -158,8 +153,8 @@ export class Failures {
     // The ids of one log sort in the order of its messages.
     const oldest = ids.sort().slice(0, -MAX_FAILURES);
     if (oldest.length === 0) return;
-    const { topic, name } = consumer;
-    log("warn", "The oldest failures of a consumer are deleted", { topic, consumer: name, failures: oldest.length });
+    const fields = { topic: consumer.topic, consumer: consumer.name, failures: oldest.length };
+    log("warn", "The oldest failures of a consumer are deleted", fields);
     for (const id of oldest) await records.delete(failureKey(consumer, id), {});
   }
 }

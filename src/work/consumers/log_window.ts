@@ -239,6 +239,11 @@ export function countGaps(after: Cursor, messages: readonly ReadMessage[]): numb
 
 export type KeyOf = (message: TopicMessage) => unknown;
 
+interface FoundKey {
+  readonly hash?: string;
+  readonly fault?: unknown;
+}
+
 export interface MessageReading {
   readonly keyOf: KeyOf | undefined;
   /** For messages that may be older than the schema of the topic. */
@@ -254,7 +259,7 @@ export class ReadMessage {
   readonly #reading: MessageReading;
   #checked: CheckedData | undefined;
   #message: TopicMessage | undefined;
-  #key: { readonly hash?: string; readonly fault?: unknown } | undefined;
+  #key: FoundKey | undefined;
 
   /** @param checked The result of an async check. */
   constructor(
@@ -284,7 +289,10 @@ export class ReadMessage {
   }
 
   get message(): TopicMessage {
-    return this.#message ??= this.#decode();
+    if (this.#message) return this.#message;
+    const checked = this.#check();
+    const data = checked?.fault === undefined ? checked?.data : undefined;
+    return this.#message = decodeMessage(this.#stored, this.#incarnation, data);
   }
 
   /** The hash of its key; undefined if the consumer has no keys, or the message has a fault. */
@@ -297,39 +305,32 @@ export class ReadMessage {
     return this.#findKey().fault;
   }
 
-  #decode(): TopicMessage {
-    const checked = this.#check();
-    return decodeMessage(this.#stored, this.#incarnation, checked?.fault === undefined ? checked?.data : undefined);
-  }
-
   #check(): CheckedData | undefined {
     return this.#checked ??= this.#reading.check?.check(JSON.parse(this.#stored.data)) as CheckedData | undefined;
   }
 
-  #findKey(): { readonly hash?: string; readonly fault?: unknown } {
-    return this.#key ??= this.#checkAndCallKey();
-  }
-
-  #checkAndCallKey(): { readonly hash?: string; readonly fault?: unknown } {
+  #findKey(): FoundKey {
+    if (this.#key) return this.#key;
     const misfit = this.#check()?.fault;
     // Another attempt would find the same.
     if (misfit !== undefined) {
-      return { fault: new Discard(`The message does not fit the schema of its topic: ${misfit}`) };
+      return this.#key = { fault: new Discard(`The message does not fit the schema of its topic: ${misfit}`) };
     }
-    return this.#reading.keyOf === undefined ? {} : this.#callKey(this.#reading.keyOf);
+    const { keyOf } = this.#reading;
+    return this.#key = keyOf === undefined ? {} : callKey(keyOf, this.message);
   }
+}
 
-  #callKey(keyOf: KeyOf): { readonly hash?: string; readonly fault?: unknown } {
-    try {
-      const key = keyOf(this.message);
-      if (typeof key === "string") return { hash: hashKey(key) };
-      // An unhandled rejection would end this process, and the next one that gets the message.
-      if (key instanceof Promise) key.catch(() => {});
-      return { fault: new TypeError(`Cannot order the message: its key must be a string, got ${typeof key}`) };
-    } catch (fault) {
-      // `undefined` can be thrown, too.
-      return { fault: fault ?? new TypeError("Cannot order the message: the function key threw nothing") };
-    }
+function callKey(keyOf: KeyOf, message: TopicMessage): FoundKey {
+  try {
+    const key = keyOf(message);
+    if (typeof key === "string") return { hash: hashKey(key) };
+    // An unhandled rejection would end this process, and the next one that gets the message.
+    if (key instanceof Promise) key.catch(() => {});
+    return { fault: new TypeError(`Cannot order the message: its key must be a string, got ${typeof key}`) };
+  } catch (fault) {
+    // `undefined` can be thrown, too.
+    return { fault: fault ?? new TypeError("Cannot order the message: the function key threw nothing") };
   }
 }
 

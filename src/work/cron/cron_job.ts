@@ -128,10 +128,7 @@ export class CronJob implements Service<void> {
     });
     const run = this.#run;
     if (!run || run.outcome) return;
-    log("warn", "A cron did not end in the grace period: its signal is aborted", {
-      cron: this.#cron.name,
-      scheduled: isoTime(run.running.scheduled),
-    });
+    this.#log("warn", "A cron did not end in the grace period: its signal is aborted", run.running.scheduled);
     run.controller.abort(reason);
     run.cancelTimeout = clock.after(ABORTED_RUN_TIMEOUT, () => this.#settle(run, { failed: true }));
   }
@@ -171,10 +168,8 @@ export class CronJob implements Service<void> {
       return wait;
     } catch (error) {
       if (!this.#hasFailed) {
-        log("error", "A cron cannot use the records and will retry", {
-          cron: this.#cron.name,
-          error: describeError(error),
-        });
+        const fields = { error: describeError(error) };
+        this.#log("error", "A cron cannot use the records and will retry", undefined, fields);
       }
       this.#hasFailed = true;
       return RETRY;
@@ -227,7 +222,7 @@ export class CronJob implements Service<void> {
       this.#checkWatermark(entry.value.watermark, now);
       return entry;
     }
-    if (entry) log("warn", "The clock was set back: a cron begins again", { cron: this.#cron.name });
+    if (entry) this.#log("warn", "The clock was set back: a cron begins again");
     const value = entry
       ? { ...entry.value, watermark: Math.min(now, (this.#noticed ?? now) - 1) }
       : newRecord(this.#since);
@@ -239,10 +234,8 @@ export class CronJob implements Service<void> {
   #checkWatermark(watermark: number, now: number): void {
     if (watermark <= now + LATE || watermark === this.#awaited) return;
     this.#awaited = watermark;
-    log("warn", "The clock was set back: a cron waits until it is past its last time", {
-      cron: this.#cron.name,
-      last: isoTime(watermark),
-    });
+    const fields = { last: isoTime(watermark) };
+    this.#log("warn", "The clock was set back: a cron waits until it is past its last time", undefined, fields);
   }
 
   /** Claims what is due. Returns the pause before the next poll; undefined if none is due. */
@@ -254,7 +247,7 @@ export class CronJob implements Service<void> {
       if (due === undefined) return undefined;
       if (this.#mayRun(due, now)) return await this.#claim(entry, due);
       if (now - due > LATE && due !== this.#missed) {
-        log("warn", "A scheduled cron run was missed", { cron: this.#cron.name, scheduled: isoTime(due) });
+        this.#log("warn", "A scheduled cron run was missed", due);
         this.#missed = due;
       }
       return undefined;
@@ -264,10 +257,7 @@ export class CronJob implements Service<void> {
     if (run.node !== "" && !await this.#isGone(entry.version, run)) return this.#lease.pollInterval;
     // The next time may be due meanwhile: it replaces the run that was interrupted.
     if (due === undefined || this.#mayRun(due, now)) return await this.#claim(entry, due ?? run.scheduled);
-    log("warn", "An interrupted cron run is too late to run again", {
-      cron: this.#cron.name,
-      scheduled: isoTime(run.scheduled),
-    });
+    this.#log("warn", "An interrupted cron run is too late to run again", run.scheduled);
     await this.#lease.write({ ...entry.value, run: undefined }, entry.version);
     this.#isElsewhere = false;
     return 0;
@@ -341,21 +331,15 @@ export class CronJob implements Service<void> {
     run.cancelTimeout();
     run.outcome = { at: this.#context.clock.time(), ...how };
     if (how.failed && !run.controller.signal.aborted) {
-      log("error", "A cron failed", {
-        cron: this.#cron.name,
-        scheduled: isoTime(run.running.scheduled),
-        error: describeError(how.error),
-      });
+      this.#log("error", "A cron failed", run.running.scheduled, { error: describeError(how.error) });
     }
     this.#wake();
   }
 
   #abortLost(run: OwnRun): void {
     if (run.outcome || run.controller.signal.aborted) return;
-    log("warn", "A cron stops its run: the lease could not be renewed, and another node may take it over", {
-      cron: this.#cron.name,
-      scheduled: isoTime(run.running.scheduled),
-    });
+    const message = "A cron stops its run: the lease could not be renewed, and another node may take it over";
+    this.#log("warn", message, run.running.scheduled);
     run.controller.abort(new DOMException("The lease of the run could not be renewed", "AbortError"));
   }
 
@@ -376,11 +360,8 @@ export class CronJob implements Service<void> {
     const renewed: CronRecord = { ...value, ...(skips && { watermark: due, skipped: value.skipped + 1 }) };
     if (!await this.#lease.write(renewed, entry.version)) return 0;
     if (skips) {
-      log("warn", "A cron skips a time: the run before still goes on", {
-        cron: this.#cron.name,
-        scheduled: isoTime(due),
-        running: isoTime(value.run.scheduled),
-      });
+      const fields = { running: isoTime(value.run.scheduled) };
+      this.#log("warn", "A cron skips a time: the run before still goes on", due, fields);
     }
     return Math.max(1, Math.min(this.#lease.renewInterval, this.#times.next(now) - now));
   }
@@ -406,6 +387,11 @@ export class CronJob implements Service<void> {
     this.#run = undefined;
     this.#isSettled = false;
   }
+
+  #log(level: "warn" | "error", message: string, scheduled?: number, fields: Record<string, unknown> = {}): void {
+    const time = scheduled !== undefined && { scheduled: isoTime(scheduled) };
+    log(level, message, { cron: this.#cron.name, ...time, ...fields });
+  }
 }
 
 function isoTime(time: number): string {
@@ -420,7 +406,7 @@ interface CronCall {
   readonly state: unknown;
 }
 
-/** Calls the handler, and rejects as it does. */
+/** Rejects as the handler does. */
 export async function callHandler(cron: DeclaredCron, { scheduled, signal, app, state }: CronCall): Promise<void> {
   const handler = cron.handler as CronHandler<unknown>;
   const due = new Date(scheduled);

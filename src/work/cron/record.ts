@@ -100,16 +100,11 @@ function toReport(cron: DeclaredCron, record: CronRecord | undefined, now: numbe
   // A node whose clock is ahead may have run the next time already.
   const after = watermark <= now + MAX_AHEAD ? Math.max(watermark, now) : now;
   return {
-    name,
-    schedule,
-    timeZone,
+    ...{ name, schedule, timeZone },
     next: new Date(new CronTimes(cron).next(after)),
     running: run && { scheduled: new Date(run.scheduled), began: new Date(run.began) },
-    last: last &&
-      { scheduled: new Date(last.scheduled), began: new Date(last.began), ended: new Date(last.ended) },
-    runs,
-    failures,
-    skipped,
+    last: last && { scheduled: new Date(last.scheduled), began: new Date(last.began), ended: new Date(last.ended) },
+    ...{ runs, failures, skipped },
     lastError: lastError && { at: new Date(lastError.at), error: lastError.error },
   };
 }
