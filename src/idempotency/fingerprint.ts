@@ -120,7 +120,7 @@ async function digestOf(file: Blob): Promise<string> {
 export interface RouteDependencies {
   readonly dependencies: readonly PreparedDependency[];
   readonly indices: Indices;
-  /** There is one value, and no array. */
+  /** There is one value instead of an array. */
   readonly isSingle: boolean;
 }
 

@@ -28,7 +28,7 @@ export interface KeptReply {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The first part of the body in base64; null if the body is too large or too slow. */
   readonly body: string | null;
-  /** Further records with the rest. */
+  /** How many further records have the rest. */
   readonly parts: number;
   readonly isDeflated: boolean;
 }

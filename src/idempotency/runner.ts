@@ -18,23 +18,20 @@ const LEASE = 30_000;
 const HELD = 3_600_000;
 /** The parts of a body expire so much later than their reply. */
 const MARGIN = 60_000;
-/** Of claiming a key that others release at the same time. */
 const MAX_TRIES = 5;
 
 interface KeptRequest {
   readonly fingerprint: string;
-  /** Identifies the request. */
   readonly claim: string;
-  /** If the store can detect its end. */
+  /** The name of the process, if the store can detect its end. */
   readonly process?: string | undefined;
-  /** Undefined while it runs. */
+  /** Undefined while the request runs. */
   readonly reply?: KeptReply;
 }
 
 /** A request that may be a repetition. */
 export interface IdempotentRequest {
   readonly request: HttpRequest;
-  /** Validated. */
   readonly input: Readonly<Record<string, unknown>>;
   /** Whether the input includes the body. If not, the handler can read it. */
   readonly isBodyDeclared: boolean;
@@ -67,19 +64,15 @@ export async function runOnce(idempotency: Idempotency, asked: IdempotentRequest
   if (running) return await repeat(running, fingerprint, records, name);
   liveClaims.add(kept.claim);
   try {
-    const write = (value: KeptRequest, expect: string | null) => {
-      return records.set(name, value, { expect, expiresIn: value.reply ? idempotency.windowMs : holdOf(value) });
-    };
-    const lease = new Lease<KeptRequest>({ write, delete: (expect) => records.delete(name, { expect }) }, LEASE);
-    const other = await claim(lease, records, name, kept, context);
+    const claim = new Claim(records, name, kept, idempotency.windowMs, context);
+    const other = await claim.acquire();
     if (other) return await repeat(other, fingerprint, records, name);
     here.set(name[0]!, kept);
-    const held = new Claim(records, name, kept, lease, context);
     try {
-      return await runFirst(idempotency, asked, held);
+      return await runFirst(idempotency, asked, claim);
     } finally {
       here.delete(name[0]!);
-      await held.stop();
+      await claim.stop();
     }
   } finally {
     liveClaims.delete(kept.claim);
@@ -122,53 +115,8 @@ function runningIn(app: AppHandle): Map<string, KeptRequest> {
 /** The claims of this thread, from before their write to the end of their requests. */
 const liveClaims = new Set<string>();
 
-/** Claims the key. If another request has it, that is the result. */
-async function claim(
-  lease: Lease<KeptRequest>,
-  records: Records,
-  name: readonly string[],
-  kept: KeptRequest,
-  logger: Logger,
-): Promise<KeptRequest | undefined> {
-  try {
-    let expect: string | null = null;
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      if (await lease.write(kept, expect)) return undefined;
-      const entry: StoredRecord<KeptRequest> | null = await records.get<KeptRequest>(name);
-      // The response to the write may have been lost: then the next one repeats it.
-      const isOther = entry !== null && entry.value.claim !== kept.claim;
-      if (isOther && !await hasBrokenOff(records, name, entry, kept)) return entry.value;
-      expect = entry?.version ?? null;
-    }
-  } catch (cause) {
-    logger.log("error", "A request with an Idempotency-Key was refused: the store of records fails", {
-      error: describeError(cause),
-    });
-  }
-  throw new HTTPError(503, "The Idempotency-Key cannot be looked up now", { headers: { "retry-after": "1" } });
-}
-
 function holdOf({ process }: KeptRequest): number {
   return process === undefined ? LEASE : HELD;
-}
-
-/**
- * The request of a claim has ended without a write. An expired lease does not prove it while the
- * process is alive: its thread can be blocked.
- */
-async function hasBrokenOff(
-  records: Records,
-  name: readonly string[],
-  { value, version }: StoredRecord<KeptRequest>,
-  own: KeptRequest,
-): Promise<boolean> {
-  const { process, ...unnamed } = value;
-  if (value.reply || process === undefined) return false;
-  if (process === own.process) return !liveClaims.has(value.claim);
-  const hasEnded = await hasProcessEnded(records, process);
-  // If nothing is known of it, it gets a lease, which it renews if it is alive.
-  if (hasEnded === undefined) await records.set(name, unnamed, { expect: version, expiresIn: LEASE });
-  return hasEnded ?? false;
 }
 
 async function repeat(
@@ -198,17 +146,37 @@ class Claim {
   readonly #logger: Logger;
   readonly #lease: Lease<KeptRequest>;
   #renewing: Promise<void> = Promise.resolve();
-  readonly #timer: ReturnType<typeof setInterval>;
+  #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(records: Records, name: readonly string[], kept: KeptRequest, lease: Lease<KeptRequest>, logger: Logger) {
+  constructor(records: Records, name: readonly string[], kept: KeptRequest, windowMs: number, logger: Logger) {
     this.records = records;
     this.name = name;
     this.kept = kept;
     this.#logger = logger;
-    this.#lease = lease;
-    this.#timer = setInterval(() => this.#renewing = this.#renewing.then(() => this.#renew()), lease.renewInterval);
-    // The handler keeps the program alive.
-    Deno.unrefTimer(this.#timer);
+    const write = (value: KeptRequest, expect: string | null) => {
+      return records.set(name, value, { expect, expiresIn: value.reply ? windowMs : holdOf(value) });
+    };
+    this.#lease = new Lease<KeptRequest>({ write, delete: (expect) => records.delete(name, { expect }) }, LEASE);
+  }
+
+  /** Claims the key, and renews the claim. If another request has the key, that is the result. */
+  async acquire(): Promise<KeptRequest | undefined> {
+    try {
+      let expect: string | null = null;
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        if (await this.#lease.write(this.kept, expect)) return this.#renewRegularly();
+        const entry: StoredRecord<KeptRequest> | null = await this.records.get<KeptRequest>(this.name);
+        // The response to the write may have been lost: then the next one repeats it.
+        const isOther = entry !== null && entry.value.claim !== this.kept.claim;
+        if (isOther && !await this.#hasBrokenOff(entry)) return entry.value;
+        expect = entry?.version ?? null;
+      }
+    } catch (cause) {
+      this.#logger.log("error", "A request with an Idempotency-Key was refused: the store of records fails", {
+        error: describeError(cause),
+      });
+    }
+    throw new HTTPError(503, "The Idempotency-Key cannot be looked up now", { headers: { "retry-after": "1" } });
   }
 
   async finish(reply: KeptReply): Promise<void> {
@@ -227,6 +195,27 @@ class Claim {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#renewing;
+  }
+
+  #renewRegularly(): undefined {
+    const renew = () => this.#renewing = this.#renewing.then(() => this.#renew());
+    this.#timer = setInterval(renew, this.#lease.renewInterval);
+    // The handler keeps the program alive.
+    Deno.unrefTimer(this.#timer);
+  }
+
+  /**
+   * The request of a claim has ended without a write. An expired lease does not prove it while the
+   * process is alive: its thread can be blocked.
+   */
+  async #hasBrokenOff({ value, version }: StoredRecord<KeptRequest>): Promise<boolean> {
+    const { process, ...unnamed } = value;
+    if (value.reply || process === undefined) return false;
+    if (process === this.kept.process) return !liveClaims.has(value.claim);
+    const hasEnded = await hasProcessEnded(this.records, process);
+    // If nothing is known of it, it gets a lease, which it renews if it is alive.
+    if (hasEnded === undefined) await this.records.set(this.name, unnamed, { expect: version, expiresIn: LEASE });
+    return hasEnded ?? false;
   }
 
   async #renew(): Promise<void> {
@@ -248,7 +237,7 @@ class Claim {
   }
 }
 
-/** Below 500. */
+/** Of statuses below 500. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 409, 423, 425, 429]);
 
 /** A success with `Retry-After`, such as 202, is none. */
@@ -292,7 +281,6 @@ async function replyOf({ request, answer, toErrorReply }: IdempotentRequest): Pr
   }
 }
 
-/** Those that the handler has set. */
 function addedTo(before: Headers, after: Headers | undefined): Headers | undefined {
   const added = new Headers(after);
   for (const [name, value] of before) if (added.get(name) === value) added.delete(name);

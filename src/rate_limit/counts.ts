@@ -2,7 +2,7 @@
 import { OrderedMap } from "../base/ordered_map.ts";
 
 export interface CountedLimit {
-  /** Its index in the application, the same in all workers. */
+  /** The index of the limit, the same in all workers. */
   readonly number: number;
   readonly limit: number;
   readonly perMs: number;
@@ -25,7 +25,7 @@ export interface Counts {
 export const MAX_CALLERS = 100_000;
 
 interface Window {
-  /** As `performance.now()`. */
+  /** By `performance.now()`. */
   readonly ends: number;
   count: number;
 }

@@ -23,7 +23,7 @@ export class RateLimiters {
     const { MemoryCounts } = await load(() => import("./counts.ts"));
     return new MemoryCounts();
   });
-  /** In the other workers: the counts of the first one. */
+  /** The counts of the first worker; undefined there. */
   #remote: Counts | undefined;
 
   /** `defaultStore` is for limits without a store of their own. */
@@ -89,7 +89,6 @@ export class RateLimiter {
   #counts: MemoryCounts | SharedCounts | undefined;
   #opening: Lazy<MemoryCounts | SharedCounts> | undefined;
 
-  /** Counts are opened with the records of the application. */
   constructor(
     declared: DeclaredLimit,
     number: number,
@@ -103,7 +102,6 @@ export class RateLimiter {
     this.#open = open;
   }
 
-  /** The next request opens the counts again. */
   reopen(): void {
     this.#counts = this.#opening = undefined;
   }
@@ -221,7 +219,7 @@ export function networkOf(address: string): string {
   return groups.slice(0, 4).map((group) => group.toString(16)).join(":");
 }
 
-/** Of a valid address: eight groups, without its zone. */
+/** The eight groups of a valid address, without its zone. */
 function groupsOf(address: string): number[] {
   const [text = ""] = address.split("%", 1);
   const [head = [], tail] = text.split("::", 2).map(readGroups);

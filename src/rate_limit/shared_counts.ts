@@ -10,7 +10,6 @@ const ANSWER_MS = 500;
 /** The pause after a missed deadline, so that not every request waits for it. */
 const PAUSE_MS = 1_000;
 
-/** The least time between two log entries. */
 const LOG_EVERY_MS = 60_000;
 
 /** Counts within a deadline. Where the store fails, requests are allowed. */
@@ -22,7 +21,6 @@ export class SharedCounts {
   #pausedUntil = 0;
   #lastLogged = -Infinity;
 
-  /** `name` is that of the limit, for the log. */
   constructor(counts: Counts, name: string, answerMs: number = ANSWER_MS) {
     this.#counts = counts;
     this.#name = name;
@@ -114,7 +112,6 @@ export class RecordCounts implements Counts {
   /** Requests that arrive while the count of their caller is written. They are counted together. */
   readonly #waiting = new Map<string, Waiting[]>();
 
-  /** `place` identifies the limit on all nodes. */
   constructor(records: Records, place: string | Promise<string>) {
     this.#records = recordsOf(records, SPACE);
     this.#place = place;

@@ -42,7 +42,6 @@ export function toFlag(permission: NeededPermission): string {
   }
 }
 
-/** For a shell. */
 function quote(path: string): string {
   return /^[\w./:@+~\\-]+$/.test(path) ? path : JSON.stringify(path);
 }

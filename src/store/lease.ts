@@ -4,11 +4,11 @@
  */
 import { type Clock, elapsedSince, type Moment, momentOf, SYSTEM_CLOCK } from "../base/clock.ts";
 
-/** When its holder renews it, as a part of its length. */
+/** The part of a lease after which its holder renews it. */
 const RENEWAL_PART = 1 / 3;
-/** When its holder must have renewed it: others take over at the end. */
+/** The part after which its holder must have renewed it: others take over at the end. */
 const SAFE_PART = 0.8;
-/** When others read it again. */
+/** The part after which others read it again. */
 const POLL_PART = 1 / 4;
 
 /** A record, or a key of a database. */
@@ -25,7 +25,6 @@ export class LeaseTimer {
   #renewed: Moment = { now: -Infinity, wall: -Infinity };
   #cancel: (() => void) | undefined;
 
-  /** In milliseconds. */
   constructor(ms: number, clock: Clock) {
     this.#ms = ms;
     this.#clock = clock;

@@ -26,7 +26,6 @@ const MAX_VALUE_BYTES = 60 * 1024;
 const MAX_PARTS = 16;
 /** Stores limit keys, and some write them longer. */
 const MAX_KEY_BYTES = 960;
-/** Ten years. */
 const MAX_EXPIRY = 10 * 365 * 24 * 60 * 60 * 1000;
 
 export interface RecordsContext {
@@ -300,12 +299,11 @@ function toExpiry(expiresIn: Duration): number {
   );
 }
 
-/** The polls of a watched record, in milliseconds. */
+/** How often a watched record is read, in milliseconds. */
 const INTERVAL = 1_000;
 
 /** The open watches of an application, which it closes when it stops. */
 export interface OpenWatches {
-  /** Then a new watch is closed from the start. */
   readonly isEnding: () => boolean;
   readonly open: Set<{ close(): void }>;
 }
@@ -315,13 +313,13 @@ class RecordWatch<Value> implements AsyncIterableIterator<StoredRecord<Value> | 
   readonly #context: RecordsContext;
   readonly #signal: AbortSignal | undefined;
   readonly #close = (): void => this.close();
-  /** Of the last yielded state; undefined before the first one. */
+  /** The last yielded version; undefined before the first one. */
   #version: string | null | undefined;
   #unwatch: (() => void) | undefined;
   #isChanged = true;
   #isClosed = false;
   #wake: (() => void) | undefined;
-  /** The pending reads: each begins after the one before. */
+  /** Each read begins after the one before. */
   #reading: Promise<unknown> = Promise.resolve();
 
   constructor(key: RecordKey, context: RecordsContext, signal: AbortSignal | undefined) {

@@ -6,7 +6,6 @@ import { CannotOpenError, UnsuitableStoreError } from "./topic_store.ts";
 export interface StoreEngine {
   /** In milliseconds since 1970, by the store; by default the time of this machine. */
   now?(): number;
-  /** Requests the time if it has become uncertain. */
   refreshClock?(): Promise<unknown> | undefined;
   close(): void;
 }
@@ -36,7 +35,7 @@ interface PendingRequest {
 }
 
 const DEFAULTS = { isBusy: () => false, requestTimeout: 3_000, retryTimeout: 30_000, isLogged: true };
-/** For a start, in milliseconds. */
+/** How long a start waits for an answer, in milliseconds. */
 const OPEN_TIMEOUT = 10_000;
 const MAX_PAUSE = 500;
 /** Without another attempt, an outage of one kind is forgotten after so many milliseconds. */
@@ -50,7 +49,7 @@ export class StoreConnection<Engine extends StoreEngine> {
   /** Abandoned requests stay here until they end. */
   readonly #pending = new Set<PendingRequest>();
   #engine: Promise<Engine> | undefined;
-  /** Also while it is being replaced. */
+  /** The last one, also while it is being replaced. */
   #latest: Engine | undefined;
   #opening = new AbortController();
   /** The kinds that fail now, with their last failure by `performance.now()`. */
@@ -60,7 +59,6 @@ export class StoreConnection<Engine extends StoreEngine> {
     this.#options = { ...DEFAULTS, ...options };
   }
 
-  /** In milliseconds. */
   get retryTimeout(): number {
     return this.#options.retryTimeout;
   }
@@ -264,7 +262,6 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 /** In ms. If the clocks of this machine differ by more, the store's time is requested. */
 const CLOCK_TOLERANCE = 2_000;
-/** In milliseconds. To read the time of each reply costs measurable time. */
 const CLOCK_INTERVAL = 1_000;
 
 /**

@@ -161,7 +161,7 @@ export class Discard extends Error {
   readonly [DISCARD] = true;
 }
 
-/** Of this or another copy of the package. */
+/** Recognizes those of another copy of the package, too. */
 export function isDiscard(value: unknown): value is Discard {
   try {
     return value instanceof Error && DISCARD in value;
@@ -176,7 +176,6 @@ export interface DeclaredConsumer {
   readonly log: LogRef;
   readonly isDurable: boolean;
   readonly options: ResolvedConsumeOptions;
-  /** Undefined if messages need no check. */
   readonly check: StoredCheck | undefined;
   readonly handler: ConsumerHandler<unknown, object>;
 }

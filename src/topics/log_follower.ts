@@ -51,7 +51,7 @@ export class LogFollower<Data> {
   #isBehind = false;
   /** The last read had several messages, so more are likely to follow the next one. */
   #isBurst = false;
-  /** Of the last read, in milliseconds. */
+  /** How long the last delivery took, in milliseconds. */
   #deliveryTime = 0;
   #hasEnded = false;
 
@@ -72,7 +72,6 @@ export class LogFollower<Data> {
     this.opened.catch((error) => this.#fail(error));
   }
 
-  /** Undefined until it is opened. */
   get end(): string | undefined {
     return this.#recent?.end;
   }
@@ -147,7 +146,6 @@ export class LogFollower<Data> {
     return this.#recent?.after(id);
   }
 
-  /** For a reader that is behind. */
   async read(after: string): Promise<LogSlice<Data>> {
     const slice = await this.#log.readShared(after);
     // The log has a new incarnation, and the store may not have called back for it.
@@ -165,7 +163,7 @@ export class LogFollower<Data> {
     return highWatermark;
   }
 
-  /** One read at a time. Appends meanwhile cause another read. */
+  /** One read at a time: appends meanwhile cause another one. */
   #follow(): void {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
@@ -274,7 +272,6 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => nodeTimers().setImmediate(resolve));
 }
 
-/** Of positions with a cached array. */
 const MAX_LISTS = 16;
 
 /** The newest messages that this process has read, without a hole. */

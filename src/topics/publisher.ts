@@ -67,11 +67,11 @@ export class PublishOutcomeUnknownError extends Error {
   }
 }
 
-/** If the store hangs. */
+/** The bound of memory while a store hangs. */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
-/** Of memory, besides its strings: objects, promise, listener. */
+/** The memory of a queued message besides its strings: objects, promise, listener. */
 const QUEUE_OVERHEAD = 512;
-/** Of a publish, in milliseconds. Stores retry for as long. */
+/** How long a publish waits, in milliseconds. Stores retry for as long. */
 export const STORE_TIMEOUT = 30_000;
 /**
  * In milliseconds, by either clock of this machine: the wall clock may be set back, and
@@ -92,9 +92,7 @@ interface PublisherOptions {
 }
 
 export class Publisher {
-  readonly #store: () => TopicStore;
-  readonly #log: LogRef;
-  readonly #ready: () => Promise<void> | undefined;
+  readonly #options: PublisherOptions;
   readonly #queue = new OrderedMap<PendingMessage, true>();
   readonly #session: ProducerSession;
   #queuedBytes = 0;
@@ -102,18 +100,15 @@ export class Publisher {
   #draining: Promise<void> | undefined;
   #stopWaiting: (cause: unknown) => void = () => {};
 
-  constructor({ store, log, ready, now }: PublisherOptions) {
-    this.#store = store;
-    this.#log = log;
-    this.#ready = ready;
-    this.#session = new ProducerSession(now);
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+    this.#session = new ProducerSession(options.now);
   }
 
   get newestId(): string | undefined {
     return this.#newestId;
   }
 
-  /** No message waits to be stored. */
   get isIdle(): boolean {
     return this.#draining === undefined;
   }
@@ -140,8 +135,8 @@ export class Publisher {
   publish(message: PublishedMessage, signal?: AbortSignal): Promise<PublishResult> {
     signal?.throwIfAborted();
     this.#checkSize(message);
-    const pending = new PendingMessage(message, signal, this.#log.name, () => this.#dequeue(pending));
-    pending.waitFor(this.#ready());
+    const pending = new PendingMessage(message, signal, this.#options.log.name, () => this.#dequeue(pending));
+    pending.waitFor(this.#options.ready());
     this.#queue.set(pending, true);
     this.#queuedBytes += queuedBytesOf(message);
     this.#draining ??= this.#drain();
@@ -156,7 +151,7 @@ export class Publisher {
       if (!first) break;
       // Only the blocker of the first one: later messages could prolong this wait without end.
       if (first.blocker) await this.#wait(first.blocker).catch(() => {});
-      const batch = this.#takeBatch(this.#store().capabilities);
+      const batch = this.#takeBatch(this.#options.store().capabilities);
       if (batch.length > 0) await this.#append(batch);
     }
     // No await since the queue was found empty: the next publish starts another drain.
@@ -172,7 +167,7 @@ export class Publisher {
     const messages = batch.map((pending, index) => pending.send(toGeneratedId(session, sequence + index), onAbort));
     try {
       const options = { signal: controller?.signal };
-      const append = () => this.#store().append(this.#log, messages, options);
+      const append = () => this.#options.store().append(this.#options.log, messages, options);
       const { incarnation, outcomes } = await this.#wait(batch[0]!.inContext(append));
       for (const [index, { cursor, duplicate }] of outcomes.entries()) {
         const id = toId(incarnation, cursor);
@@ -189,7 +184,7 @@ export class Publisher {
     }
   }
 
-  /** Until the queue is abandoned. */
+  /** Waits until the queue is abandoned. */
   #wait<Result>(promise: Promise<Result>): Promise<Result> {
     const { promise: result, resolve, reject } = Promise.withResolvers<Result>();
     this.#stopWaiting = reject;
@@ -233,8 +228,8 @@ export class Publisher {
 
   #checkSize(message: PublishedMessage): void {
     const { bytes } = message;
-    const { maxMessageBytes } = this.#store().capabilities;
-    const action = `Cannot publish to the topic "${this.#log.name}"`;
+    const { maxMessageBytes } = this.#options.store().capabilities;
+    const action = `Cannot publish to the topic "${this.#options.log.name}"`;
     if (bytes > maxMessageBytes) {
       throw new RangeError(
         `${action}: the message has ${bytes} bytes of JSON and may have ${maxMessageBytes}, keep its data elsewhere and publish where`,
@@ -260,7 +255,6 @@ class PendingMessage {
   /** Undefined until the message is sent. */
   #sentId: string | undefined;
   isAborted = false;
-  /** By `performance.now()`. */
   readonly begin: number = performance.now();
   /** In the context of the code that publishes this message, not of an earlier publisher. */
   readonly inContext: <Result>(work: () => Result) => Result = captureSpan();
@@ -300,7 +294,6 @@ class PendingMessage {
     this.#answer.resolve(result);
   }
 
-  /** The store has not answered. */
   fail(cause: unknown): void {
     this.#reject(cause instanceof CannotOpenError ? cause : this.#toUnknown(cause) ?? this.#toNotSent(cause));
   }
@@ -334,14 +327,12 @@ class ProducerSession {
   #id: string | undefined;
   #sequence = 0;
   #advancedAt = 0;
-  /** By `performance.now()`. */
   #steadyAdvancedAt = 0;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Of the next batch, and of its first message. */
   next(): { readonly session: string; readonly sequence: number } {
     const idle = Math.max(this.#now() - this.#advancedAt, performance.now() - this.#steadyAdvancedAt);
     if (idle > MAX_SESSION_IDLE) this.end();

@@ -18,7 +18,6 @@ export interface SubscribeOptions {
   signal?: AbortSignal;
 }
 
-/** `next()` has returned a part of the batch. */
 interface PartialBatch<Data> {
   readonly batch: Batch<Data>;
   count: number;

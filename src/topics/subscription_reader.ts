@@ -24,7 +24,6 @@ export interface BatchReceiver<Data> {
   fail(error: unknown): void;
   /** At the end of the topic, it gets the batches of many receivers. */
   readonly broadcaster?: Broadcaster | undefined;
-  /** To the broadcaster. */
   readonly subscriber?: unknown;
 }
 
@@ -46,11 +45,10 @@ export class SubscriptionReader<Data> implements LiveReader {
   #gapReason: GapReason;
   #hasBegun = false;
   #receiver: BatchReceiver<Data> | undefined;
-  /** From the log, for the next requests. */
+  /** What was read from the log for the next requests. */
   #fetched: PositionedBatch<Data>[] = [];
-  /** Of every read after the reader has ended. */
+  /** The result of every read after the reader has ended. */
   #outcome: Promise<undefined> | undefined;
-  /** For those that wait for its position. */
   #ended: PromiseWithResolvers<undefined> | undefined;
 
   constructor(follower: LogFollower<Data>, { position, isTrusted, signal }: ReaderOptions) {
@@ -69,7 +67,6 @@ export class SubscriptionReader<Data> implements LiveReader {
     return this.#hasBegun;
   }
 
-  /** A request waits for its batch. */
   get isReading(): boolean {
     return this.#receiver !== undefined;
   }
@@ -89,7 +86,7 @@ export class SubscriptionReader<Data> implements LiveReader {
     return this.#isAtEnd ? this.#follower.lastBroadcastAt : undefined;
   }
 
-  /** After an id of a client. */
+  /** The id is that of a client. */
   resumeAfter(id: string): void {
     this.#position = id;
     this.#isVerified = false;
@@ -149,7 +146,6 @@ export class SubscriptionReader<Data> implements LiveReader {
     this.#answer();
   }
 
-  /** At a position that is no longer the end. */
   leaveEnd(position: string): void {
     this.#position = position;
     this.#isAtEnd = false;

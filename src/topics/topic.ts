@@ -288,10 +288,8 @@ export function schemaOfTopic(topic: Topic<unknown, never>): Schema | undefined 
 export interface RuntimeContext {
   /** After a stop of the application it is another store. */
   readonly store: (isDurable: boolean) => TopicStore;
-  /** The application ends its streams. */
   readonly isEnding: () => boolean;
   readonly followers: Set<Pick<LogFollower<unknown>, "close">>;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly addConsumer: (consumer: DeclaredConsumer) => void;
 }

@@ -12,10 +12,10 @@ import type { LogBounds, LogRef, ReadLimits, StoredMessage, TopicStore } from ".
 import { decodeMessage, markMisfit, toId, type TopicMessage, toPosition } from "./message.ts";
 import type { PublishResult } from "./publisher.ts";
 
-/** Of one read. A slow reader holds so much in memory. */
+/** The size of one read, which a slow reader holds in memory. */
 export const READ_LIMITS: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024 };
 
-/** As ids. */
+/** The bounds of a topic, as ids. */
 export interface TopicBounds {
   /** Of the newest removed message, or of the position before the first. */
   readonly lowWatermark: string;
@@ -34,7 +34,7 @@ export class TopicLog<Data> {
   readonly #log: LogRef;
   readonly #spans: TopicSpans | undefined;
   readonly #check: StoredCheck | undefined;
-  /** By the id that they read after. */
+  /** By the id after which they read. */
   readonly #shared = new Map<string, Promise<LogSlice<Data>>>();
 
   /** After a stop of the application, `store` returns another store. */
@@ -111,7 +111,7 @@ function toBounds({ incarnation, lowWatermark, highWatermark }: LogBounds): Topi
   return { lowWatermark: toId(incarnation, lowWatermark), highWatermark: toId(incarnation, highWatermark) };
 }
 
-/** In error messages. */
+/** The name of the data in error messages. */
 const DATA = "its data";
 const LOGGED = "Stored messages do not fit the schema of their topic: readers get a gap, give new entries a default";
 
@@ -142,7 +142,6 @@ export class StoredCheck {
     }
   }
 
-  /** With the id of the last of them. */
   note(count: number, id: string, fault: string): void {
     this.#log.note(count, { topic: this.#topic, message_id: id, fault });
   }
@@ -179,7 +178,6 @@ export class TopicSpans {
     this.#suffix = isTransient ? "" : ` ${log.name}`;
   }
 
-  /** In a span, whose trace the message carries. */
   publish(bytes: number, publish: (trace: string) => Promise<PublishResult>): Promise<PublishResult> {
     const attributes = {
       ...messagingAttributes(this.#log.name, "publish", "send"),

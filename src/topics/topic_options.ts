@@ -67,7 +67,6 @@ const DEFAULT_RETENTION: Retention = { count: 1000 };
 const DEFAULT_DURABLE_RETENTION: Retention = { age: "7d" };
 const DEFAULT_BYTES = 64 * MIB;
 const MAX_BUFFER = 100_000;
-/** Ten years. */
 const MAX_DURABLE_DEDUPE = 10 * 365 * 24 * 60 * 60 * 1000;
 
 /**

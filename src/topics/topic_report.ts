@@ -136,7 +136,7 @@ export async function reportLogs(
   return sortByName(reports);
 }
 
-/** For declarations without a store. */
+/** The report if there is no store yet. */
 export function reportDeclared(
   topics: readonly LogRef[],
   consumers: readonly { readonly name: string; readonly log: LogRef }[],
@@ -179,7 +179,7 @@ async function reportTopic(
   };
 }
 
-/** Also those after a position. */
+/** Counts messages, and those after a position. */
 async function countMessages(tally: Tally, store: TopicStore, log: LogRef, position: Cursor): Promise<void> {
   for (let from: Cursor = LOG_START;;) {
     const page = await store.read(log, from, LIMITS);

@@ -18,13 +18,13 @@ import type { ConsumerReport, TopicReport } from "./topic_report.ts";
 /** In UTF-16 units. The name is part of a key, and stores limit keys. */
 const MAX_NAME_LENGTH = 256;
 
-/** Transient topics that stay without use. */
+/** How many transient topics stay without use. */
 const MAX_IDLE_TOPICS = 10_000;
 
-/** Clients may choose the names. */
+/** How many names are logged: clients may choose them. */
 const MAX_WARNED_NAMES = 20;
 
-/** For a publish after all others were abandoned, in milliseconds. */
+/** How long a publish may take after all others were abandoned, in milliseconds. */
 const LAST_PUBLISH_TIMEOUT = 1_000;
 
 interface Entry {
@@ -61,7 +61,6 @@ export class Topics implements Service {
   readonly #maxIdle: number;
   readonly #context: RuntimeContext;
   readonly #declared = new Map<string, Entry>();
-  /** Sorted by the last use. */
   readonly #transient = new OrderedMap<string, Entry>();
   /** Followers, and watches of records: closed when the application drains. */
   readonly #followers = new Set<Pick<LogFollower<unknown>, "close">>();
@@ -77,9 +76,7 @@ export class Topics implements Service {
   #isEnding = false;
   /** A start must not wait for a store while the application stops. */
   #ending = new AbortController();
-  /** Renewed by each close. */
   #abandoned = Promise.withResolvers<void>();
-  /** Undefined before the first use of records. */
   #hasDurableRecords: boolean | undefined;
   /** Abandons later publishes; undefined until publishing is abandoned. */
   #abandonTimer: ReturnType<typeof setInterval> | undefined;
@@ -191,7 +188,6 @@ export class Topics implements Service {
     this.#stores.set(false, store);
   }
 
-  /** Records are needed from the start on. */
   needRecords(): void {
     this.#needsRecords = true;
   }

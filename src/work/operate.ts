@@ -40,9 +40,8 @@ export interface Redelivery {
   readonly gone: readonly string[];
 }
 
-/** Of a write, while nodes change the record. */
+/** How often a write is tried while nodes change the record. */
 const MAX_ATTEMPTS = 200;
-/** In between, in milliseconds. */
 const MAX_PAUSE = 100;
 const MAX_BYTES = 1024 * 1024;
 const READ_AT_ONCE = 256;
@@ -169,27 +168,16 @@ async function addPages(
     const part = pending.slice(index, index + PAGE_SIZE);
     pages.push({ id: await written.write(part, null), count: part.length, due: 0 });
   }
-  await changeState(records, consumer, (state) => {
-    const known = new Set(state.pages.map(({ id }) => id));
-    // Then an earlier write was carried out, and its reply was lost.
-    if (pages.some(({ id }) => known.has(id))) return undefined;
-    return { ...state, pages: [...state.pages, ...pages] };
-  });
-}
-
-async function changeState(
-  records: RecordStore,
-  consumer: ConsumerName,
-  change: (state: ConsumerState) => ConsumerState | undefined,
-): Promise<void> {
   const key = consumerKey(consumer);
   const problem = `Cannot redeliver failures of "${consumer.topic}/${consumer.name}"`;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const record = await records.get(key);
     if (record === null) throw new Error(`${problem}: it was removed meanwhile`);
-    const changed = change(decodeState(record.value));
-    if (changed === undefined) return;
-    if (await records.set(key, encodeState(changed), { expect: record.version }) !== null) return;
+    const state = decodeState(record.value);
+    // An earlier write was carried out, and its reply was lost.
+    if (state.pages.some(({ id }) => pages.some((page) => page.id === id))) return;
+    const changed = encodeState({ ...state, pages: [...state.pages, ...pages] });
+    if (await records.set(key, changed, { expect: record.version }) !== null) return;
     await new Promise<void>((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE));
   }
   throw new Error(`${problem}: others change it all the time, try again`);
@@ -248,7 +236,6 @@ async function progressOf(name: string, state: ConsumerState, source: Source): P
   };
 }
 
-/** Of the record and its pages. */
 async function firstWaiting(name: string, { pending, pages }: ConsumerState, source: Source): Promise<Cursor[]> {
   const found = pending.slice(0, 1).map(({ at }) => at);
   const stored = new PendingPages(source.records, { topic: source.log.name, name });

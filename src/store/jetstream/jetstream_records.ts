@@ -8,26 +8,18 @@
  * old: but never older than what this process has seen. The leader compares the versions of writes.
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
-import type {
-  DeleteRecordOptions,
-  ListedRecord,
-  RecordKey,
-  RecordStore,
-  SetRecordOptions,
-  StoredRecord,
-} from "../record_store.ts";
+import type { ListedRecord, RecordKey, RecordStore, StoredRecord } from "../record_store.ts";
 import type { StoreConnection } from "../store_connection.ts";
 import { UnsuitableStoreError } from "../topic_store.ts";
 import { BEHIND_TIMEOUT, refusalReason, type StreamOptions } from "./log_streams.ts";
 import { isRefusal, type NatsClient, textOf, unlessRefused } from "./nats_client.ts";
 
-/** The id of the write that stored a message. */
 const WRITE_HEADER = "Webfw-Write";
 /** The time at which a record is absent, in milliseconds since 1970. */
 const EXPIRES_HEADER = "Webfw-Expires";
-/** Of a list: how many records are read at a time. */
+/** How many records of a list are read at a time. */
 const READS = 32;
-/** After so many in a row, a write pauses. */
+/** After so many in a row a write pauses. */
 const MAX_REFUSALS = 20;
 /** Sequence numbers for each millisecond since 1970: no bucket is written to as fast as that. */
 const SEQS_PER_MS = 1_000;
@@ -36,18 +28,16 @@ const GRACE = 5;
 
 const MAX_SEEN = 1_000;
 
-/** Of a key: such a part is in a subject as it is. */
+/** Such a part of a key is in a subject as it is. */
 const PLAIN_PART = /^[A-Za-z0-9_-]+$/;
 
-/** Of a message that another program has written. */
+/** Stands for the write of another program. */
 const NO_WRITE = "00000000";
 
 interface BucketMessage {
   readonly subject: string;
   readonly seq: number;
-  /** In Base64. */
   readonly data?: string;
-  /** In Base64. */
   readonly hdrs?: string;
 }
 
@@ -81,11 +71,9 @@ export class JetStreamRecords implements RecordStore {
     this.#replicas = replicas;
   }
 
-  async get(key: RecordKey): Promise<StoredRecord<string> | null> {
-    return await this.#use((client) => this.#read(client, this.#subjectOf(key)));
-  }
+  readonly get: RecordStore["get"] = (key) => this.#use((client) => this.#read(client, this.#subjectOf(key)));
 
-  async set(key: RecordKey, value: string, { expect, expiresIn }: SetRecordOptions<number>): Promise<string | null> {
+  readonly set: RecordStore["set"] = async (key, value, { expect, expiresIn }) => {
     const subject = this.#subjectOf(key);
     const writeId = crypto.randomUUID();
     let isAgain = false;
@@ -128,9 +116,9 @@ export class JetStreamRecords implements RecordStore {
         expected = found?.seq ?? 0;
       }
     }, "write");
-  }
+  };
 
-  async delete(key: RecordKey, { expect }: DeleteRecordOptions): Promise<boolean> {
+  readonly delete: RecordStore["delete"] = async (key, { expect }) => {
     const subject = this.#subjectOf(key);
     let isAgain = false;
     return await this.#use(async (client) => {
@@ -151,7 +139,7 @@ export class JetStreamRecords implements RecordStore {
         }
       }
     }, "write");
-  }
+  };
 
   async *list(prefix: RecordKey): AsyncGenerator<ListedRecord<string>> {
     const subject = this.#subjectOf(prefix);
@@ -293,7 +281,6 @@ function decodePart(part: string): string {
   return part.startsWith("=") ? textOf(Uint8Array.fromBase64(part.slice(1), { alphabet: "base64url" })) : part;
 }
 
-/** The id of the write that stored a message. */
 function writeOf(message: BucketMessage): string {
   return headerOf(message, WRITE_HEADER) ?? NO_WRITE;
 }

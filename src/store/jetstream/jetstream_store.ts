@@ -53,9 +53,9 @@ export class JetStreamStore implements TopicStore {
     const { signal } = this.#closing;
     this.now = () => connection.now();
     this.#streams = new LogStreams(connection, { prefix, replicas });
-    this.#appender = new StreamAppender(connection, this.#streams);
-    this.#reader = new StreamReader(connection, this.#streams, signal);
-    this.#watcher = new StreamWatcher(connection, this.#streams, signal);
+    this.#appender = new StreamAppender(this.#streams);
+    this.#reader = new StreamReader(this.#streams, signal);
+    this.#watcher = new StreamWatcher(this.#streams, signal);
     this.#records = new JetStreamRecords(connection, { prefix, replicas });
   }
 

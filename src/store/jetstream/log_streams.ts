@@ -46,11 +46,9 @@ export interface LogStream {
   readonly isAtomic: boolean;
   readonly policy: string;
   readonly replicas: number;
-  /** The greatest sequence number seen. */
   newest: number;
-  /** Whether it may have changed or be gone. */
   isDoubtful: boolean;
-  /** Since when answers have less, by `performance.now()`. */
+  /** By `performance.now()`. */
   readonly behindSince: number | undefined;
 }
 
@@ -86,12 +84,12 @@ export interface StreamOptions {
 }
 
 export class LogStreams {
-  readonly #connection: StoreConnection<NatsClient>;
+  readonly connection: StoreConnection<NatsClient>;
   readonly #options: StreamOptions;
   readonly #known = new OrderedMap<string, LogStream>();
 
   constructor(connection: StoreConnection<NatsClient>, options: StreamOptions) {
-    this.#connection = connection;
+    this.connection = connection;
     this.#options = options;
   }
 
@@ -100,7 +98,7 @@ export class LogStreams {
     return `${this.#options.prefix}.stored.${stream}`;
   }
 
-  /** The stream of a log, which is created if it is missing. */
+  /** The stream is created if it is missing. */
   async get(client: NatsClient, log: LogRef): Promise<LogStream> {
     const known = this.#known.get(log.name);
     return known && !known.isDoubtful ? known : (await this.#ask(client, log)).stream;
@@ -123,7 +121,7 @@ export class LogStreams {
 
   /** One that was restored from a backup gets another incarnation. */
   async state(log: LogRef): Promise<StreamState> {
-    return await this.#connection.use(async (client) => {
+    return await this.connection.use(async (client) => {
       const state = await this.#ask(client, log);
       const { behindSince, replicas, incarnation } = state.stream;
       if (behindSince === undefined) return state;
@@ -148,7 +146,7 @@ export class LogStreams {
   async list(): Promise<LogRef[]> {
     const logs: LogRef[] = [];
     for (let offset = 0;;) {
-      const { streams, total } = await this.#connection.use((client) =>
+      const { streams, total } = await this.connection.use((client) =>
         client.call<{ streams: StreamInfo[] | null; total: number }>("STREAM.LIST", {
           subject: `${this.#options.prefix}.log.>`,
           offset,

@@ -75,7 +75,6 @@ interface Failure {
 export interface NatsServers {
   readonly name: string;
   readonly prefix: string;
-  /** Shared by all connections. */
   readonly clock: StoreClock;
 }
 
@@ -84,7 +83,7 @@ export class NatsClient implements StoreEngine {
   readonly #nats: NatsPackage;
   readonly #connection: NatsConnection;
   readonly #clock: StoreClock;
-  /** By the last part of the subject of their replies. */
+  /** By the last part of the subject of the replies. */
   readonly #reads = new Map<string, (error: Error | null, message: NatsMessage | undefined) => void>();
   /** End the waits for subscriptions to reach the server. */
   readonly #flushes = new Set<(error: Error) => void>();
@@ -222,7 +221,6 @@ export class NatsClient implements StoreEngine {
     }
   }
 
-  /** Adds the cure for a missing permission. */
   #explain(error: Error): Error {
     const cause = error.cause instanceof Error ? error.cause : error;
     if (cause.name !== "PermissionViolationError") return error;
@@ -267,7 +265,7 @@ export const PACKAGE: string = "npm:@nats-io/nats-core@3.4.0";
 const MODULE: string = `${PACKAGE}/internal`;
 
 export interface NatsHeaders {
-  /** Of a reply without data; 0 for none. */
+  /** The status of a reply without data; else 0. */
   readonly code: number;
   readonly description: string;
   get(name: string): string;
@@ -305,27 +303,10 @@ export interface NatsConnection {
   close(): Promise<void>;
 }
 
-interface ConnectOptions {
-  readonly servers: readonly string[];
-  readonly name: string;
-  readonly timeout: number;
-  readonly pingInterval: number;
-  readonly maxPingOut: number;
-  readonly maxReconnectAttempts: number;
-  readonly reconnectTimeWait: number;
-  readonly reconnectJitter: number;
-  readonly ignoreClusterUpdates: boolean;
-  readonly token?: string;
-  readonly user?: string;
-  readonly pass?: string;
-  readonly authenticator?: unknown;
-  readonly tls?: { readonly ca?: string } | null;
-}
-
 export interface NatsPackage {
-  readonly NatsConnectionImpl: { connect(options: ConnectOptions): Promise<NatsConnection> };
+  readonly NatsConnectionImpl: { connect(options: object): Promise<NatsConnection> };
   setTransportFactory(config: { readonly factory: () => object }): void;
-  /** Throws if they do not fit. */
+  /** Throws if the options do not fit the server. */
   checkOptions(info: object, options: object): void;
   headers(): NatsHeaders;
   createInbox(): string;

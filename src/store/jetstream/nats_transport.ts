@@ -5,7 +5,6 @@
 import type { NatsPackage } from "./nats_client.ts";
 
 const READ_BYTES = 64 * 1024;
-/** Of the first line of a server. */
 const MAX_INFO_BYTES = 64 * 1024;
 const NO_SERVER = "there is no NATS server at this address, give topics the address of one";
 
@@ -17,7 +16,7 @@ export class UnsuitableServerError extends Error {
 interface Server {
   readonly hostname: string;
   readonly port: number;
-  /** The name in its certificate, if that is not the hostname. */
+  /** The name in the certificate. */
   readonly tlsName: string;
 }
 
@@ -107,7 +106,6 @@ export class NatsTransport {
     return this.#closed.promise;
   }
 
-  /** Closes the socket without a report. */
   discard(): void {
     this.#isDone = true;
     try {
@@ -133,7 +131,6 @@ export class NatsTransport {
     throw new Error("The connection was given up");
   }
 
-  /** The server describes itself in the first line. */
   async #readInfo(socket: Deno.TcpConn): Promise<{ tls_required?: boolean; tls_available?: boolean }> {
     const buffer = new Uint8Array(MAX_INFO_BYTES);
     for (let end = 0; end < buffer.length;) {

@@ -9,7 +9,6 @@ import {
   orAborted,
   UnsuitableStoreError,
 } from "../topic_store.ts";
-import type { StoreConnection } from "../store_connection.ts";
 import {
   APPEND_HEADER,
   encodeHeader,
@@ -27,11 +26,9 @@ interface Pending {
 }
 
 export class StreamAppender {
-  readonly #connection: StoreConnection<NatsClient>;
   readonly #streams: LogStreams;
 
-  constructor(connection: StoreConnection<NatsClient>, streams: LogStreams) {
-    this.#connection = connection;
+  constructor(streams: LogStreams) {
     this.#streams = streams;
   }
 
@@ -40,7 +37,7 @@ export class StreamAppender {
    */
   async append(log: LogRef, messages: readonly NewMessage[], { signal }: AppendOptions = {}): Promise<AppendResult> {
     const batch = new StreamBatch(messages);
-    const appending = this.#connection.use(
+    const appending = this.#streams.connection.use(
       (client) =>
         this.#try(client, log, batch).catch((error) => {
           // That error means that nothing was stored, so it must not be the last one here.
@@ -53,7 +50,6 @@ export class StreamAppender {
     return { incarnation: stored, outcomes: batch.outcomes };
   }
 
-  /** Returns the incarnation of the log. */
   async #try(client: NatsClient, log: LogRef, batch: StreamBatch): Promise<string> {
     const stream = await this.#streams.declared(client, log);
     batch.begin(stream.incarnation);
@@ -72,7 +68,6 @@ export class StreamAppender {
 }
 
 class StreamBatch {
-  /** The header of its messages. */
   readonly #appendId = crypto.randomUUID();
   readonly #messages: readonly NewMessage[];
   readonly #pending = new Map<string, Pending>();

@@ -10,7 +10,7 @@ import {
   numberToCursor,
   type ReadLimits,
 } from "../topic_store.ts";
-import { pause, type StoreConnection } from "../store_connection.ts";
+import { pause } from "../store_connection.ts";
 import { type LogStreams, seqOf, type StreamState, toSeq, toStored } from "./log_streams.ts";
 import { type NatsClient, type NatsMessage, type NatsSubscription, unlessRefused } from "./nats_client.ts";
 
@@ -18,7 +18,7 @@ const MAX_PAGE = 1_000;
 /** Servers count more than the data of a message, and at least so much for one. */
 const OVERHEAD = 1.25;
 const MIN_READ_BYTES = 64 * 1024;
-/** Before a lagging replica is read again, in milliseconds. */
+/** The longest pause before a lagging replica is read again, in milliseconds. */
 const MAX_PAUSE = 50;
 /** How long a page is read again and again, in milliseconds. */
 const READ_TIMEOUT = 30_000;
@@ -27,12 +27,10 @@ const READ_TIMEOUT = 30_000;
 const LATEST = Date.UTC(2200, 0);
 
 export class StreamReader {
-  readonly #connection: StoreConnection<NatsClient>;
   readonly #streams: LogStreams;
   readonly #closing: AbortSignal;
 
-  constructor(connection: StoreConnection<NatsClient>, streams: LogStreams, closing: AbortSignal) {
-    this.#connection = connection;
+  constructor(streams: LogStreams, closing: AbortSignal) {
     this.#streams = streams;
     this.#closing = closing;
   }
@@ -64,7 +62,7 @@ export class StreamReader {
   }
 
   async seek(log: LogRef, time: Date): Promise<LogPosition> {
-    return await this.#connection.use(async (client) => {
+    return await this.#streams.connection.use(async (client) => {
       const { name } = await this.#streams.get(client, log);
       // The leader answers this request, not a replica.
       const request = client.call<{ message: { seq: number } }>(`STREAM.MSG.GET.${name}`, {
@@ -78,7 +76,7 @@ export class StreamReader {
   }
 
   async #page(log: LogRef, from: number, { maxMessages, maxBytes }: ReadLimits) {
-    return await this.#connection.use(async (client) => {
+    return await this.#streams.connection.use(async (client) => {
       const stream = await this.#streams.get(client, log);
       const found = await client.read(stream.name, {
         seq: from + 1,
@@ -149,7 +147,6 @@ class WatchedLog {
   #client: NatsClient | undefined;
   #subscription: NatsSubscription | undefined;
   #isSubscribing = false;
-  /** At the last poll. */
   #seen = "";
 
   constructor(log: LogRef) {
@@ -157,8 +154,8 @@ class WatchedLog {
   }
 
   /** Calls back if the log has changed since the last poll. It also subscribes. */
-  async poll(connection: StoreConnection<NatsClient>, streams: LogStreams): Promise<void> {
-    await connection.use(async (client) => {
+  async poll(streams: LogStreams): Promise<void> {
+    await streams.connection.use(async (client) => {
       if (this.#client === client || this.#isSubscribing) return;
       this.#isSubscribing = true;
       try {
@@ -186,14 +183,12 @@ class WatchedLog {
 }
 
 export class StreamWatcher {
-  readonly #connection: StoreConnection<NatsClient>;
   readonly #streams: LogStreams;
   readonly #closing: AbortSignal;
   readonly #watched = new Map<string, WatchedLog>();
   #polling: Promise<void> | undefined;
 
-  constructor(connection: StoreConnection<NatsClient>, streams: LogStreams, closing: AbortSignal) {
-    this.#connection = connection;
+  constructor(streams: LogStreams, closing: AbortSignal) {
     this.#streams = streams;
     this.#closing = closing;
   }
@@ -237,6 +232,6 @@ export class StreamWatcher {
 
   async #poll(watched: WatchedLog): Promise<void> {
     // The connection logs an outage. Readers get the errors of their own requests.
-    await watched.poll(this.#connection, this.#streams).catch(() => {});
+    await watched.poll(this.#streams).catch(() => {});
   }
 }

@@ -194,7 +194,6 @@ export class Appender {
     return { entries, guard: guards.size === 1 ? guard : undefined };
   }
 
-  /** Returns undefined if a check does not hold. */
   async #write(
     { log: { name, policy }, session, sequence }: Batch,
     part: readonly Pending[],

@@ -25,7 +25,6 @@ export interface Pending {
   readonly index: number;
   /** Undefined if the dedup entry of the session has it. */
   id: string | undefined;
-  /** Undefined until it is known to be stored. */
   outcome: AppendOutcome | undefined;
 }
 
@@ -63,7 +62,6 @@ export class Batch {
     return this.#firsts.filter(({ outcome, index }, at) => outcome === undefined && index === at);
   }
 
-  /** Whether several writes store it. */
   get isSplit(): boolean {
     return this.#isSplit;
   }

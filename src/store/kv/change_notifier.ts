@@ -74,7 +74,6 @@ export class ChangeNotifier {
     };
   }
 
-  /** Notifies watchers of an append of this process. */
   notify(name: string, { incarnation, outcomes }: AppendResult): void {
     const log = this.#shardOf(name).logs.get(name);
     const { known } = this.#incarnations;

@@ -40,7 +40,6 @@ export interface KvWrite {
 export interface KvEngine {
   /** In milliseconds since 1970. A file has this machine's time. */
   now?(): number;
-  /** Requests the time if it has become uncertain. */
   refreshClock?(): Promise<unknown> | undefined;
   /** Reads at most {@linkcode KEYS_PER_READ} entries at one moment, in the order of the keys. */
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;

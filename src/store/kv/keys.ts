@@ -66,7 +66,7 @@ export function batchKeyAfter(name: string, cursor: Cursor): KvKey {
   return [...batchesPrefix(name), cursor.endsWith(LAST_INDEX) ? `${version} ` : version];
 }
 
-/** Of the batch, with which a cursor begins. */
+/** A cursor begins with the version of its batch. */
 export const VERSION_LENGTH = 20;
 /** The index of the last message of each batch: a reader after it need not read the batch again. */
 const LAST_INDEX = "ff";
@@ -119,7 +119,7 @@ export interface StoredBatch {
 export interface BatchSize {
   readonly time: number;
   readonly count: number;
-  /** Of the data. */
+  /** The size of the data. */
   readonly bytes: number;
 }
 

@@ -1,12 +1,5 @@
 /** Records in Deno KV, beside the logs of topics. */
-import type {
-  DeleteRecordOptions,
-  ListedRecord,
-  RecordKey,
-  RecordStore,
-  SetRecordOptions,
-  StoredRecord,
-} from "../record_store.ts";
+import type { ListedRecord, RecordKey, RecordStore, StoredRecord } from "../record_store.ts";
 import { Watchers } from "../topic_store.ts";
 import type { KvConnection, KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf } from "./incarnation.ts";
@@ -25,9 +18,12 @@ const PAGE_BYTES = 1024 * 1024;
  */
 const VERSION = /^([0-9a-f]{8})-([0-9a-f]{20})(?:-(\d{1,15}))?$/;
 
-interface ExpectedVersion {
+interface WrittenVersion {
   readonly incarnation: string;
   readonly version: string;
+}
+
+interface ExpectedVersion extends WrittenVersion {
   /** In milliseconds since 1970. */
   readonly expires: number;
 }
@@ -51,12 +47,12 @@ export class KvRecords implements RecordStore {
     this.#now = now;
   }
 
-  async get(key: RecordKey): Promise<StoredRecord<string> | null> {
+  readonly get: RecordStore["get"] = async (key) => {
     const { incarnation, entries: [entry] } = await this.#incarnations.get([recordKey(key)]);
     return entry ? this.#toRecord(entry, incarnation) : null;
-  }
+  };
 
-  async set(key: RecordKey, value: string, { expect, expiresIn }: SetRecordOptions<number>): Promise<string | null> {
+  readonly set: RecordStore["set"] = async (key, value, { expect, expiresIn }) => {
     const kvKey = recordKey(key);
     const expires = expiresIn === undefined ? Infinity : Math.ceil(this.#now() + expiresIn);
     const set = {
@@ -68,14 +64,14 @@ export class KvRecords implements RecordStore {
     if (version === undefined) return null;
     this.#watchers.call(JSON.stringify(key));
     return toVersion({ ...version, expires });
-  }
+  };
 
-  async delete(key: RecordKey, { expect }: DeleteRecordOptions): Promise<boolean> {
+  readonly delete: RecordStore["delete"] = async (key, { expect }) => {
     const kvKey = recordKey(key);
     const version = await this.#change(kvKey, { deletes: [kvKey] }, expect);
     if (version !== undefined) this.#watchers.call(JSON.stringify(key));
     return version !== undefined;
-  }
+  };
 
   async *list(prefix: RecordKey): AsyncGenerator<ListedRecord<string>> {
     // If another incarnation has begun meanwhile, writes with these versions are refused.
@@ -108,11 +104,7 @@ export class KvRecords implements RecordStore {
   }
 
   /** Returns the version of the write; undefined if the entry is not as expected. */
-  async #change(
-    key: KvKey,
-    write: KvWrite,
-    expect: string | null | undefined,
-  ): Promise<Omit<ExpectedVersion, "expires"> | undefined> {
+  async #change(key: KvKey, write: KvWrite, expect: string | null | undefined): Promise<WrittenVersion | undefined> {
     if (typeof expect === "string") {
       const expected = parseVersion(expect);
       const incarnation = await this.#incarnations.current();
@@ -137,7 +129,7 @@ export class KvRecords implements RecordStore {
     write: KvWrite,
     expected: string | null,
     incarnation: Incarnation,
-  ): Promise<Omit<ExpectedVersion, "expires"> | undefined> {
+  ): Promise<WrittenVersion | undefined> {
     const { newestVersion, newestRecord } = incarnation;
     const checks = [checkOf(incarnation), { key, version: expected }];
     const version = await this.#connection.use((engine) => engine.write({ ...write, checks }), undefined, "write");

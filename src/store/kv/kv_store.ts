@@ -36,7 +36,7 @@ export function toConnection(options: ConnectionOptions): KvConnection {
 export interface KvStoreOptions extends ConnectionOptions {
   /** Opens a second connection for the watch, if the database notifies across processes. */
   readonly openWatching?: ConnectionOptions["open"];
-  /** In milliseconds: of the poll for writes of other processes. */
+  /** How often writes of other processes are polled, in milliseconds. */
   readonly interval: number;
   /** Replaces the time of the database. */
   readonly now?: () => number;
@@ -111,9 +111,9 @@ export class KvStore implements Store {
 
 const TOKEN = "DENO_KV_ACCESS_TOKEN";
 
-/** The polls of a file, in milliseconds. */
+/** How often a file is polled, in milliseconds. */
 const FILE_INTERVAL = 50;
-/** The polls of a database that is watched as well, in milliseconds. */
+/** How often a database is polled that is watched as well, in milliseconds. */
 const WATCHED_INTERVAL = 1_000;
 /** The longest delay of a timer, 25 days. */
 const LONGEST = 2 ** 31 - 1;

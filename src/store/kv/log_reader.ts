@@ -29,11 +29,11 @@ import {
 } from "./keys.ts";
 
 const MAX_BATCHES = 128;
-/** If the later batches of a page are no larger than its first ones. */
+/** The size of a page, if its later batches are no larger than the first ones. */
 const MAX_BYTES = 1024 * 1024;
 /** The head, the newest write with ids and the low watermark follow the batches of a log. */
 const ENTRIES_AFTER_BATCHES = 3;
-/** To learn how large batches are. */
+/** How many entries are read first, to learn how large batches are. */
 const FIRST_ENTRIES = 2 + ENTRIES_AFTER_BATCHES;
 /** How many pages are read at once: it bounds the memory, and the load on a slow line, to 8 MiB. */
 const MAX_PAGES = 8;
@@ -209,7 +209,7 @@ function isBatch({ key }: KvEntry): boolean {
   return /^[0-9a-f]{20}$/.test(key.at(-1)!);
 }
 
-/** If all batches are about as large as the first ones. */
+/** How many entries to read, if all batches are about as large as the first ones. */
 function countMore(first: readonly KvEntry[], { maxMessages, maxBytes }: ReadLimits): number {
   // The read has reached the end of the batches.
   if (!first.every(isBatch)) return 0;

@@ -6,11 +6,10 @@
 import type { CannotOpenError } from "../topic_store.ts";
 import { cannotOpen } from "../cannot_open.ts";
 import { StoreClock } from "../store_connection.ts";
-import type { KvEngine, KvEntry, KvKey, KvWrite } from "./engine.ts";
+import type { KvEngine, KvEntry, KvKey } from "./engine.ts";
 import { INCARNATION_KEY } from "./keys.ts";
 import { type NetworkReply, openNpmNetwork, toNpmEngine } from "./npm_client.ts";
 
-/** Of the protocol. */
 const VERSIONS: readonly number[] = [2, 3];
 /**
  * The longest lifetime of an access token, in ms. The package knows no dates after the year 9999.
@@ -32,7 +31,6 @@ const NO_TLS = "the server does not speak TLS, give its address with http://";
 const ONLY_TLS = "the server does not speak HTTP without TLS, give its address with https://";
 const TOKEN_CURE = "give the one that it was started with";
 
-/** The description of a database, as far as it is used. */
 interface Metadata {
   readonly version: number;
   readonly databaseId: string;
@@ -49,7 +47,6 @@ export class NetworkClient implements KvEngine {
   readonly #http: { readonly client?: Deno.HttpClient } = openHttp();
   readonly #clock = new StoreClock(CLOCK_PRECISION);
   #engine: Promise<KvEngine> | undefined;
-  /** Whether the database has described itself. */
   #isKnown = false;
 
   private constructor(url: URL, token: string) {
@@ -85,17 +82,9 @@ export class NetworkClient implements KvEngine {
     return this.#clock.isUncertain ? this.get([INCARNATION_KEY]) : undefined;
   }
 
-  get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]> {
-    return this.#use((engine) => engine.get(keys));
-  }
-
-  list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]> {
-    return this.#use((engine) => engine.list(from, to, limit));
-  }
-
-  write(write: KvWrite): Promise<string | undefined> {
-    return this.#use((engine) => engine.write(write));
-  }
+  readonly get: KvEngine["get"] = (keys) => this.#use((engine) => engine.get(keys));
+  readonly list: KvEngine["list"] = (from, to, limit) => this.#use((engine) => engine.list(from, to, limit));
+  readonly write: KvEngine["write"] = (write) => this.#use((engine) => engine.write(write));
 
   async *watch(keys: readonly KvKey[]): AsyncGenerator<(KvEntry | undefined)[]> {
     yield* await this.#use((engine) => engine.watch(keys));

@@ -5,7 +5,6 @@
 import { nodePath } from "../../base/runtime.ts";
 import { isGranted } from "../cannot_open.ts";
 
-/** Follows the name of the store's file. */
 const SUFFIX = ".processes";
 /** Follows the name of a lock file until it is locked. */
 const NEW = ".new";

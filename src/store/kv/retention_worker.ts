@@ -21,7 +21,6 @@ const KEY_OVERHEAD = 64;
 
 const NO_LIMITS = { maxMessages: Infinity, maxBytes: Infinity };
 
-/** Whether the lease is still held. */
 type RenewLease = () => Promise<boolean>;
 
 export class RetentionWorker {
@@ -222,7 +221,7 @@ const PRECISION = 1 / 64;
 
 /** The sizes and the times of a log's batches, so that each is read once to find the excess. */
 export class RetentionIndex {
-  /** Of the incarnation and the policy. */
+  /** It has the incarnation and the policy. */
   readonly id: string;
   readonly #policy: LogPolicy;
   #segments: Segment[] = [];

@@ -9,13 +9,12 @@ import type {
 } from "../record_store.ts";
 import { Watchers } from "../topic_store.ts";
 
-/** Of all records together. */
 const MAX_BYTES = 128 * 1024 * 1024;
-/** In bytes, besides its strings: measured with 100,000 short ones. */
+/** The memory of an entry besides its strings: measured with 100,000 short ones. */
 const ENTRY_BYTES = 500;
-/** Entries that each write examines, so that no timer is needed. */
+/** How many entries each write examines, so that no timer is needed. */
 const SWEPT = 2;
-/** Freed at once when the memory is full: finding the records takes long. */
+/** The part of the memory that is freed when it is full: finding the records takes long. */
 const FREED_PART = 1 / 16;
 
 interface Entry extends ListedRecord<string> {
@@ -86,7 +85,6 @@ export class MemoryRecords implements RecordStore {
     return true;
   }
 
-  /** The cost grows with all records. */
   async *list(prefix: RecordKey): AsyncGenerator<ListedRecord<string>> {
     this.#assertOpen();
     const now = this.#now();
@@ -120,7 +118,6 @@ export class MemoryRecords implements RecordStore {
     this.#bytes -= sizeOf(name, entry);
   }
 
-  /** Frees memory for a record. */
   #makeRoom(bytes: number, name: string): void {
     const now = this.#now();
     for (let step = 0; step < SWEPT; step++) {

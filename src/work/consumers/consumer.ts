@@ -47,7 +47,6 @@ export interface ConsumerSetup {
   readonly handle: (
     message: TopicMessage,
     context: ConsumerTry,
-    /** Of the publisher. */
     trace: string | undefined,
   ) => unknown;
   readonly deadLetter: DeadLetterTopic | undefined;
@@ -63,14 +62,14 @@ const MAX_AHEAD_BYTES = 8 * 1024 * 1024;
 /** The pause between two claims: a part of the mean handler time, and at most so long. */
 const MAX_PACE = 10;
 const PACE_PART = 1 / 8;
-/** Before the record is read again, while another node is the claimer. */
+/** The first pause before the record is read again, while another node is the claimer. */
 const FIRST_POLL = 20;
-/** After a transition that changed nothing. */
+/** The pause after a transition that changed nothing. */
 const IDLE_REST = 5;
-/** After an error of the store. */
+/** The pauses after an error of the store. */
 const FIRST_PAUSE = 100;
 const MAX_PAUSE = 5_000;
-/** For handlers after an abort, and for the last write of a close. */
+/** How long handlers have after an abort, and the last write after a close. */
 const LAST_MS = 1_000;
 const MAX_LAST_ERROR_BYTES = 200;
 /** With fewer attempts, each claim is recorded first: see `#claimsUnrecorded`. */
@@ -98,7 +97,7 @@ export class Consumer implements Service<void> {
   #cancelClose: (() => void) | undefined;
   #wake: () => void = () => {};
 
-  /** Another one for each start. */
+  /** Each start has another name. */
   #node = "";
   #state: ConsumerState | undefined;
   #version: string | null = null;
@@ -107,10 +106,10 @@ export class Consumer implements Service<void> {
    * was replaced may answer a read with an older one.
    */
   #written: string | undefined;
-  /** It may have changed since it was read. */
+  /** Whether the record may have changed since it was read. */
   #isStale = true;
   #seenAt = -Infinity;
-  /** Reads of the record since the log has grown. */
+  /** How often the record was read since the log has grown. */
   #polls = 0;
   #unrecorded: UnrecordedClaim | undefined;
   #heartbeat = 0;
@@ -120,9 +119,9 @@ export class Consumer implements Service<void> {
   #errors = 0;
   #lastError: string | undefined;
   #incarnation = "";
-  /** Messages of busy keys wait in the record. */
+  /** Whether messages of busy keys wait in the record. */
   #hasBlocked = false;
-  /** Until the record has them as done. */
+  /** Handlers that resolved late, until the record has their messages as done. */
   readonly #lateDone = new OrderedMap<Cursor, true>();
   #isStopping = false;
   #isGone = false;
@@ -264,7 +263,6 @@ export class Consumer implements Service<void> {
     }
   }
 
-  /** It is stopping, and holds nothing any more. */
   get #isOver(): boolean {
     return this.#isStopping && this.#inFlight.size === 0 && !this.#isClaimer && !this.#isStale;
   }
@@ -377,7 +375,6 @@ export class Consumer implements Service<void> {
     }
   }
 
-  /** Forgets those that the record has. */
   async #forgetLate(recorded: readonly Cursor[]): Promise<void> {
     for (const at of recorded) {
       this.#lateDone.delete(at);
@@ -585,7 +582,6 @@ export class Consumer implements Service<void> {
     this.#alignWindow();
   }
 
-  /** Begins with another incarnation of the log. */
   async #begin(bounds: LogBounds): Promise<void> {
     await this.#refresh();
     const state = this.#state!;

@@ -11,7 +11,7 @@ import { type Service, stopReason } from "../../base/service.ts";
 import { Consumer } from "./consumer.ts";
 import type { DeadLetterTopic } from "./failures.ts";
 
-/** For a store that cannot be reached, in milliseconds. */
+/** How long a start waits for the store, in milliseconds. */
 const START_TIMEOUT = 3_000;
 
 interface Owner {

@@ -8,9 +8,7 @@ import { toId } from "../../topics/message.ts";
 import type { Delivery } from "./in_flight.ts";
 import { type ConsumerName, failureKey } from "./record.ts";
 
-/** As it is stored. */
 export interface Failure {
-  /** Of the message. */
   readonly id: string;
   readonly error: string;
   readonly attempts: number;
@@ -20,9 +18,8 @@ export interface Failure {
 
 export interface DeadLetterTopic {
   readonly name: string;
-  /** Of a message. */
+  /** In bytes, of one message. */
   readonly maxBytes: number;
-  /** `trace` is that of the publisher of the message. */
   publish(letter: DeadLetter, options: { readonly id: string }, trace: string | undefined): Promise<unknown>;
 }
 
@@ -33,11 +30,10 @@ export interface FailuresOptions {
   readonly attempts: number;
 }
 
-/** Failures that stay when a node deletes the oldest. */
+/** How many stay when a node deletes the oldest. */
 const MAX_FAILURES = 10_000;
-/** Failures that a node stores between two deletions. */
+/** How many a node stores between two deletions. */
 const MAX_MORE_FAILURES = 1_000;
-/** Of messages that could not be parked yet. */
 const MAX_REASONS = 1_000;
 
 interface Reason {

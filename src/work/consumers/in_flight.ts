@@ -8,7 +8,7 @@ import type { ReadMessage } from "./log_window.ts";
 export type Outcome =
   | {
     readonly isDone: true;
-    /** It is no longer in the log. */
+    /** The message is no longer in the log. */
     readonly isLost?: boolean;
   }
   | {
@@ -20,7 +20,7 @@ export type Outcome =
 
 export interface Delivery {
   readonly at: Cursor;
-  /** Undefined if it is no longer in the log. */
+  /** Undefined if the log has it no more. */
   readonly message: ReadMessage | undefined;
   readonly attempt: number;
   readonly crashCount: number;
@@ -38,7 +38,7 @@ export interface InFlightOptions {
   /** In milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
-  /** Of the store, in milliseconds since 1970. */
+  /** In milliseconds since 1970, by the store. */
   readonly time: () => number;
   readonly isHeld: () => boolean;
   readonly handle: (message: ReadMessage, attempt: number, signal: AbortSignal) => unknown;
@@ -59,11 +59,11 @@ interface Run {
   isInterrupted: boolean;
 }
 
-/** In milliseconds, unless the first backoff is longer. */
+/** The longest backoff in milliseconds, unless the first one is longer. */
 const MAX_BACKOFF = 3_600_000;
-/** At most so large a part is added to a backoff. */
+/** The largest random part of a backoff that is added. */
 const JITTER = 1 / 4;
-/** Of one handler in the mean time. */
+/** The weight of one handler in the mean time. */
 const MEAN_WEIGHT = 1 / 32;
 const CRASHED = "Cannot handle the message: the processes that had it have ended, each of them before it was done";
 
@@ -71,7 +71,7 @@ export class InFlight {
   readonly #options: InFlightOptions;
   readonly #deliveries = new Map<Cursor, Delivery>();
   #ready: Delivery[] = [];
-  /** In the order of their starts. */
+  /** The oldest first. */
   readonly #runs = new Set<Run>();
   /** Also those that are no longer in flight. */
   readonly #running = new Set<Cursor>();
@@ -97,17 +97,14 @@ export class InFlight {
     return this.#deliveries.size;
   }
 
-  /** Running handlers. */
   get running(): number {
     return this.#runs.size;
   }
 
-  /** Deliveries without a handler. */
   get waiting(): number {
     return this.#ready.length;
   }
 
-  /** Of their data. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -209,7 +206,7 @@ export class InFlight {
     for (const delivery of this.#deliveries.values()) if (!delivery.outcome) this.#release(delivery);
   }
 
-  /** Of failed or released deliveries that are not stored yet. */
+  /** Of failed or released deliveries. */
   #failedKeys(): ReadonlySet<string | undefined> {
     const failed = new Set<string | undefined>();
     if (this.#finished === 0) return failed;

@@ -15,7 +15,6 @@ import { heldCount, LEFT, type PendingMessage, type Range } from "./record.ts";
 import { Discard } from "../../topics/consume_options.ts";
 
 const PAGE: ReadLimits = { maxMessages: 256, maxBytes: 1024 * 1024, isLive: true };
-/** The cache of messages for further attempts. */
 const MAX_CACHED = 2_000;
 const MAX_CACHED_BYTES = 4 * 1024 * 1024;
 
@@ -42,12 +41,11 @@ export class LogWindow {
   #messages: ReadMessage[] = [];
   #begin: Cursor = "";
   #end: Cursor = "";
-  /** Of the last read. */
   #low: Cursor = "";
   #mayHaveMore = true;
   #reading: Promise<void> | undefined;
   readonly #cache = new OrderedMap<Cursor, ReadMessage>();
-  /** Of an async check. */
+  /** The results of an async check. */
   readonly #checked = new WeakMap<StoredMessage, CheckedData>();
   #cachedBytes = 0;
 
@@ -64,7 +62,7 @@ export class LogWindow {
     return this.#low;
   }
 
-  /** There may be messages after those in memory. */
+  /** The log may have messages after those in memory. */
   get mayHaveMore(): boolean {
     return this.#mayHaveMore;
   }
@@ -106,7 +104,6 @@ export class LogWindow {
     await this.#reading;
   }
 
-  /** Caches what it reads. */
   async readAfter(after: Cursor, count: number): Promise<readonly ReadMessage[]> {
     const { lowWatermark, messages } = await this.#read(after, { ...PAGE, maxMessages: count });
     const gap = lowWatermark > after ? lowWatermark : undefined;
@@ -144,7 +141,6 @@ export class LogWindow {
     return found;
   }
 
-  /** For the next attempt. */
   cache(message: ReadMessage): void {
     this.#evict(message.cursor);
     this.#cache.set(message.cursor, message);
@@ -261,7 +257,6 @@ export class ReadMessage {
   #message: TopicMessage | undefined;
   #key: FoundKey | undefined;
 
-  /** @param checked The result of an async check. */
   constructor(
     stored: StoredMessage,
     incarnation: string,

@@ -3,9 +3,8 @@ import type { ProcessStore } from "../../store/record_store.ts";
 
 /** After so much of a lease without a read, the other nodes' lease timers restart. */
 const BLIND_PART = 1 / 2;
-/** At most so often: a store may always be slow. */
+/** How often lease timers restart at most: a store may always be slow. */
 const MAX_RENEWALS = 3;
-/** In milliseconds. */
 const CHECK_INTERVAL = 1_000;
 /** Between the name of the process and the rest of a node's name. */
 const SEPARATOR = ".";
@@ -13,7 +12,7 @@ const SEPARATOR = ".";
 interface Sighting {
   readonly heartbeat: number;
   time: number;
-  /** Restarts of its lease timer since. */
+  /** How often its lease timer was restarted. */
   renewals: number;
 }
 
@@ -34,9 +33,9 @@ export class Members {
   readonly #store: ProcessStore;
   readonly #lease: number;
   readonly #sightings = new Map<string, Sighting>();
-  /** By their processes. */
+  /** Nodes whose processes have ended. */
   readonly #ended = new Set<string>();
-  /** By their processes at the last check. */
+  /** Nodes whose processes were running at the last check. */
   readonly #alive = new Set<string>();
   #checkedAt = -Infinity;
 

@@ -8,14 +8,14 @@ import type { Cursor } from "../../store/topic_store.ts";
 /** Consecutive messages of the log that a node has claimed together. */
 export interface Range {
   readonly node: string;
-  /** Before the first one. */
+  /** The position before the first message. */
   readonly from: Cursor;
-  /** Of the last one. */
+  /** The position of the last message. */
   to: Cursor;
   count: number;
   /** For each message {@linkcode LEFT} or {@linkcode HELD}; "" if the range still holds all. */
   left: string;
-  /** Of the messages that it holds, if the consumer has keys. */
+  /** Of the held messages, if the consumer has keys. */
   keys?: readonly string[] | undefined;
 }
 
@@ -27,11 +27,11 @@ export const LEFT = "1";
 /** A message outside of ranges: it failed, its node crashed, or an earlier one of its key is not done. */
 export interface PendingMessage {
   readonly at: Cursor;
-  /** The next one, from 1. */
+  /** The next attempt, from 1. */
   attempt: number;
   /** When it may begin, in milliseconds since 1970 on the clock of the store; 0 for at once. */
   due: number;
-  /** Crashes of nodes that had it. */
+  /** How many nodes have crashed while they had it. */
   crashCount: number;
   /** The node that holds it; "" while it waits. */
   node: string;
@@ -42,14 +42,14 @@ export interface PendingMessage {
 export interface PendingPage {
   readonly id: string;
   readonly count: number;
-  /** Of the last one. */
+  /** When the last message is due. */
   readonly due: number;
 }
 
 export interface ConsumerState {
-  /** The incarnation of the log that the cursors belong to. */
+  /** The incarnation of the log. */
   incarnation: string;
-  /** Before its store was restored from a backup. */
+  /** Incarnations before its store was restored from a backup. */
   former?: readonly string[] | undefined;
   /** All messages up to here were claimed, or are pending. */
   next: Cursor;
@@ -216,7 +216,6 @@ export class PendingPages {
     return record ? unpackPending(JSON.parse(record.value), [], "") : [];
   }
 
-  /** The record no longer refers to the page. */
   async delete(id: string): Promise<void> {
     // A page without a reference is never read, so a failure does no harm.
     await this.#records.delete(pageKey(this.#consumer, id), {}).catch(() => {});

@@ -19,7 +19,7 @@ const MAX_WAITING = 512;
 export const PAGE_SIZE = 256;
 /** Beyond that nothing is claimed. Listed one by one, so many messages take less than 60 KiB. */
 const MAX_IN_RECORD = 900;
-/** Of a page, in messages. */
+/** The space of a page in the record, in messages. */
 const PAGE_COST = 2 / 3;
 /** One transition claims at most so many of the messages that must be read one by one. */
 const MAX_LOADED = 64;
@@ -36,7 +36,7 @@ export interface UnrecordedClaim {
 export interface TransitionOptions {
   readonly node: string;
   readonly hasKeys: boolean;
-  /** Of the store. */
+  /** The time of the store. */
   readonly time: number;
   readonly inFlight: readonly Delivery[];
   readonly unrecorded: UnrecordedClaim | undefined;
@@ -46,7 +46,7 @@ export interface TransitionOptions {
 
 export interface Others {
   readonly hasEnded: (node: string) => boolean;
-  /** Of a node that has ended: a message may be the cause. */
+  /** Perhaps because of a message. */
   readonly hasCrashed: (node: string) => boolean;
 }
 
@@ -55,11 +55,9 @@ type LogReading = Pick<LogWindow, "readRange" | "readAfter" | "indexIn">;
 /** A change of a copy of the record. It takes effect when it is written. */
 export class StateTransition {
   readonly state: ConsumerState;
-  /** Their outcomes are recorded. */
   readonly acknowledged: readonly Delivery[];
   /** The record lists them one by one from now on. */
   readonly dissolved: Delivery[] = [];
-  /** Of the log. */
   readonly claimed: Delivery[] = [];
   readonly claimedPending: PendingMessage[] = [];
   readonly #base: ConsumerState;
@@ -76,7 +74,6 @@ export class StateTransition {
     this.#unfinished = options.inFlight.filter(({ outcome }) => !outcome);
   }
 
-  /** Records the unrecorded claim, and the outcomes. */
   acknowledge(): void {
     const { state } = this;
     const { node, unrecorded } = this.#options;
@@ -191,7 +188,7 @@ export class StateTransition {
     state.next = last.cursor;
   }
 
-  /** To restore before pending messages are claimed. */
+  /** To restore before messages are claimed. */
   get duePage(): PendingPage | undefined {
     const { pending, pages } = this.state;
     const due = pages.filter(({ due, count }) => due <= this.#options.time && pending.length + count <= MAX_WAITING);
@@ -207,7 +204,6 @@ export class StateTransition {
     this.#isChanged = true;
   }
 
-  /** Claims pending messages that are due. */
   claimPending(room: number, isLoaded: (at: Cursor) => boolean): void {
     const { time, node } = this.#options;
     let toLoad = MAX_LOADED;
@@ -356,12 +352,10 @@ function toPending(
   return { at, attempt, due, crashCount, node, key };
 }
 
-/** It waits for its first attempt. */
 function toFirst({ cursor: at, key }: ReadMessage, crashCount: number): PendingMessage {
   return { at, attempt: 1, due: 0, crashCount, node: "", key };
 }
 
-/** It has not been tried before. */
 export function firstDelivery(message: ReadMessage, range: Cursor, index: number): Delivery {
   const { cursor: at, key } = message;
   return { at, message, key, range, index, attempt: 1, crashCount: 0, outcome: undefined };

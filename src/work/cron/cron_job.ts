@@ -15,17 +15,17 @@ import type { StoredRecord } from "../../store/record_store.ts";
 import { CRON_SPACE, type CronRecord, MAX_AHEAD, newRecord, type RunningCron } from "./record.ts";
 import { CronTimes } from "./times.ts";
 
-/** In milliseconds: so long a crashed node holds a run. */
+/** How long a crashed node holds a run, in milliseconds. */
 const LEASE = 30_000;
 /** A node may run a time so late if it was up when the time was due. */
 const LATE = 2 * LEASE;
-/** After an error of the store. */
+/** The pause after an error of the store. */
 const RETRY = 5_000;
 /** The wall clock may be set, so a node sleeps no longer than this. */
 const LONGEST_SLEEP = 60_000;
 /** If the clocks of this machine drift apart further, the time of the store is read. */
 const TOLERANCE = 2_000;
-/** Then an aborted run is released. */
+/** How long an aborted run has to end. */
 const ABORTED_RUN_TIMEOUT = 1_000;
 /** A close waits so long after an abort: for the handler and one write. */
 const ABORTED_CLOSE_TIMEOUT = 2_000;
@@ -53,11 +53,9 @@ export class CronJob implements Service<void> {
   readonly #records: Records;
   readonly #lease: Lease<CronRecord>;
   readonly #key: readonly string[];
-  /** In the record. */
   readonly #node = crypto.randomUUID();
-  /** If the store can say whether the process has ended. */
+  /** The name of the process, if the store can detect its end. */
   #process: string | undefined;
-  /** By the monotonic clock. */
   readonly #madeAt: number;
   /** The node was up from this time on. */
   #since = Infinity;
@@ -65,7 +63,7 @@ export class CronJob implements Service<void> {
   #upBefore = 0;
   /** Between the clocks of this machine, when the time of the store was read. */
   #skew: number | undefined;
-  /** At the last poll. */
+  /** The time that was due at the last poll. */
   #due: number | undefined;
   /** The newest time that was due while this node was up. */
   #noticed: number | undefined;
@@ -73,9 +71,8 @@ export class CronJob implements Service<void> {
   #awaited: number | undefined;
   /** The newest time for which "missed" was logged. */
   #missed: number | undefined;
-  /** The record was read since the last time was due. */
+  /** Whether the record was read since the last time was due. */
   #isSettled = false;
-  /** Another node has a run. */
   #isElsewhere = false;
   #run: OwnRun | undefined;
   #isDraining = false;
@@ -399,7 +396,6 @@ function isoTime(time: number): string {
 }
 
 interface CronCall {
-  /** In milliseconds since 1970. */
   readonly scheduled: number;
   readonly signal: AbortSignal;
   readonly app: AppHandle;

@@ -94,7 +94,6 @@ export interface DeclaredCron {
   readonly name: string;
   readonly schedule: string;
   readonly timeZone: string;
-  /** 0 for none. */
   readonly catchUp: number;
   readonly handler: CronHandler<never>;
 }
@@ -103,7 +102,6 @@ const OPTIONS: OptionNames<CronOptions> = { timeZone: true, catchUp: true };
 
 /** Deno Deploy accepts the same names. */
 const NAME = /^[A-Za-z0-9_ -]{1,64}$/;
-/** 31 days. */
 const MAX_CATCH_UP = 31 * 24 * 3_600_000;
 
 /** Checks a declaration. The errors are those of {@linkcode DeclareCron}. */
@@ -158,7 +156,7 @@ interface Field {
   readonly most: number;
   /** The first one is that of `least`. */
   readonly names?: readonly string[];
-  /** Of this field alone. */
+  /** Forms of this field alone. */
   readonly special?: RegExp;
 }
 
@@ -228,7 +226,6 @@ function isItem(item: string, field: Field): boolean {
   return Number(step) > 0 && Number(step) <= field.most && (from === undefined || to !== undefined);
 }
 
-/** NaN if it is out of range. */
 function valueOf(text: string, { least, most, names }: Field): number {
   const index = names?.indexOf(text.toUpperCase()) ?? -1;
   const value = index >= 0 ? index + least : /^\d+$/.test(text) ? Number(text) : NaN;

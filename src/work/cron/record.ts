@@ -9,7 +9,7 @@ export interface RunningCron {
   readonly began: number;
   /** "" after the node gave the run back. */
   readonly node: string;
-  /** If the store can say whether the process has ended. */
+  /** The name of the process, if the store can detect its end. */
   readonly process?: string | undefined;
 }
 

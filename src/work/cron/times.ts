@@ -3,7 +3,7 @@ import { Cron } from "croner";
 import { hasEachHour } from "./options.ts";
 import type { DeclaredCron } from "./options.ts";
 
-/** Of the library. */
+/** The resolution of the library. */
 const SECOND = 1_000;
 /** A change of the offset longer ago than this doubles no local time of now. */
 const LONGEST_SHIFT = 26 * 3_600_000;
@@ -15,7 +15,7 @@ const LONGEST_SHIFT = 26 * 3_600_000;
 export class CronTimes {
   readonly #cron: Cron;
   readonly #zone: Zone;
-  /** Also in a doubled one. */
+  /** Whether it runs in each hour that passes, also a doubled one. */
   readonly #hasEachHour: boolean;
 
   /** @throws {TypeError} If the schedule cannot be parsed, or has no next time. */
@@ -104,7 +104,7 @@ export class Zone {
     });
   }
 
-  /** By how much local time is ahead of UTC. */
+  /** How far local time is ahead of UTC. */
   offset(time: number): number {
     if (!this.#format) return 0;
     const fields: Record<string, number> = {};
