@@ -65,7 +65,11 @@ export async function runCommand(
 ): Promise<never> {
   const abort = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    Deno.addSignalListener(signal, () => abort.abort(new Error(signal)));
+    Deno.addSignalListener(signal, () => {
+      if (abort.signal.aborted) Deno.exit(130);
+      console.error("Interrupted: what runs now ends first. Interrupt again to end at once.");
+      abort.abort(new Error(signal));
+    });
   }
   try {
     Deno.exit(await main(Deno.args, abort.signal));

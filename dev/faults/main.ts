@@ -49,6 +49,7 @@ async function main(args: string[], signal: AbortSignal): Promise<number> {
   const work = async () => {
     for (const { scenario, seed } of tasks) {
       if (signal.aborted) break;
+      console.log(`${scenario.name} seed ${seed}: begins`);
       summary.add(scenario, seed, await outcomeOf(scenario, seed));
     }
   };

@@ -124,10 +124,7 @@ export interface RouteDependencies {
   readonly isSingle: boolean;
 }
 
-/**
- * Returns a string that differs between callers which the guards have accepted. Without guards, all
- * are one caller.
- */
+/** Returns a string that differs between callers. Without guards, all are one caller. */
 export async function callerOf(request: HttpRequest, values: Values, route: RouteDependencies): Promise<string> {
   const callers: (readonly [guard: string, caller: string | null])[] = [];
   for (const dependency of route.dependencies) {

@@ -89,10 +89,7 @@ function hostsOf(request: HttpRequest): [url: string, header: string] {
   return [request.url.hostname, header?.toLowerCase().replace(/:\d*$/, "") ?? ""];
 }
 
-/**
- * The prefix that a proxy or a mount removes can name a tenant, and the option `basePath` of a
- * mounted application would hide it.
- */
+/** With the prefix that a proxy or a mount has removed: it can name a tenant. */
 function pathsOf(request: HttpRequest): [prefix: string, mounts: string, path: string] {
   const { raw, served, forwarded } = contextOf(request);
   return [forwarded?.prefix ?? "", served === raw ? "" : pathOf(served.url), request.path];
@@ -204,10 +201,7 @@ class Claim {
     Deno.unrefTimer(this.#timer);
   }
 
-  /**
-   * The request of a claim has ended without a write. An expired lease does not prove it while the
-   * process is alive: its thread can be blocked.
-   */
+  /** Whether its request ended without a write. An expired lease is no proof of that. */
   async #hasBrokenOff({ value, version }: StoredRecord<KeptRequest>): Promise<boolean> {
     const { process, ...unnamed } = value;
     if (value.reply || process === undefined) return false;

@@ -52,10 +52,7 @@ export class RateLimiters {
     return limiter;
   }
 
-  /**
-   * From now on, all workers count in the memory of the first one. Call it before the ports start:
-   * earlier counts of other workers are lost.
-   */
+  /** All workers count in the first one from now on. The ports must not have started. */
   async shareWith(ports: WorkerPorts): Promise<void> {
     if (this.#limiters.size === 0) return;
     const { RemoteCounts, serveCounts } = await load(() => import("./counts.ts"));
@@ -106,11 +103,7 @@ export class RateLimiter {
     this.#counts = this.#opening = undefined;
   }
 
-  /**
-   * By the address of the client, or the function in `by`.
-   *
-   * @throws {HTTPError} With 429.
-   */
+  /** By the address of the client, or the function in `by`. Throws an `HTTPError` with 429. */
   check(request: HttpRequest): Promise<void> | undefined {
     const { by } = this.#declared;
     if (by) return this.#count(request, by(request));
@@ -120,11 +113,7 @@ export class RateLimiter {
     return address === null ? undefined : this.#count(request, networkOf(address));
   }
 
-  /**
-   * By the value of the dependency in `by`.
-   *
-   * @throws {HTTPError} With 429.
-   */
+  /** By the value of the dependency in `by`. Throws an `HTTPError` with 429. */
   checkValue(request: HttpRequest, value: unknown): Promise<void> | undefined {
     return this.#count(request, this.#declared.after!.key(value));
   }

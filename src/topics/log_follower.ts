@@ -323,10 +323,7 @@ export class RecentMessages<Data> {
     this.#lists.clear();
   }
 
-  /**
-   * The first messages after an id that all fit the schema of the topic, or that all do not.
-   * Undefined if older ones were dropped.
-   */
+  /** The first messages that all fit, or all do not. Undefined if older ones were dropped. */
   after(id: string): readonly TopicMessage<Data>[] | undefined {
     if (!isSameIncarnation(id, this.#start) || id < this.#start) return undefined;
     const index = this.#indexAfter(id);

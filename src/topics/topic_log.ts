@@ -190,10 +190,7 @@ export class TopicSpans {
     });
   }
 
-  /**
-   * Records that messages were read, with links to their publishers, in one span for all
-   * subscribers of this process.
-   */
+  /** Records one span for all subscribers of this process, with links to publishers. */
   recordReceived(messages: readonly StoredMessage[], startTime: number): void {
     if (!messages.some(({ trace }) => trace !== undefined)) return;
     const options = {

@@ -38,10 +38,7 @@ export interface DeclaredTopic {
 }
 
 export interface TopicsOptions {
-  /**
-   * Opens the store of durable topics, or the other one: on first use, and again after a close. If
-   * it cannot be reached, its methods throw, not this.
-   */
+  /** On first use, and again after a close. If it cannot be reached, its methods throw. */
   readonly openStore: (isDurable: boolean) => TopicStore;
   /** If it was, records are durable though no topic is. */
   readonly isStoreNamed?: () => boolean;
@@ -236,10 +233,7 @@ export class Topics implements Service {
     this.#abandoned.resolve();
   }
 
-  /**
-   * Waits up to 30 seconds for publishes, and closes the stores. Topics can be used again
-   * afterwards; those in memory are empty.
-   */
+  /** Waits up to 30 seconds for publishes. Topics can be used again afterwards. */
   async close(): Promise<void> {
     this.drain();
     await this.#publishAll();
@@ -353,10 +347,7 @@ export class Topics implements Service {
     return entry;
   }
 
-  /**
-   * A name that is first used while serving may be mistyped, and is then another topic, in memory.
-   * Names that clients choose must not fill the log.
-   */
+  /** A name that is first used while serving may be mistyped, or chosen by a client. */
   #warnOf(name: string): void {
     const warned = this.#warnedNames;
     if (this.#declared.size === 0 || warned.size === MAX_WARNED_NAMES || warned.has(name)) return;

@@ -111,11 +111,7 @@ export async function retryFailures(store: TopicStore, path: string): Promise<Re
   return { redelivered: kept.length, gone };
 }
 
-/**
- * Processes that run the consumer begin anew.
- *
- * @throws {TypeError} If there is no such consumer. The message names the nearest one.
- */
+/** Processes that run the consumer begin anew. Throws a `TypeError` with the nearest name. */
 export async function removeConsumer(store: TopicStore, path: string): Promise<void> {
   const records = await openRecords(store);
   const consumer = await findConsumer(records, path, "remove");

@@ -101,6 +101,7 @@ export async function runExperiment(experiment: Experiment, args: string[], sign
 async function isClean(experiment: Experiment, kind: StoreKind, seed: number): Promise<boolean> {
   const begin = performance.now();
   const title = `${experiment.name} ${kind.name} seed ${seed}`;
+  console.log(`${title}: begins`);
   const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });
   const { summary, faults, troubles } = await resultOf(experiment.run, kind, { seed, folder });
   console.log(`${title}: ${summary}; ${faults.length} faults, ${secondsSince(begin)} s`);
@@ -116,6 +117,7 @@ async function isClean(experiment: Experiment, kind: StoreKind, seed: number): P
 async function isFound({ name }: Experiment, control: Control, kind: StoreKind, first: number): Promise<boolean> {
   const begin = performance.now();
   const title = `${name} ${kind.name} control: ${control.name}`;
+  console.log(`${title}: begins`);
   const others = new Set<string>();
   for (let seed = first; seed < first + CONTROL_TRIES; seed++) {
     const folder = await Deno.makeTempDir({ prefix: "webfw_fault_" });

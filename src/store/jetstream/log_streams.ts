@@ -133,10 +133,7 @@ export class LogStreams {
     });
   }
 
-  /**
-   * Begins another incarnation: the stream was restored from a backup, and repeats sequence
-   * numbers. Another process may have ended the `former` one already.
-   */
+  /** After a restored backup, which repeats sequence numbers, unless `former` has ended. */
   async renew(client: NatsClient, log: LogRef, former: string): Promise<LogStream> {
     const { stream } = await this.#ask(client, log);
     if (stream.incarnation !== former) return stream;

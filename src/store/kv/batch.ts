@@ -124,10 +124,7 @@ export class Batch {
   }
 }
 
-/**
- * The dedup entry of an id: the session and the sequence number of its batch, its index in the
- * stored batch, and how many messages that has.
- */
+/** The dedup entry of an id: its batch, its index in the stored one, and the size of that. */
 type IdEntry = readonly [session: string, sequence: number, index: number, count: number];
 
 /**

@@ -12,10 +12,7 @@ import { CHANGE_SHARDS, changedKey, headKey, INCARNATION_KEY, shardOf, VERSION_L
 
 const SHARD_KEYS = Array.from({ length: CHANGE_SHARDS }, (_, shard) => changedKey(shard));
 
-/**
- * The pause after a comparison of heads, as a multiple of its duration: logs that this process does
- * not watch may change all the time.
- */
+/** A pause as a multiple of a comparison: unwatched logs may change all the time. */
 const REST = 4;
 /** In milliseconds: a comparison also takes long while the database cannot be reached. */
 const MAX_REST = 1_000;

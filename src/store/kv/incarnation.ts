@@ -44,10 +44,7 @@ export class Incarnations {
     return this.#known;
   }
 
-  /**
-   * The incarnation read last. The read goes on when a caller stops waiting: otherwise nothing
-   * would find out that the connection hangs.
-   */
+  /** The read goes on when a caller stops waiting: it finds out that the connection hangs. */
   async current(signal?: AbortSignal): Promise<Incarnation> {
     if (this.#known) return this.#known;
     this.#reading ??= this.get([]).finally(() => this.#reading = undefined);
@@ -76,10 +73,7 @@ export class Incarnations {
     return entry !== undefined && this.#known?.version === entry.version && this.#known.id === idOf(entry);
   }
 
-  /**
-   * Begins another incarnation after a backup was restored: the database would repeat cursors. Does
-   * nothing if it has begun already.
-   */
+  /** After a restored backup, which repeats cursors. Nothing if another one has begun. */
   async renew({ id }: Incarnation, signal?: AbortSignal): Promise<void> {
     await this.#replace(id, signal);
     await this.get([], signal);
@@ -127,10 +121,7 @@ export function logIncarnationOf(name: string, { id }: Incarnation): string {
   return hashOf(id + name).toString(16).padStart(8, "0");
 }
 
-/**
- * Holds in one incarnation only. The key has the id, since a database that is created again may
- * repeat the version of the entry.
- */
+/** In one incarnation only: a database that is created again may repeat the version alone. */
 export function checkOf({ id, version }: Incarnation): KvCheck {
   return { key: fencingTokenKey(id), version };
 }

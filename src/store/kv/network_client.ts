@@ -90,10 +90,7 @@ export class NetworkClient implements KvEngine {
     yield* await this.#use((engine) => engine.watch(keys));
   }
 
-  /**
-   * Abandons all requests. The package's `close()` closes nothing else, and causes an unhandled
-   * rejection for each watch that has failed.
-   */
+  /** The package's `close()` closes nothing, and causes rejections of failed watches. */
   close(): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(new Error("The connection was closed"));
@@ -150,10 +147,7 @@ export class NetworkClient implements KvEngine {
     }
   }
 
-  /**
-   * Checks a description: the package would put a wrong one, with its token, into an error. A
-   * redirect may have led to another address than `base`.
-   */
+  /** The package would put a wrong description, with its token, into an error. */
   #toMetadata({ version, databaseId, endpoints, token, expiresAt }: Metadata, base: string): Metadata {
     const endpoint = endpoints.find(({ consistency }) => consistency === "strong")!;
     const { origin, pathname } = new URL(endpoint.url, base);
@@ -250,10 +244,7 @@ function isFetchFailure(error: unknown): error is TypeError & { readonly cause: 
   return error instanceof TypeError && error.cause instanceof Error;
 }
 
-/**
- * Removes the address, whose query may be a secret. It has no spaces, so it ends at the first "):
- * ".
- */
+/** The query of the address may be a secret. It ends at the first "): ". */
 function withoutAddress(message: string): string {
   const end = message.indexOf("): ");
   return end < 0 ? "error sending request" : `error sending request: ${message.slice(end + 3)}`;

@@ -63,10 +63,7 @@ export class ProcessLock {
     }
   }
 
-  /**
-   * Removes the files of processes that ended long ago. The time of a file is that of its start, so
-   * the time counts from the first sweep that finds it free.
-   */
+  /** Removes files of processes that ended long before: since a sweep found them free. */
   async #sweep(): Promise<void> {
     for await (const { name } of Deno.readDir(this.#folder)) {
       const path = this.#pathOf(name);

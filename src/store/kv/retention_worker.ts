@@ -7,10 +7,7 @@ import { checkOf, type Incarnation, type Incarnations } from "./incarnation.ts";
 import { type BatchSize, endOf, headKey, LEASE_KEY, lowWatermarkKey, measureBatch } from "./keys.ts";
 import { type BatchPage, type KvLogReader, toLog } from "./log_reader.ts";
 
-/**
- * In rounds: the fourth one that finds the lease unchanged acquires it. Half a round less than
- * three, since rounds take time.
- */
+/** In rounds: the fourth one acquires an unchanged lease. Rounds take time, too. */
 const LEASE_ROUNDS = 2.5;
 /** After so many, since another process removes too, the next round continues. */
 const MAX_REFUSALS = 10;

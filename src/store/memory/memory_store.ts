@@ -251,10 +251,7 @@ class MemoryLog {
     return { incarnation, cursor: numberToCursor(this.#lowWatermark + low - this.#removed) };
   }
 
-  /**
-   * Applies the retention, and removes the oldest messages beyond a size in bytes. The newest
-   * message stays, whatever its size.
-   */
+  /** Applies the retention and a size in bytes. The newest message may be larger. */
   trim(maxSize = Infinity): void {
     const { age, count, bytes } = this.#policy;
     const oldest = this.hasAge ? this.#now() - age : -Infinity;

@@ -552,10 +552,7 @@ export class Consumer implements Service<void> {
     this.#observe(state, version);
   }
 
-  /**
-   * The part of the unrecorded claim that a record does not have: a write without a reply may have
-   * recorded the first part.
-   */
+  /** What a record lacks of the unrecorded claim: a write without a reply may have the rest. */
   #unrecordedAfter(state: ConsumerState): UnrecordedClaim | undefined {
     const unrecorded = this.#unrecorded;
     if (unrecorded === undefined || state.claimer !== this.#node) return undefined;

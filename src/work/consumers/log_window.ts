@@ -214,10 +214,7 @@ export class LogWindow {
   }
 }
 
-/**
- * Checks that a server has or had a message: after an outage it may lack what others have stored. A
- * log that is restored from a backup gets another incarnation.
- */
+/** After an outage, a server may lack what others have stored. Checks that it does not. */
 function checkReaches({ highWatermark }: LogPage, cursor: Cursor): void {
   if (highWatermark < cursor) throw new Error("The store does not have yet what it has recorded before");
 }

@@ -69,10 +69,7 @@ export class Members {
     }
   }
 
-  /**
-   * Asks which processes have ended, so that their leases need not run out. Before an expired lease
-   * counts as a crash, it asks again.
-   */
+  /** Asks which processes have ended, also before an expired lease counts as a crash. */
   async checkProcesses(now: number): Promise<void> {
     if (now < this.nextCheck && !this.#hasSilent(now)) return;
     this.#checkedAt = now;

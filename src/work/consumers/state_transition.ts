@@ -174,10 +174,7 @@ export class StateTransition {
     if (this.#options.hasKeys) { for (const range of this.#ownRanges()) range.keys = this.#keysOf(range); }
   }
 
-  /**
-   * Counts a crash for messages that a node may have claimed without recording them, since it may
-   * have crashed in the first moment of a handler.
-   */
+  /** For messages that a node may have claimed: the first moment of a handler can crash it. */
   async #suspectNext(log: LogReading): Promise<void> {
     const { state } = this;
     const messages = (await log.readAfter(state.next, MAX_UNRECORDED)).slice(0, Math.max(0, spaceIn(state)));

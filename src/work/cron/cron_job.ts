@@ -1,7 +1,4 @@
-/**
- * Runs one cron on this node. All nodes share one record, in which one of them claims each run. It
- * changes by compare-and-set only.
- */
+/** Runs one cron on this node. One of all nodes claims each run in the record they share. */
 import type { SharedClock } from "../../base/clock.ts";
 import { type Service, stopReason } from "../../base/service.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
@@ -200,10 +197,7 @@ export class CronJob implements Service<void> {
     return Math.max(1, this.#times.next(now) - now);
   }
 
-  /**
-   * Reads the record to get the time of the store from its reply: at the first step, and after the
-   * wall clock was set or the machine has slept.
-   */
+  /** By a read of the record: at first, after the wall clock was set, and after a sleep. */
   async #learnTime(): Promise<void> {
     const { clock } = this.#context;
     const skew = clock.wall() - clock.now();

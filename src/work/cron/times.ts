@@ -114,10 +114,7 @@ export class Zone {
     return local - Math.floor(time / 1_000) * 1_000;
   }
 
-  /**
-   * The first moment of a local time; the end of the gap if it is skipped. A later local time never
-   * has an earlier moment.
-   */
+  /** The first moment of a local time. A later local time never has an earlier moment. */
   momentOf(local: number): number {
     // No zone is a day from UTC.
     const [before, after] = [this.offset(local - DAY), this.offset(local + DAY)];
