@@ -42,10 +42,7 @@ export function toValidator(schema: Schema): Validator {
 const checks = new WeakMap<SchemaNode, Check>();
 
 export function compileCheck(schema: Schema): Check {
-  const node = nodeOf(schema);
-  let check = checks.get(node);
-  if (!check) checks.set(node, check = generate(node) ?? runByValibot(node));
-  return check;
+  return checks.getOrInsertComputed(nodeOf(schema), (node) => generate(node) ?? runByValibot(node));
 }
 
 /** @throws {EvalError} If code generation is off. */

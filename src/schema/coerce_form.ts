@@ -52,11 +52,7 @@ export function isRepeated(input: unknown): boolean {
 }
 
 function coerceField(node: SchemaNode, name: string): SchemaNode {
-  const known = coerced.get(node);
-  if (known) return known;
-  const result = coerce(node, name);
-  coerced.set(node, result);
-  return result;
+  return coerced.getOrInsertComputed(node, () => coerce(node, name));
 }
 
 function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
@@ -134,12 +130,9 @@ function coerceItems(list: SchemaNode): SchemaNode {
 function toItems(value: unknown): unknown {
   if (!(value instanceof FormTree)) return value;
   const { items } = value;
-  return items === value ? value : (items as readonly FormTree[]).filter((item) => !isEmptyFile(item));
-}
-
-/** Without a chosen file, a field for several files has one empty file. */
-function isEmptyFile({ isEmpty, single }: FormTree): boolean {
-  return isEmpty && single instanceof File;
+  if (items === value) return value;
+  // Without a chosen file, a field for several files has one empty file.
+  return (items as readonly FormTree[]).filter(({ isEmpty, single }) => !(isEmpty && single instanceof File));
 }
 
 /** Removes empty optional fields. Options of a variant do it themselves. */
@@ -190,9 +183,7 @@ const takesJsonCache = new WeakMap<SchemaNode, boolean>();
 
 /** Whether each value is an object or an array of objects, without files. */
 export function takesJson(node: SchemaNode): boolean {
-  let answer = takesJsonCache.get(node);
-  if (answer === undefined) takesJsonCache.set(node, answer = holdsObjects(node, new Set()) && isJson(node, new Set()));
-  return answer;
+  return takesJsonCache.getOrInsertComputed(node, () => holdsObjects(node, new Set()) && isJson(node, new Set()));
 }
 
 /** Whether a part of a schema accepts JSON. */

@@ -15,12 +15,7 @@ const coerced = new WeakMap<SchemaNode, SchemaNode>();
  * @throws {TypeError} If no JSON value can satisfy a part of the schema.
  */
 export function coerceJson(schema: Schema, name: string): SchemaNode {
-  const node = nodeOf(schema);
-  const known = coerced.get(node);
-  if (known) return known;
-  const result = coerce(node, name);
-  coerced.set(node, result);
-  return result;
+  return coerced.getOrInsertComputed(nodeOf(schema), (node) => coerce(node, name));
 }
 
 function coerce(node: SchemaNode, name: string): SchemaNode {

@@ -156,9 +156,7 @@ export class FormTree {
   }
 
   #child(part: string): FormTree {
-    let child = this.children.get(part);
-    if (!child) this.children.set(part, child = new FormTree());
-    return child;
+    return this.children.getOrInsertComputed(part, () => new FormTree());
   }
 }
 

@@ -52,23 +52,16 @@ const standards = new WeakMap<SchemaNode, SchemaNode>();
 
 /** The same object if no check changes. Coerced schemas have these checks already. */
 export function withStandardChecks(node: SchemaNode): SchemaNode {
-  let standard = standards.get(node);
-  if (!standard) standards.set(node, standard = mapSchema(node, withStandardChecks));
-  return standard;
+  return standards.getOrInsertComputed(node, () => mapSchema(node, withStandardChecks));
 }
 
 const ofReplies = new WeakMap<SchemaNode, SchemaNode>();
 
 /** With {@linkcode withStandardChecks}, and only finite numbers. */
 export function toReplySchema(node: SchemaNode): SchemaNode {
-  let schema = ofReplies.get(node);
-  if (!schema) {
-    schema = node.type === "number" && !node.pipe
-      ? toFiniteNumber(node)
-      : mapSchema(node, toReplySchema, toReplySchema);
-    ofReplies.set(node, schema);
-  }
-  return schema;
+  return ofReplies.getOrInsertComputed(node, () => {
+    return node.type === "number" && !node.pipe ? toFiniteNumber(node) : mapSchema(node, toReplySchema, toReplySchema);
+  });
 }
 
 /** A schema after a transformation gets its result, not input. */
@@ -213,9 +206,7 @@ class Run {
   readonly #results = new WeakMap<SchemaNode, WeakMap<object, Result>>();
 
   of(node: SchemaNode): WeakMap<object, Result> {
-    let results = this.#results.get(node);
-    if (!results) this.#results.set(node, results = new WeakMap());
-    return results;
+    return this.#results.getOrInsertComputed(node, () => new WeakMap());
   }
 
   repeat(dataset: Dataset): Dataset {
@@ -244,9 +235,7 @@ function runLazy(node: SchemaNode, dataset: Dataset, config: RunConfig): Result 
 }
 
 function runOf(config: RunConfig): Run {
-  let run = runs.get(config);
-  if (!run) runs.set(config, run = new Run());
-  return run;
+  return runs.getOrInsertComputed(config, () => new Run());
 }
 
 function isLong(config: RunConfig): boolean {

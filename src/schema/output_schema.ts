@@ -24,9 +24,7 @@ const outputs = new WeakMap<SchemaNode, SchemaNode>();
  * checks are omitted: they depend on more than the value.
  */
 export function outputSchema(node: SchemaNode): SchemaNode {
-  let output = outputs.get(node);
-  if (!output) outputs.set(node, output = derive(node));
-  return output;
+  return outputs.getOrInsertComputed(node, derive);
 }
 
 function derive(node: SchemaNode): SchemaNode {

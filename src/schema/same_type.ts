@@ -1,5 +1,4 @@
 /** Compares the types of the results of two schemas. */
-import type { Schema } from "./schema.ts";
 
 /** They do not change the results. */
 const DESCRIPTIVE: ReadonlySet<string> = new Set(["async", "expects", "message", "reference"]);
@@ -7,18 +6,14 @@ const DESCRIPTIVE: ReadonlySet<string> = new Set(["async", "expects", "message",
 const CHECKS: ReadonlySet<unknown> = new Set(["validation", "metadata"]);
 
 /** Whether two schemas convert alike, apart from checks. Functions must be identical. */
-export function giveSameType(some: Schema, other: Schema): boolean {
-  return isSame(some, other);
-}
-
-function isSame(some: unknown, other: unknown): boolean {
+export function giveSameType(some: unknown, other: unknown): boolean {
   if (Object.is(some, other)) return true;
   if (typeof some !== "object" || typeof other !== "object" || some === null || other === null) return false;
   if (Object.getPrototypeOf(some) !== Object.getPrototypeOf(other)) return false;
   const parts = partsOf(some);
   const others = partsOf(other);
   return parts.size === others.size &&
-    parts.entries().every(([name, part]) => others.has(name) && isSame(part, others.get(name)));
+    parts.entries().every(([name, part]) => others.has(name) && giveSameType(part, others.get(name)));
 }
 
 /** The properties that determine the results. */

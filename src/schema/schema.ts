@@ -163,34 +163,16 @@ export type NamesOfOthers<Given> =
   & { readonly [Name in keyof Given]: Given[Name] extends Schema ? never : Name }[keyof Given]
   & string;
 
-export const LISTS: ReadonlySet<string> = new Set([
-  "array",
-  "tuple",
-  "loose_tuple",
-  "strict_tuple",
-  "tuple_with_rest",
-]);
+export const LISTS: ReadonlySet<string> = new Set(["array", "tuple", "loose_tuple", "strict_tuple", "tuple_with_rest"]);
 
-export const OBJECTS: ReadonlySet<string> = new Set([
-  "object",
-  "loose_object",
-  "strict_object",
-  "object_with_rest",
-  "record",
-  "variant",
-]);
+export const OBJECTS: ReadonlySet<string> = new Set(
+  "object loose_object strict_object object_with_rest record variant".split(" "),
+);
 
 /** They pass their input on, and accept null only if their parts do. */
-export const PASSING: ReadonlySet<string> = new Set([
-  "optional",
-  "undefinedable",
-  "exact_optional",
-  "non_optional",
-  "non_nullable",
-  "non_nullish",
-  "union",
-  "intersect",
-]);
+export const PASSING: ReadonlySet<string> = new Set(
+  "optional undefinedable exact_optional non_optional non_nullable non_nullish union intersect".split(" "),
+);
 
 /** JSON cannot represent them, or not always. With their cures. */
 export const NON_JSON: ReadonlyMap<string, { readonly input?: string; readonly output?: string }> = new Map([

@@ -111,12 +111,11 @@ const finiteNumbers = new WeakSet<SchemaNode>();
 /** The same object for other kinds. */
 export function toFiniteNumber(node: SchemaNode): SchemaNode {
   if (node.type !== "number" || node.pipe || !isStockValibot(node)) return node;
-  let result = finite.get(node);
-  if (!result) {
-    finite.set(node, result = { ...node, "~run": (dataset, config) => runFinite(node, dataset, config) });
+  return finite.getOrInsertComputed(node, () => {
+    const result: SchemaNode = { ...node, "~run": (dataset, config) => runFinite(node, dataset, config) };
     finiteNumbers.add(result);
-  }
-  return result;
+    return result;
+  });
 }
 
 export function isFiniteNumber(node: SchemaNode): boolean {

@@ -131,10 +131,9 @@ export class SessionDefinition<Data, Input> {
 
   /** One session for all dependencies of a request. Rejects only if the store fails. */
   open(request: HttpRequest): Promise<Session<Data, Input>> {
-    const { cache } = contextOf(request);
-    let session = cache.get(this) as Promise<Session<Data, Input>> | undefined;
-    if (!session) cache.set(this, session = this.#find(request));
-    return session;
+    return contextOf(request).cache.getOrInsertComputed(this, () => this.#find(request)) as Promise<
+      Session<Data, Input>
+    >;
   }
 
   /** Null for a visitor who has not signed in, undefined without the option `subject`. */
@@ -207,15 +206,11 @@ export class SessionDefinition<Data, Input> {
     const secrets = store && given === undefined ? [] : this.#readSecrets(given);
     if (store instanceof RecordSessions) {
       const keepers = new WeakMap<AppHandle, StoredSessions>();
-      return (app) => {
-        let keeper = keepers.get(app);
-        if (!keeper) {
-          const records = store.of(app);
-          const hint = records.hint.bind(records);
-          keepers.set(app, keeper = new StoredSessions(records, purpose, maxAge, hint));
-        }
-        return keeper;
+      const make = (app: AppHandle) => {
+        const records = store.of(app);
+        return new StoredSessions(records, purpose, maxAge, records.hint.bind(records));
       };
+      return (app) => keepers.getOrInsertComputed(app, make);
     }
     const stored = store && new StoredSessions(store, purpose, maxAge);
     if (stored) return () => stored;

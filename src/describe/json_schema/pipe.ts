@@ -130,10 +130,8 @@ function checked(
   form: Form,
 ): JsonSchema {
   const types = isRewritten ? ["string" as const] : typesOf(schema);
-  let byTypes = cachedKeywords.get(check);
-  if (!byTypes) cachedKeywords.set(check, byTypes = new Map());
-  let keywords = byTypes.get(`${types}`);
-  if (!keywords) byTypes.set(`${types}`, keywords = keywordsOf(check, types));
+  const keywords = cachedKeywords.getOrInsertComputed(check, () => new Map())
+    .getOrInsertComputed(`${types}`, () => keywordsOf(check, types));
   const holds = (keyword: string): boolean =>
     isRewritten ? isHint(keyword) : !isSchemaStep(first) || holdsInJson(keyword, innermost(first), form);
   if (Object.keys(keywords).every(holds)) return restrict(schema, keywords);
@@ -287,11 +285,9 @@ function isMetadata(step: PipeAction | SchemaNode): step is Metadata {
 type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === "string";
-const isFlag: Check = (value) => typeof value === "boolean";
 const isNumber: Check = (value) => typeof value === "number";
 const isCount: Check = (value) => Number.isInteger(value) && (value as number) >= 0;
 const isAnything: Check = () => true;
-const isList: Check = Array.isArray;
 const isObject: Check = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const isSubschema: Check = (value) => typeof value === "boolean" || isObject(value);
 const isNames: Check = (value) => Array.isArray(value) && value.every(isText) && new Set(value).size === value.length;
@@ -309,83 +305,43 @@ const isPattern: Check = (value) => {
  * The keywords of JSON Schema (2020-12) and OpenAPI, except `examples`, which is read separately,
  * and references and identifiers, which would have another meaning in a document.
  */
-const KEYWORDS: Readonly<Record<string, Check>> = {
-  title: isText,
-  description: isText,
-  $comment: isText,
-  format: isText,
-  contentEncoding: isText,
-  contentMediaType: isText,
-  deprecated: isFlag,
-  readOnly: isFlag,
-  writeOnly: isFlag,
-  uniqueItems: isFlag,
-  default: isAnything,
-  const: isAnything,
-  example: isAnything,
-  enum: isList,
-  multipleOf: (value) => isNumber(value) && (value as number) > 0,
-  minimum: isNumber,
-  maximum: isNumber,
-  exclusiveMinimum: isNumber,
-  exclusiveMaximum: isNumber,
-  minLength: isCount,
-  maxLength: isCount,
-  minItems: isCount,
-  maxItems: isCount,
-  minContains: isCount,
-  maxContains: isCount,
-  minProperties: isCount,
-  maxProperties: isCount,
-  pattern: isPattern,
-  required: isNames,
-  dependentRequired: (value) => isObject(value) && Object.values(value as object).every(isNames),
-  type: (value) => TYPES.has(value) || (isNames(value) && (value as string[]).every((name) => TYPES.has(name))),
-  allOf: isSchemaList,
-  anyOf: isSchemaList,
-  oneOf: isSchemaList,
-  prefixItems: isSchemaList,
-  not: isSubschema,
-  if: isSubschema,
-  then: isSubschema,
-  else: isSubschema,
-  items: isSubschema,
-  contains: isSubschema,
-  propertyNames: isSubschema,
-  additionalProperties: isSubschema,
-  unevaluatedItems: isSubschema,
-  unevaluatedProperties: isSubschema,
-  contentSchema: isSubschema,
-  properties: isSchemaMap,
-  patternProperties: isSchemaMap,
-  dependentSchemas: isSchemaMap,
-  externalDocs: (value) => isObject(value) && isText((value as { url?: unknown }).url),
-  xml: isObject,
-};
+const KEYWORDS: ReadonlyMap<string, Check> = new Map([
+  ...checkedBy(isText, "title description $comment format contentEncoding contentMediaType"),
+  ...checkedBy((value) => typeof value === "boolean", "deprecated readOnly writeOnly uniqueItems"),
+  ...checkedBy(isAnything, "default const example"),
+  ...checkedBy(isNumber, "minimum maximum exclusiveMinimum exclusiveMaximum"),
+  ...checkedBy(isCount, "minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties"),
+  ...checkedBy(isSchemaList, "allOf anyOf oneOf prefixItems"),
+  ...checkedBy(isSubschema, "not if then else items contains propertyNames contentSchema"),
+  ...checkedBy(isSubschema, "additionalProperties unevaluatedItems unevaluatedProperties"),
+  ...checkedBy(isSchemaMap, "properties patternProperties dependentSchemas"),
+  ["enum", Array.isArray],
+  ["multipleOf", (value) => isNumber(value) && (value as number) > 0],
+  ["pattern", isPattern],
+  ["required", isNames],
+  ["dependentRequired", (value) => isObject(value) && Object.values(value as object).every(isNames)],
+  ["type", (value) => TYPES.has(value) || (isNames(value) && (value as string[]).every((name) => TYPES.has(name)))],
+  ["externalDocs", (value) => isObject(value) && isText((value as { url?: unknown }).url)],
+  ["xml", isObject],
+]);
+
+function checkedBy(check: Check, keywords: string): [string, Check][] {
+  return keywords.split(" ").map((keyword) => [keyword, check]);
+}
 
 /** Ignored if the schema has them: metadata must not contradict it. */
-export const STRUCTURE: ReadonlySet<string> = new Set([
-  "type",
-  "const",
-  "enum",
-  "allOf",
-  "anyOf",
-  "oneOf",
-  "items",
-  "prefixItems",
-  "properties",
-  "patternProperties",
-  "additionalProperties",
-  "required",
-]);
+const STRUCTURE: ReadonlySet<string> = new Set(
+  ("type const enum allOf anyOf oneOf items prefixItems properties patternProperties additionalProperties required")
+    .split(" "),
+);
 
 const TYPES: ReadonlySet<unknown> = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
 
 /** The keywords and extensions (`x-…`) of metadata, as JSON. */
-export function keywordsIn(metadata: Readonly<Record<string, unknown>>): JsonSchema {
+function keywordsIn(metadata: Readonly<Record<string, unknown>>): JsonSchema {
   const found: JsonSchema = {};
   for (const [keyword, given] of Object.entries(metadata)) {
-    const isValid = Object.hasOwn(KEYWORDS, keyword) ? KEYWORDS[keyword] : /^x-./.test(keyword) && isAnything;
+    const isValid = KEYWORDS.get(keyword) ?? (/^x-./.test(keyword) && isAnything);
     if (!isValid) continue;
     const value = toJson(given);
     if (value !== undefined && isValid(value)) found[keyword] = value;

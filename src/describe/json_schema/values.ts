@@ -20,7 +20,7 @@ export interface Step extends PipeAction {
 export const BIGINT: JsonSchema = { type: "string", pattern: "^-?(?:0|[1-9]\\d*)$" };
 
 /** As `Date.prototype.toJSON` writes it. */
-export const DATE: JsonSchema = { type: "string", format: "date-time" };
+const DATE: JsonSchema = { type: "string", format: "date-time" };
 
 export const JSON_TEXT: JsonSchema = { contentMediaType: "application/json" };
 
@@ -32,15 +32,9 @@ const KEEPING = new Set(["args", "brand", "flavor", "guard", "readonly", "return
 
 const TRIMMING = new Set(["trim", "trim_end", "trim_start"]);
 
-const REWRITING = new Set([
-  "normalize",
-  "to_camel_case",
-  "to_kebab_case",
-  "to_lower_case",
-  "to_pascal_case",
-  "to_snake_case",
-  "to_upper_case",
-]);
+const REWRITING = new Set(
+  "normalize to_camel_case to_kebab_case to_lower_case to_pascal_case to_snake_case to_upper_case".split(" "),
+);
 
 /** They do not depend on the input. */
 const RESULTS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([

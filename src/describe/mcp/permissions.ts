@@ -57,9 +57,7 @@ export class Permissions {
   }
 
   #count(limiter: RateLimiter, check: () => Promise<void> | undefined): Promise<void> {
-    let counted = this.#counted.get(limiter);
-    if (!counted) this.#counted.set(limiter, counted = (async () => await check())());
-    return counted;
+    return this.#counted.getOrInsertComputed(limiter, async () => await check());
   }
 }
 
@@ -68,18 +66,13 @@ const askable = new WeakMap<Route, readonly (readonly InnerGuard[])[]>();
 const prepared = new WeakMap<PreparedDependency, InnerGuard>();
 
 function askableGuards(tool: Route): readonly (readonly InnerGuard[])[] {
-  let levels = askable.get(tool);
-  if (!levels) {
-    levels = guardsOf(tool.levels).map((guards) => guards.filter((guard) => !readsRoute(guard)).map(preparedGuard));
-    askable.set(tool, levels);
-  }
-  return levels;
+  return askable.getOrInsertComputed(tool, () => {
+    return guardsOf(tool.levels).map((guards) => guards.filter((guard) => !readsRoute(guard)).map(preparedGuard));
+  });
 }
 
 function preparedGuard(guard: PreparedDependency): InnerGuard {
-  let inner = prepared.get(guard);
-  if (!inner) prepared.set(guard, inner = new InnerGuard(guard));
-  return inner;
+  return prepared.getOrInsertComputed(guard, () => new InnerGuard(guard));
 }
 
 /** Whether a dependency, or one of its own, reads the path or the query. */

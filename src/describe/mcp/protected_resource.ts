@@ -115,9 +115,7 @@ export class ProtectedResource {
   }
 
   #tokenGuards(route: RouteRecord): readonly PreparedDependency[] {
-    let guards = this.#guards.get(route);
-    if (!guards) this.#guards.set(route, guards = securityOf(route).filter(takesTokens));
-    return guards;
+    return this.#guards.getOrInsertComputed(route, () => securityOf(route).filter(takesTokens));
   }
 }
 

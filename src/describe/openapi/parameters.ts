@@ -40,12 +40,8 @@ export class Parameters {
   of(input: ParameterInput, name: string): OpenAPIParameter {
     if (input.schemas.length > 1) return parameterOf(input, name, this.#models);
     const [schema] = input.schemas;
-    let known = this.#known.get(schema);
-    if (!known) this.#known.set(schema, known = new Map());
-    const key = `${input.in} ${name}`;
-    let parameter = known.get(key);
-    if (!parameter) known.set(key, parameter = parameterOf(input, name, this.#models));
-    return parameter;
+    return this.#known.getOrInsertComputed(schema, () => new Map())
+      .getOrInsertComputed(`${input.in} ${name}`, () => parameterOf(input, name, this.#models));
   }
 }
 

@@ -404,24 +404,28 @@ export const STYLE_SHEETS: readonly AssetName[] = ["swagger-ui.css", "page.css"]
 export const SCRIPTS: readonly AssetName[] = ["swagger-ui.js", "page.js"];
 
 const ASSETS: Readonly<Record<AssetName, Asset>> = {
-  "swagger-ui.css": {
-    contentType: CSS,
-    tag: swaggerUIVersion,
-    read: () => readSwaggerUI("swagger-ui.css"),
-  },
-  "page.css": { contentType: CSS, tag: () => contentHash(STYLE), read: async () => STYLE },
-  "swagger-ui.js": {
-    contentType: JAVASCRIPT,
-    tag: swaggerUIVersion,
-    read: () => readSwaggerUI("swagger-ui-bundle.js"),
-  },
-  "page.js": { contentType: JAVASCRIPT, tag: () => contentHash(SCRIPT), read: async () => SCRIPT },
-  "oauth2-redirect.js": {
-    contentType: JAVASCRIPT,
-    tag: () => contentHash(REDIRECT_SCRIPT),
-    read: async () => REDIRECT_SCRIPT,
-  },
+  "swagger-ui.css": swaggerUI(CSS, "swagger-ui.css"),
+  "page.css": own(CSS, STYLE),
+  "swagger-ui.js": swaggerUI(JAVASCRIPT, "swagger-ui-bundle.js"),
+  "page.js": own(JAVASCRIPT, SCRIPT),
+  "oauth2-redirect.js": own(JAVASCRIPT, REDIRECT_SCRIPT),
 };
+
+function own(contentType: string, text: string): Asset {
+  return { contentType, tag: () => contentHash(text), read: async () => text };
+}
+
+function swaggerUI(contentType: string, file: string): Asset {
+  return {
+    contentType,
+    tag: async () => (await load<{ version: string }>("package.json", "json")).version,
+    read: () => load<string>(file, "text"),
+  };
+}
+
+async function load<Content>(file: string, type: "json" | "text"): Promise<Content> {
+  return (await importLate<{ default: Content }>(`${PACKAGE}/${file}`, type)).default;
+}
 
 /** Relative to the folder of the file. */
 export async function assetUrl(name: AssetName): Promise<string> {
@@ -435,12 +439,4 @@ export async function answerAsset({ headers, query }: HttpRequest<unknown>, name
   const isCurrent = query.get("v") === tag;
   const cacheControl = isCurrent ? "public, max-age=31536000, immutable" : "no-cache";
   return await cachedReply(headers, { ...asset, tag }, { "cache-control": cacheControl });
-}
-
-async function readSwaggerUI(name: string): Promise<string> {
-  return (await importLate<{ default: string }>(`${PACKAGE}/${name}`, "text")).default;
-}
-
-async function swaggerUIVersion(): Promise<string> {
-  return (await importLate<{ default: { version: string } }>(`${PACKAGE}/package.json`, "json")).default.version;
 }

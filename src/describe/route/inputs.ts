@@ -118,9 +118,7 @@ class ParameterCollector {
 
   #open(source: ParameterInput["in"], name: string): CollectedParameter {
     const key = `${source} ${source === "header" ? name.toLowerCase() : name}`;
-    let parameter = this.#parameters.get(key);
-    if (!parameter) this.#parameters.set(key, parameter = { in: source, name, schemas: [] });
-    return parameter;
+    return this.#parameters.getOrInsertComputed(key, () => ({ in: source, name, schemas: [] }));
   }
 }
 
@@ -153,11 +151,7 @@ export type TokenScheme = OAuth2SecurityScheme | OpenIdConnectSecurityScheme;
 
 /** Direct and indirect dependencies, also of the scopes. */
 export function securityOf({ levels }: Pick<RouteRecord, "levels">): readonly PreparedDependency[] {
-  return dependenciesOf(levels).filter(declaresSecurity);
-}
-
-function declaresSecurity({ security }: PreparedDependency): boolean {
-  return security.length > 0;
+  return dependenciesOf(levels).filter(({ security }) => security.length > 0);
 }
 
 /** Whether an authorization server issues its tokens. */
