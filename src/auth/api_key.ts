@@ -1,7 +1,5 @@
 /** Keys in a header, in the query, or in a cookie. */
 import { checkInputName, type Dependency, type RequiredState } from "../binding/dependency.ts";
-import { makeGuard } from "../binding/guard.ts";
-import { readSecurity } from "../binding/security.ts";
 import { pickQuery, queryText } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/headers.ts";
@@ -11,9 +9,8 @@ import {
   checkVerify,
   type GuardOptions,
   isAccepted,
+  makeVerifyingGuard,
   MAX_CREDENTIAL,
-  requirementOf,
-  UNAUTHORIZED,
   unauthorized,
 } from "./credentials.ts";
 
@@ -77,20 +74,19 @@ export function apiKey<Value, State = Record<string, unknown>>(
     throw new TypeError(`Cannot ${action}: "name" must be the name of the ${source}, got ${quote(name)}`);
   }
   checkInputName(SOURCES[source], name, `the scheme ${scheme}`);
-  const declared = requirementOf(scheme, { type: "apiKey", in: source, name }, description);
   const challenge = `ApiKey realm=${quotedString(scheme)}, in="${source}"`;
   const read = reader(source, name);
   const place = { header: "in the header", query: "once in the query, as", cookie: "in the cookie" }[source];
   const missing = `Send a key ${place} ${name}`;
-  return makeGuard<Value, RequiredState<State>>({
+  return makeVerifyingGuard<Value, State>({
     name: scheme,
-    security: readSecurity(declared, scheme),
-    replies: [UNAUTHORIZED],
+    scheme: { type: "apiKey", in: source, name },
+    description,
     isSent: (request) => read(request) !== undefined,
     resolve: async (request) => {
       const key = read(request);
       if (typeof key !== "string" || key === "") throw unauthorized(missing, challenge);
-      const value = key.length <= MAX_CREDENTIAL && await verify(key, request as HttpRequest<never>);
+      const value = key.length <= MAX_CREDENTIAL && await verify(key, request);
       if (!isAccepted(value)) throw unauthorized("The key is not valid", challenge);
       return value;
     },

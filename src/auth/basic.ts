@@ -1,7 +1,5 @@
 /** Names and passwords in the `Authorization` header (RFC 7617). */
 import type { Dependency, RequiredState } from "../binding/dependency.ts";
-import { makeGuard } from "../binding/guard.ts";
-import { readSecurity } from "../binding/security.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/headers.ts";
 import type { OptionNames } from "../base/options.ts";
@@ -13,8 +11,7 @@ import {
   type GuardOptions,
   hasAuthorization,
   isAccepted,
-  requirementOf,
-  UNAUTHORIZED,
+  makeVerifyingGuard,
   unauthorized,
 } from "./credentials.ts";
 
@@ -77,30 +74,26 @@ export function basic<Value, State = Record<string, unknown>>(
   checkVerify(verify, action);
   checkGuardOptions(options, OPTIONS, action);
   const { scheme = "basic", realm = scheme, description } = options;
-  checkRealm(realm, action);
+  checkString(realm, "realm", action);
+  if (!/^[\x20-\x7e]*$/.test(realm)) {
+    throw new TypeError(`Cannot ${action}: a header carries the realm, so it must be ASCII without control characters`);
+  }
   const challenge = `Basic realm=${quotedString(realm)}, charset="UTF-8"`;
-  const declared = requirementOf(scheme, { type: "http", scheme: "basic" }, description);
-  return makeGuard<Value, RequiredState<State>>({
+  return makeVerifyingGuard<Value, State>({
     name: scheme,
-    security: readSecurity(declared, scheme),
-    replies: [UNAUTHORIZED],
+    scheme: { type: "http", scheme: "basic" },
+    description,
     isSent: hasAuthorization,
     callerOf: (request) => decodePair(credentialsOf(request, "basic") ?? undefined)?.[0],
     resolve: async (request) => {
       const credentials = credentialsOf(request, "basic");
       if (credentials === null) throw unauthorized("Send a name and a password in the Authorization header", challenge);
       const pair = decodePair(credentials);
-      const value = pair && await verify(...pair, request as HttpRequest<never>);
+      const value = pair && await verify(...pair, request);
       if (!isAccepted(value)) throw unauthorized("The name or the password is not valid", challenge);
       return value;
     },
   });
-}
-
-function checkRealm(realm: unknown, action: string): void {
-  checkString(realm, "realm", action);
-  if (/^[\x20-\x7e]*$/.test(realm as string)) return;
-  throw new TypeError(`Cannot ${action}: a header carries the realm, so it must be ASCII without control characters`);
 }
 
 /** Null if they are malformed. */

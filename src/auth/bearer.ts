@@ -1,7 +1,6 @@
 /** Bearer tokens (RFC 6750) that the application verifies. */
-import { makeGuard, subjectText } from "../binding/guard.ts";
+import { subjectText } from "../binding/guard.ts";
 import type { Dependency, RequiredState } from "../binding/dependency.ts";
-import { readSecurity } from "../binding/security.ts";
 import { HTTPError } from "../base/errors.ts";
 import type { HttpRequest } from "../http/request.ts";
 import { quotedString } from "../http/headers.ts";
@@ -13,8 +12,7 @@ import {
   type GuardOptions,
   hasAuthorization,
   isAccepted,
-  requirementOf,
-  UNAUTHORIZED,
+  makeVerifyingGuard,
   unauthorized,
 } from "./credentials.ts";
 
@@ -78,18 +76,17 @@ export function bearer<Value, State = Record<string, unknown>>(
     throw new TypeError(`Cannot ${action}: "subject" must be a function, got ${quote(subject)}`);
   }
   const challenges = new BearerChallenges(scheme);
-  const declared = requirementOf(scheme, { type: "http", scheme: "bearer" }, description);
-  return makeGuard<Value, RequiredState<State>>({
+  return makeVerifyingGuard<Value, State>({
     name: scheme,
-    security: readSecurity(declared, scheme),
-    replies: [UNAUTHORIZED],
+    scheme: { type: "http", scheme: "bearer" },
+    description,
     isSent: hasAuthorization,
     ...(subject && {
       callerOf: (_request, value) => subjectText(subject(value as Value), `"subject" of the guard "${scheme}"`),
     }),
     resolve: async (request) => {
       const token = bearerToken(request, challenges);
-      const value = await verify(token, request as HttpRequest<never>);
+      const value = await verify(token, request);
       if (!isAccepted(value)) throw challenges.invalid("The token is not valid");
       return value;
     },

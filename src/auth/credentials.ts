@@ -1,6 +1,7 @@
 /** The common parts of guards: options, and functions that read, compare and refuse credentials. */
-import type { DeclaredReply } from "../binding/dependency.ts";
-import type { SecurityRequirement, SecurityScheme } from "../binding/security.ts";
+import type { DeclaredReply, Dependency, PreparedDependency, RequiredState } from "../binding/dependency.ts";
+import { makeGuard } from "../binding/guard.ts";
+import { readSecurity, type SecurityRequirement, type SecurityScheme } from "../binding/security.ts";
 import { HTTPError } from "../base/errors.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { nodeCrypto } from "../base/runtime.ts";
@@ -39,6 +40,27 @@ export function requirementOf(
   description: string | undefined,
 ): SecurityRequirement {
   return { [name]: description === undefined ? scheme : { ...scheme, description } };
+}
+
+interface VerifyingGuard<Value>
+  extends Pick<PreparedDependency, "isSent">, Partial<Pick<PreparedDependency, "callerOf">> {
+  readonly name: string;
+  readonly scheme: SecurityScheme;
+  readonly description: string | undefined;
+  readonly resolve: (request: HttpRequest<never>) => Promise<Value>;
+}
+
+/** Makes a guard of credentials that the application verifies. */
+export function makeVerifyingGuard<Value, State>(
+  { name, scheme, description, resolve, ...parts }: VerifyingGuard<Value>,
+): Dependency<Value, RequiredState<State>> {
+  return makeGuard<Value, RequiredState<State>>({
+    name,
+    security: readSecurity(requirementOf(name, scheme, description), name),
+    replies: [UNAUTHORIZED],
+    resolve: (request) => resolve(request as HttpRequest<never>),
+    ...parts,
+  });
 }
 
 export function checkString(value: unknown, name: string, action: string): void {

@@ -50,15 +50,12 @@ function findLoss(value: unknown, depth: number): Loss | undefined {
     case "number":
       return Number.isFinite(value) ? undefined : { part: `number ${value}`, path: [] };
     case "object":
-      return value === null ? undefined : findLossWithin(value, depth + 1);
+      if (value === null) return undefined;
+      if (depth >= MAX_DEPTH) throw new RangeError("Cannot look at all parts of the data: it is nested too deeply");
+      return Array.isArray(value) ? findLossInList(value, depth + 1) : findLossInObject(value, depth + 1);
     default:
       return { part: typeof value, path: [] };
   }
-}
-
-function findLossWithin(object: object, depth: number): Loss | undefined {
-  if (depth > MAX_DEPTH) throw new RangeError("Cannot look at all parts of the data: it is nested too deeply");
-  return Array.isArray(object) ? findLossInList(object, depth) : findLossInObject(object, depth);
 }
 
 function findLossInList(list: readonly unknown[], depth: number): Loss | undefined {

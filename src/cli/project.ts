@@ -122,7 +122,7 @@ async function findAbove(start: string, names: readonly string[]): Promise<strin
   }
 }
 
-async function isFile(path: string): Promise<boolean> {
+export async function isFile(path: string): Promise<boolean> {
   return (await stat(path))?.isFile ?? false;
 }
 

@@ -150,15 +150,10 @@ function escapeUnsafe(text: string): string {
 /** Of an error's text for operators. */
 export const MAX_ERROR_BYTES = 1024;
 
-const encoder = new TextEncoder();
-
 /** The message of a thrown value, cut after so many bytes of UTF-8. */
 export function errorText(thrown: unknown, maxBytes: number = MAX_ERROR_BYTES): string {
-  return cutText(redactText(describe(thrown)).toWellFormed(), maxBytes);
-}
-
-function cutText(text: string, maxBytes: number): string {
-  const { read } = encoder.encodeInto(text, new Uint8Array(maxBytes));
+  const text = redactText(describe(thrown)).toWellFormed();
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));
   return text.slice(0, read);
 }
 

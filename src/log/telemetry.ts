@@ -163,10 +163,8 @@ export const meter: Meter | undefined = api?.metrics !== undefined && api.metric
 
 type RunInSpan = <Result>(work: () => Result) => Result;
 
-const runNow: RunInSpan = (work) => work();
-
 export function captureSpan(): RunInSpan {
-  return tracing ? tracing.capture() : runNow;
+  return tracing ? tracing.capture() : (work) => work();
 }
 
 /** A `traceparent` of W3C Trace Context, for links. */
@@ -183,12 +181,10 @@ export function isTrace(text: string): boolean {
 /** Empty without an active span. */
 export function traceFields(): { readonly trace_id?: string; readonly span_id?: string } {
   const span = tracing?.active;
-  if (!span) return NOTHING;
+  if (!span) return {};
   const { traceId, spanId } = span.spanContext();
   return { trace_id: traceId, span_id: spanId };
 }
-
-const NOTHING = {};
 
 function toStartOptions({ kind = SpanKind.INTERNAL, attributes = {}, links = [], isRoot = false }: SpanOptions) {
   const given: Record<string, string | number | boolean> = {};

@@ -153,7 +153,14 @@ class Variable {
     const { schema, isList } = coerceText(declared, `the variable "${name}"`);
     this.name = name;
     this.declared = declared;
-    this.description = describeSetting(name, declared);
+    const mayBeAbsent = ["optional", "exact_optional", "nullish"].includes(declared.type) || fallsBack(declared);
+    this.description = {
+      name,
+      isRequired: !mayBeAbsent,
+      type: typeOf(declared),
+      description: descriptionOf(declared),
+      default: toText(defaultOf(declared)),
+    };
     this.schema = nodeOf(schema);
     this.#isList = isList;
   }
@@ -229,21 +236,6 @@ interface SettingDescription {
   readonly description: string | undefined;
   /** Undefined if there is none, or a function makes it. */
   readonly default: string | undefined;
-}
-
-function describeSetting(name: string, node: SchemaNode): SettingDescription {
-  return {
-    name,
-    isRequired: !mayBeAbsent(node),
-    type: typeOf(node),
-    description: descriptionOf(node),
-    default: toText(defaultOf(node)),
-  };
-}
-
-/** From the object. */
-function mayBeAbsent(node: SchemaNode): boolean {
-  return ["optional", "exact_optional", "nullish"].includes(node.type) || fallsBack(node);
 }
 
 /** A URL is the first, because `new URL()` accepts it, too. */

@@ -78,7 +78,7 @@ export function toStandardCheck(check: PipeAction, first: SchemaNode): PipeActio
 
 const DATES: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ["iso_date", isDate],
-  ["iso_timestamp", isDateTime],
+  ["iso_timestamp", (text) => isDate(text.slice(0, 10)) && TIME.test(text.slice(10))],
 ]);
 
 const DATE = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
@@ -88,10 +88,6 @@ const SHORT_MONTHS: readonly number[] = [4, 6, 9, 11];
 
 function isDate(text: string): boolean {
   return DATE.test(text) && hasDay(text);
-}
-
-function isDateTime(text: string): boolean {
-  return isDate(text.slice(0, 10)) && TIME.test(text.slice(10));
 }
 
 /** In its month. */

@@ -69,9 +69,7 @@ export class RemoteKeys {
     }
     const fetched = await this.#fetchOnce().catch(() => undefined);
     if (!fetched) return known;
-    const found = await findKey(fetched, header);
-    if (found) return found;
-    throw new InvalidToken();
+    return await requireKey(fetched, header);
   }
 
   async #findUnknown(header: JwtHeader, fresh: Fetched<FindKey> | undefined): Promise<JwtCryptoKey> {
@@ -81,9 +79,7 @@ export class RemoteKeys {
       if (wait > 0 && wait <= UNKNOWN_KEY_MS) throw hasFailed ? unavailable(wait) : new InvalidToken();
       if (fresh) this.#unknownAt = Date.now();
     }
-    const found = await findKey(await this.#fetchOnce(), header);
-    if (found) return found;
-    throw new InvalidToken();
+    return await requireKey(await this.#fetchOnce(), header);
   }
 
   /** One fetch serves all callers. */
@@ -147,6 +143,12 @@ async function findKey(find: FindKey, header: JwtHeader): Promise<JwtCryptoKey |
     // Several keys fit, or the platform does not support the kind of the key.
     throw new InvalidToken();
   }
+}
+
+async function requireKey(find: FindKey, header: JwtHeader): Promise<JwtCryptoKey> {
+  const found = await findKey(find, header);
+  if (found) return found;
+  throw new InvalidToken();
 }
 
 function unavailable(waitMs: number): HTTPError {

@@ -179,13 +179,11 @@ export class SessionDefinition<Data, Input> {
     const found = kept && data !== null ? { data, id: kept.id } : undefined;
     const session = new RequestSession(this, keeper, request, value, found);
     if (kept && found) contextOf(request).addSignIn({ watch: (onEnd) => session.watch(kept, onEnd) });
-    if (kept && found && this.#isDue(kept) && canSetCookie(request)) await session.renew(kept);
-    return session;
-  }
-
-  #isDue({ setAt }: KeptSession): boolean {
     const { renew, maxAge } = this.#parts;
-    return renew && Date.now() - setAt > maxAge / 2;
+    const isDue = kept && found && renew && Date.now() - kept.setAt > maxAge / 2;
+    const canSetCookie = withoutCookies(request) === undefined && !contextOf(request).reply.hasBegun;
+    if (isDue && canSetCookie) await session.renew(kept);
+    return session;
   }
 
   #warnOnce(): void {
@@ -364,15 +362,6 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
   }
 
   async #change(what: "set" | "clear", change: () => Promise<void>): Promise<void> {
-    this.#assertPossible(what);
-    const changed = this.#changed.then(change);
-    this.#changed = changed.catch(() => {});
-    // Waits for changes that the handler does not await: their cookie would be lost.
-    contextOf(this.#request).reply.addHeadWork(this.#changed);
-    await changed;
-  }
-
-  #assertPossible(what: string): void {
     const { name } = this.#definition;
     const other = withoutCookies(this.#request);
     if (other !== undefined) {
@@ -380,7 +369,13 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
         `Cannot ${what} the session "${name}": ${other} has no reply with cookies, do it in a request of a browser`,
       );
     }
-    contextOf(this.#request).reply.assertOpen(`${what} the session`, name);
+    const { reply } = contextOf(this.#request);
+    reply.assertOpen(`${what} the session`, name);
+    const changed = this.#changed.then(change);
+    this.#changed = changed.catch(() => {});
+    // Waits for changes that the handler does not await: their cookie would be lost.
+    reply.addHeadWork(this.#changed);
+    await changed;
   }
 
   /** The handler must have awaited the change. */
@@ -401,10 +396,6 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
       );
     }
   }
-}
-
-function canSetCookie(request: HttpRequest): boolean {
-  return withoutCookies(request) === undefined && !contextOf(request).reply.hasBegun;
 }
 
 /** Undefined if the reply can carry cookies. */

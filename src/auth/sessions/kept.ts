@@ -177,13 +177,9 @@ class WatchedSession {
     void outsideRequests(() => this.#read());
   }
 
-  #start(): void {
+  async #start(): Promise<void> {
     if (this.#isClosed) return;
     this.#schedule();
-    void this.#takeHints();
-  }
-
-  async #takeHints(): Promise<void> {
     try {
       const unhint = await this.#watch.hint(() => this.wake());
       if (this.#isClosed) unhint?.();

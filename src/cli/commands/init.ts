@@ -3,6 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { dirname, join, relative, resolve } from "node:path";
 import { type Command, CommandError } from "../command.ts";
+import { isFile } from "../project.ts";
 
 export const INIT: Command = {
   name: "init",
@@ -65,13 +66,9 @@ async function clonedPackages(folder: string): Promise<string[]> {
   }
   const folders = packages.map((path) => join(clone, path));
   for (const path of folders) {
-    if (!await exists(join(path, "deno.json"))) return [];
+    if (!await isFile(join(path, "deno.json"))) return [];
   }
   return folders.map((path) => relative(folder, path).replaceAll("\\", "/"));
-}
-
-async function exists(file: string): Promise<boolean> {
-  return await Deno.stat(file).then(() => true, () => false);
 }
 
 async function write(file: string, text: string): Promise<void> {

@@ -48,8 +48,10 @@ export const RUN: Command = {
   run(invocation) {
     const { switches, values, denoFlags } = invocation;
     const hostname = values.get("host") ?? null;
-    const port = values.has("port") ? parsePort(values.get("port")!) : null;
-    const workers = parseWorkers(values.get("workers") ?? "1");
+    const portText = values.get("port");
+    const port = portText === undefined ? null : parseWhole(portText, `port "${portText}"`, 0, 65_535);
+    const workersText = values.get("workers") ?? "1";
+    const workers = parseWhole(workersText, `"${workersText}" workers`, 1, MAX_WORKERS);
     const drainDelay = parseDelay(values.get("drain-delay") ?? "0s");
     const isWatched = switches.has("reload") || denoFlags.some((flag) => /^--watch(=|$)/.test(flag));
     if (isWatched && drainDelay > 0) {
@@ -76,23 +78,14 @@ export const RUN: Command = {
   },
 };
 
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new CommandError(`Cannot use port "${text}": expected a whole number from 0 to 65535`, USAGE_EXIT_CODE);
-}
-
 function parseDelay(text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
   if (number !== undefined) return Number(number) * (unit === "m" ? 60_000 : unit === "s" ? 1_000 : 1);
   throw new CommandError(`Cannot use "${text}" as a delay: expected a time such as 5s or 500ms`, USAGE_EXIT_CODE);
 }
 
-function parseWorkers(text: string): number {
-  const workers = Number(text);
-  if (/^\d+$/.test(text) && workers >= 1 && workers <= MAX_WORKERS) return workers;
-  throw new CommandError(
-    `Cannot use "${text}" workers: expected a whole number from 1 to ${MAX_WORKERS}`,
-    USAGE_EXIT_CODE,
-  );
+function parseWhole(text: string, named: string, least: number, most: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+  throw new CommandError(`Cannot use ${named}: expected a whole number from ${least} to ${most}`, USAGE_EXIT_CODE);
 }

@@ -43,8 +43,8 @@ function isOptionalEntry({ type }: SchemaNode): boolean {
 
 function optionalityOf(node: SchemaNode, seen?: Set<SchemaNode>): Optionality {
   if (fallsBack(node)) {
-    const inner = node.fallback === undefined ? KEPT : optionalityOf(withoutFallback(node), seen);
-    return { ...inner, onUndefined: "replaced" };
+    const { fallback, ...inner } = node;
+    return { ...(fallback === undefined ? KEPT : optionalityOf(inner, seen)), onUndefined: "replaced" };
   }
   if (node.pipe) return ofPipe(node.pipe as readonly (Step | SchemaNode)[], seen);
   switch (node.type) {
@@ -107,8 +107,4 @@ function ofPipe(steps: readonly (Step | SchemaNode)[], seen?: Set<SchemaNode>): 
 
 function optionsOf({ options }: SchemaNode, seen?: Set<SchemaNode>): Optionality[] {
   return (options as readonly SchemaNode[]).map((option) => optionalityOf(option, seen));
-}
-
-function withoutFallback({ fallback: _, ...node }: SchemaNode): SchemaNode {
-  return node;
 }

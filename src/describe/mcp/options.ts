@@ -81,11 +81,6 @@ export function readMcp(options: McpOptions, defaults: OriginPolicyDefaults): Mc
 
 const EXPOSED_HEADERS = ["mcp-protocol-version", "mcp-session-id", "www-authenticate"];
 
-interface OriginPolicyOptions {
-  readonly hosts?: readonly string[];
-  readonly origins?: Origins;
-}
-
 export interface OriginPolicyDefaults {
   readonly hosts: HostList | undefined;
   readonly origins: OriginList;
@@ -98,7 +93,7 @@ export class OriginPolicy implements PagePolicy {
   readonly #hosts: HostList | undefined;
   readonly #origins: OriginList;
 
-  constructor(options: OriginPolicyOptions, { hosts, origins, cors }: OriginPolicyDefaults) {
+  constructor(options: McpOptions, { hosts, origins, cors }: OriginPolicyDefaults) {
     this.#hosts = options.hosts ? new HostList(options.hosts, "mcp.hosts") : hosts;
     this.#origins = origins.named.with(OriginList.read(options.origins ?? [], "set mcp.origins"));
     const exposed = [...cors.exposed, ...EXPOSED_HEADERS];
@@ -114,7 +109,8 @@ export class OriginPolicy implements PagePolicy {
   checkHost(request: HttpRequest): boolean {
     const { host, peer } = contextOf(request);
     const name = readAuthority(host)?.name ?? "";
-    const isOwnHost = cannotBeRebound(name) || this.#hosts?.has(name) === true;
+    const cannotBeRebound = isLoopbackName(name) || name.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(name);
+    const isOwnHost = cannotBeRebound || this.#hosts?.has(name) === true;
     if (!isOwnHost && (this.#hosts !== undefined || isDirectLoopback(request.headers, peer))) {
       throw new HTTPError(403, "Agents are not served under this host: the application has to name it as its own");
     }
@@ -131,8 +127,4 @@ export class OriginPolicy implements PagePolicy {
     if (isLoopbackName(readAuthority(host)?.name) && isLoopbackName(readOrigin(origin)?.name)) return;
     throw new HTTPError(403, "Pages of this origin are not answered: the application has to name it as trusted");
   };
-}
-
-function cannotBeRebound(name: string): boolean {
-  return isLoopbackName(name) || name.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(name);
 }

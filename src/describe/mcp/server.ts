@@ -32,7 +32,7 @@ import {
 } from "./tool_call.ts";
 import { isTool } from "./tool_check.ts";
 import { ReplyBudget } from "./tool_result.ts";
-import { load } from "../../base/async_context.ts";
+import { Lazy, load } from "../../base/async_context.ts";
 import { codingOf } from "../../http/body_errors.ts";
 import { acceptedCodings } from "../../http/limits.ts";
 import { isJson } from "../../http/json.ts";
@@ -82,7 +82,9 @@ export class McpServer {
   private constructor(sdk: Sdk, app: McpApplication) {
     this.#sdk = sdk;
     this.#app = app;
-    this.#tools = toolsOf(app);
+    // In the order of the routes.
+    const names = assignToolNames(app.routes.filter(isTool));
+    this.#tools = new Map([...names].map(([route, name]) => [name, toTool(route, name, app.limits)]));
     this.#cancellations = new Cancellations(this.#tools.values().map(({ route }) => route));
     // The SDK requires JSON values, and JsonSchema has `unknown` for other keywords.
     this.#listed = Array.from(this.#tools.values(), ({ definition, route }) => {
@@ -357,11 +359,6 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function toolsOf({ routes, limits }: McpApplication): ReadonlyMap<string, Tool> {
-  const names = assignToolNames(routes.filter(isTool));
-  return new Map([...names].map(([route, name]) => [name, toTool(route, name, limits)]));
-}
-
 function accepted(): Response {
   return new Response(null, { status: 202 });
 }
@@ -377,7 +374,7 @@ function errorReply(code: number, message: string, data?: unknown): Response {
  * @throws {HTTPError} With 405, 408, 413 or 415.
  */
 export function mcpEndpoint(parts: McpApplication): (request: HttpRequest) => Promise<Response> {
-  let server: Promise<McpServer> | undefined;
+  const server = new Lazy(() => load(() => McpServer.load(parts)));
   return async (request) => {
     if (request.method !== "POST") {
       throw new HTTPError(405, "Agents send POST requests, and are sent no events", { headers: { allow: "POST" } });
@@ -389,11 +386,6 @@ export function mcpEndpoint(parts: McpApplication): (request: HttpRequest) => Pr
     }
     codingOf(request.headers, acceptedCodings(contextOf(request).matched.limits));
     const text = await request.text();
-    // The next request retries after a failure.
-    server ??= load(() => McpServer.load(parts)).catch((error) => {
-      server = undefined;
-      throw error;
-    });
-    return await (await server).answer(text, request);
+    return await (await server.use()).answer(text, request);
   };
 }

@@ -84,19 +84,15 @@ type Message = (issue: v.BaseIssue<unknown>) => string;
 let schema: v.GenericSchema<unknown, DocumentOptions> | undefined;
 
 export function readDocumentOptions(options: DocumentOptions): DocumentOptions {
-  const { servers, contact, license, termsOfService, externalDocs, tags, document } = options;
-  const given = { servers, contact, license, termsOfService, externalDocs, tags, document };
-  if (Object.values(given).every((value) => value === undefined)) return {};
-  const { issues } = v.safeParse(schema ??= makeSchema(), given, { abortEarly: true });
-  if (issues) throw new TypeError(`Cannot make the App: ${issues[0].message.replaceAll(PLACE, placeOf(issues[0]))}`);
-  return {
-    ...copyOf({ servers, contact, license, termsOfService, externalDocs, tags }),
-    ...(document && { document }),
-  };
-}
-
-function placeOf({ path }: v.BaseIssue<unknown>): string {
-  return (path ?? []).map(({ key }) => typeof key === "number" ? `[${key}]` : `.${key}`).join("").replace(/^\./, "");
+  const names = Object.keys(DOCUMENT_OPTIONS) as (keyof DocumentOptions)[];
+  const given = names.map((name) => [name, options[name]] as const).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return {};
+  const { document, ...described }: DocumentOptions = Object.fromEntries(given);
+  const { issues } = v.safeParse(schema ??= makeSchema(), { document, ...described }, { abortEarly: true });
+  if (!issues) return { ...copyOf(described), ...(document && { document }) };
+  const [{ message, path = [] }] = issues;
+  const place = path.map(({ key }) => typeof key === "number" ? `[${key}]` : `.${key}`).join("").replace(/^\./, "");
+  throw new TypeError(`Cannot make the App: ${message.replaceAll(PLACE, place)}`);
 }
 
 function makeSchema(): v.GenericSchema<unknown, DocumentOptions> {
@@ -224,7 +220,7 @@ export function serverUrls({ url, variables = {} }: OpenAPIServer): readonly str
 }
 
 /** Later changes must not reach the document. */
-function copyOf<Parts extends object>(value: { readonly [Name in keyof Parts]: Parts[Name] | undefined }): Parts {
+function copyOf<Parts extends object>(value: Parts): Parts {
   try {
     return JSON.parse(JSON.stringify(value));
   } catch (error) {

@@ -1,5 +1,5 @@
 /** The OpenAPI document of an application: its routes by path and method, and their components. */
-import type { PathTemplate, Segment } from "../../routing/path.ts";
+import type { PathTemplate } from "../../routing/path.ts";
 import type { Route } from "../../routing/route.ts";
 import { Models } from "../json_schema/models.ts";
 import { documentationOf } from "../route/docstring.ts";
@@ -152,23 +152,18 @@ class Paths {
 
   open(template: PathTemplate): OpenPath {
     const shape = shapeOf(template);
-    let path = this.#byShape.get(shape);
-    if (!path) {
-      path = { item: {}, names: template.names };
-      this.#byShape.set(shape, path);
-      this.items[documentPath(template)] = path.item;
-    }
-    return path;
+    return this.#byShape.getOrInsertComputed(shape, () => {
+      const item = this.items[documentPath(template)] = {};
+      return { item, names: template.names };
+    });
   }
 }
 
 /** Percent-encoded, except for the names in braces. */
 export function documentPath({ segments }: PathTemplate): string {
-  return segments.map(segmentText).join("");
-}
-
-function segmentText(segment: Segment): string {
-  return segment.kind === "literal" ? `/${encodeURI(segment.text.toWellFormed())}` : `/{${segment.name}}`;
+  return segments.map((segment) => {
+    return segment.kind === "literal" ? `/${encodeURI(segment.text.toWellFormed())}` : `/{${segment.name}}`;
+  }).join("");
 }
 
 /**

@@ -2,8 +2,7 @@
 import { takesJson } from "../../schema/coerce_form.ts";
 import { isBinary, lazyTarget, LISTS, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { allOf, type JsonSchema } from "../json_schema/json_schema.ts";
-import { pascalCase } from "../json_schema/model_names.ts";
-import type { Models } from "../json_schema/models.ts";
+import { type Models, pascalCase } from "../json_schema/models.ts";
 import { BYTES, mediaTypesOf } from "../json_schema/values.ts";
 import type { RouteDeclaration } from "../../http/route_info.ts";
 import type { Idempotency } from "../../idempotency/options.ts";

@@ -4,16 +4,20 @@ import * as v from "valibot";
 import { type DeclaredReply, isAsyncGeneratorFunction } from "../../binding/dependency.ts";
 import type { InputSource, Issue, IssueCode, ProblemDetails } from "../../base/errors.ts";
 import { WITHOUT_BODY } from "../../http/reply.ts";
-import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
+import {
+  type DeclaredReply as DeclaredContent,
+  isDeclaredReply,
+  STREAM_TYPES,
+} from "../../http/replies/declared_reply.ts";
 import { partsOfReply, type ReplyDescription, type RouteDeclaration } from "../../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../../base/options.ts";
 import type { Route } from "../../routing/route.ts";
-import { isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
-import { checkJson, type Models } from "../json_schema/models.ts";
-import { pascalCase } from "../json_schema/model_names.ts";
+import { isBinary, isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
+import { checkJson, freeName, type Models, pascalCase } from "../json_schema/models.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
+import type { JsonSchema } from "../json_schema/json_schema.ts";
+import { BYTES, mediaTypesOf } from "../json_schema/values.ts";
 import type { RouteInputs } from "../route/inputs.ts";
-import { type Content, contentOf, generatedContent } from "./content.ts";
 import type {
   OpenAPIHeader,
   OpenAPIMediaType,
@@ -359,11 +363,6 @@ const ERROR_REPLIES = {
 
 type ErrorReplyName = keyof typeof ERROR_REPLIES;
 
-const REFERENCES: Readonly<Record<ErrorReplyName, OpenAPIReference>> = {
-  Problem: { $ref: "#/components/responses/Problem" },
-  ValidationProblem: { $ref: "#/components/responses/ValidationProblem" },
-};
-
 const PROBLEM_JSON = "application/problem+json";
 /** Any more specific type takes precedence. */
 const ANY_TYPE = "*/*";
@@ -411,8 +410,7 @@ export class ErrorReplies {
     let name = this.#refusalNames.get(key);
     if (name !== undefined) return name;
     const phrase = pascalCase(STATUS_TEXT[reply.status as keyof typeof STATUS_TEXT] ?? `Status ${reply.status}`);
-    name = phrase;
-    for (let number = 2; this.#refusals.has(name); number++) name = phrase + number;
+    name = freeName(phrase, (name) => this.#refusals.has(name));
     this.#refusalNames.set(key, name);
     this.#refusals.set(name, reply);
     return name;
@@ -449,6 +447,87 @@ export class ErrorReplies {
 
   #refer(name: ErrorReplyName): OpenAPIReference {
     this.#used.add(name);
-    return REFERENCES[name];
+    return { $ref: `#/components/responses/${name}` };
   }
+}
+
+type Content = Record<string, OpenAPIMediaType>;
+
+/** `type` is the media type of JSON, `name` names an object without a title. */
+function contentOf(schema: Schema, type: string, name: string, models: Models): Content | undefined {
+  if (isDeclaredReply(schema)) return declaredContent(schema, name, models);
+  if (schema.type === "void" || schema.type === "undefined") return undefined;
+  // Files and instances, which may be streams, are sent unchanged.
+  if (isBinary(schema) || schema.type === "instance") {
+    const types = mediaTypesOf(nodeOf(schema));
+    return Object.fromEntries((types.length > 0 ? types : ["*/*"]).map((mediaType) => [mediaType, { schema: BYTES }]));
+  }
+  return { [type]: { schema: models.jsonOutput(schema, name) } };
+}
+
+/** Without a model, a generator may also yield bytes. */
+function generatedContent(item: Schema | undefined, name: string, models: Models): Content {
+  const mayBeBytes = !item || item.type === "instance";
+  return {
+    [STREAM_TYPES.json_lines]: item ? linesOf(models.jsonOutput(item, name)) : {},
+    ...(mayBeBytes && { "application/octet-stream": { schema: BYTES } }),
+  };
+}
+
+function declaredContent(declared: DeclaredContent, name: string, models: Models): Content | undefined {
+  switch (declared.type) {
+    case "events": {
+      const data = declared.item && models.jsonOutput(declared.item, name);
+      return { [STREAM_TYPES.events]: eventsOf(data) };
+    }
+    case "json_lines":
+      return { [STREAM_TYPES.json_lines]: linesOf(models.jsonOutput(declared.item, name)) };
+    case "bytes":
+      return contentOfType(declared.mediaType, BYTES);
+    case "text":
+      return contentOfType(declared.mediaType, { type: "string" });
+    case "replies":
+      // Each of its replies has content of its own.
+      return undefined;
+  }
+}
+
+/** Not the schema of an array: openapi-python-client would parse the whole body as one. */
+function linesOf(item: JsonSchema): OpenAPIMediaType {
+  return { "x-itemSchema": item };
+}
+
+/** Without its data. */
+export const EVENT_FIELDS: Readonly<Record<"id" | "event" | "retry", JsonSchema>> = {
+  id: { type: "string", description: "What a client resumes after, as `Last-Event-ID`." },
+  event: {
+    type: "string",
+    description:
+      "The name of the event; without one it is `message`. `webfw.gap` says that messages are missing, with `reason`, `from` and `oldest` as data.",
+  },
+  retry: {
+    type: "integer",
+    format: "int64",
+    minimum: 0,
+    description: "The milliseconds after which a client connects again.",
+  },
+};
+
+/**
+ * The form of OpenAPI 3.2, with data as a string. The schema of the reply is that of the data for
+ * generators whose clients parse it, such as hey-api.
+ */
+function eventsOf(data: JsonSchema | undefined): OpenAPIMediaType {
+  const text: JsonSchema = {
+    type: "string",
+    ...(data && { contentMediaType: "application/json", contentSchema: data }),
+  };
+  const event: JsonSchema = { type: "object", properties: { ...EVENT_FIELDS, data: text } };
+  return { ...(data && { schema: data }), "x-itemSchema": event };
+}
+
+/** Strings or bytes of JSON have no schema: that of a string would be wrong. */
+function contentOfType(mediaType: string, schema: JsonSchema): Content {
+  const type = mediaType.split(";", 1)[0]!.trimEnd();
+  return { [type]: /^[^/]+\/(?:.+\+)?json$/i.test(type) ? {} : { schema } };
 }

@@ -33,7 +33,7 @@ export class SecuritySchemes {
     const required = [...dependencies.map(({ security }) => security), wholeHeader(parameters, dependencies)];
     for (const [name, { scheme }] of required.flat().flatMap((way) => [...way])) this.#add(name, scheme, route);
     const all = combineAlternatives(required);
-    return all.every((way) => way.size === 0) ? undefined : distinct(all.map(requirementOf));
+    return all.every((way) => way.size === 0) ? undefined : distinct(all);
   }
 
   /** In the order of first use; undefined if there are none. */
@@ -84,16 +84,12 @@ function wholeHeader(
   return header.isRequired ? [way] : [new Map(), way];
 }
 
-function requirementOf(way: SecurityAlternative): Record<string, string[]> {
-  return Object.fromEntries([...way].map(([name, { scopes }]) => [name, [...scopes]]));
-}
-
 /** The order of schemes and scopes does not matter. */
-function distinct(requirements: readonly Record<string, string[]>[]): Record<string, string[]>[] {
-  const seen = new Set<string>();
-  return requirements.filter((requirement) => {
-    const parts = Object.entries(requirement).map(([name, scopes]) => [name, scopes.toSorted()]);
-    const text = JSON.stringify(parts.toSorted());
-    return !seen.has(text) && seen.add(text);
+function distinct(alternatives: readonly SecurityAlternative[]): Record<string, string[]>[] {
+  const requirements = alternatives.map((way) => {
+    return Object.fromEntries([...way].map(([name, { scopes }]) => [name, [...scopes]]));
   });
+  const keyOf = (requirement: Record<string, string[]>) =>
+    JSON.stringify(Object.entries(requirement).map(([name, scopes]) => [name, scopes.toSorted()]).toSorted());
+  return Map.groupBy(requirements, keyOf).values().map(([first]) => first!).toArray();
 }

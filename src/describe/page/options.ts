@@ -87,7 +87,8 @@ export function readDocs<State>(options: DocsOptions<State>): DocsParts {
   const check = (name: string, isRight: boolean, wanted: string, value: unknown) => {
     if (!isRight) throw new TypeError(`Cannot make the App: "docs.${name}" must be ${wanted}, got ${quote(value)}`);
   };
-  check("clientId", clientId === undefined || isText(clientId), "a text that is not empty", clientId);
+  const isFilled = typeof clientId === "string" && clientId !== "";
+  check("clientId", clientId === undefined || isFilled, "a text that is not empty", clientId);
   check("scopes", Array.isArray(scopes) && scopes.every(isScope), "a list of scopes without spaces", scopes);
   check("persistAuthorization", typeof persistAuthorization === "boolean", "true or false", persistAuthorization);
   const rateLimits = readRateLimits(options.rateLimit, "make the App", "docs.rateLimit");
@@ -97,8 +98,4 @@ export function readDocs<State>(options: DocsOptions<State>): DocsParts {
     );
   }
   return { clientId, scopes, persistAuthorization, deps: toDependencies(options.deps), rateLimits };
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
 }
