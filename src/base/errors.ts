@@ -106,10 +106,7 @@ export class HTTPError extends Error {
     }
     const title = options.title ??
       STATUS_TEXT[status as keyof typeof STATUS_TEXT] ?? `Status ${status}`;
-    super(
-      detail ?? title,
-      "cause" in options ? { cause: options.cause } : undefined,
-    );
+    super(detail ?? title, "cause" in options ? { cause: options.cause } : undefined);
     this.status = status;
     this.detail = detail ?? title;
     this.title = title;
@@ -140,13 +137,7 @@ export function isHTTPError(thrown: unknown): thrown is HTTPError {
 }
 
 /** @ignore The part of a request that holds an input. */
-export type InputSource =
-  | "path"
-  | "query"
-  | "header"
-  | "cookie"
-  | "body"
-  | "form";
+export type InputSource = "path" | "query" | "header" | "cookie" | "body" | "form";
 
 /** `missing`: a required value was not sent. `invalid`: it does not match, or is not allowed. */
 export type IssueCode = "missing" | "invalid";
@@ -199,10 +190,7 @@ export class ValidationError extends HTTPError {
     const issues = found.map(({ in: source, path, code = "invalid", ...words }): Issue => {
       return { in: source, path, code, ...words };
     });
-    super(422, "The request does not fit its description", {
-      title: "Invalid input",
-      extensions: { errors: issues },
-    });
+    super(422, "The request does not fit its description", { title: "Invalid input", extensions: { errors: issues } });
     this.issues = issues;
   }
 }

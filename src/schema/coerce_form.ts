@@ -68,6 +68,8 @@ function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
     });
   }
   if (PASSING.has(node.type)) return mapSchema(node, mapSame);
+  if (OBJECTS.has(node.type)) return orJson(coerceFields(mapSchema(node, map), name), node, name);
+  if (LISTS.has(node.type)) return orJson(coerceItems(mapSchema(node, map)), node, name);
   switch (node.type) {
     case "string":
     case "undefined":
@@ -82,19 +84,6 @@ function coerce(node: SchemaNode, name: string, takesNull = true): SchemaNode {
     case "instance":
       if (isBinary(node)) return preprocess(node, toFile);
       break;
-    case "object":
-    case "loose_object":
-    case "strict_object":
-    case "object_with_rest":
-    case "record":
-    case "variant":
-      return orJson(coerceFields(mapSchema(node, map), name), node, name);
-    case "array":
-    case "tuple":
-    case "loose_tuple":
-    case "strict_tuple":
-    case "tuple_with_rest":
-      return orJson(coerceItems(mapSchema(node, map)), node, name);
     case "nullable":
     case "nullish":
       if (!takesNull) return mapSchema(node, mapSame);

@@ -81,24 +81,16 @@ export class Converter {
       // The format depends on the bounds, which later steps add.
       return describePipe(node.pipe as Pipe, this.#form, (part) => withoutNumberFormat(this.convert(part, place)));
     }
+    if (node.entries) return this.#object(node, node.entries, place);
+    if (node.items) return this.#tuple(node, node.items, place);
     const wrapped = (): JsonSchema => this.convert(node.wrapped!, place);
     switch (node.type) {
-      case "object":
-      case "loose_object":
-      case "strict_object":
-      case "object_with_rest":
-        return this.#object(node, place);
       case "record":
         return this.#record(node, place);
       case "array": {
         const { items, ...array } = this.#byLibrary(node, place);
         return { ...array, items: this.#item(node.item!, items) };
       }
-      case "tuple":
-      case "loose_tuple":
-      case "strict_tuple":
-      case "tuple_with_rest":
-        return this.#tuple(node, place);
       case "union":
         return anyOf(this.#byLibrary(node, place).anyOf!);
       case "intersect":
@@ -164,9 +156,9 @@ export class Converter {
   }
 
   /** The library treats entries with a default as optional in both forms. */
-  #object(node: SchemaNode, place: Place): JsonSchema {
+  #object(node: SchemaNode, nodes: NonNullable<SchemaNode["entries"]>, place: Place): JsonSchema {
     const { type, properties = {}, required: _, ...others } = this.#byLibrary(node, place);
-    const entries = Object.entries(node.entries!);
+    const entries = Object.entries(nodes);
     const canLack = this.#form === "input" ? mayBeMissing : mayBeUnsent;
     const required = entries.filter(([, entry]) => !canLack(entry)).map(([key]) => key);
     const named = entries.map(([key], index) => {
@@ -191,9 +183,8 @@ export class Converter {
   }
 
   /** The library requires all items, even optional ones at the end of the input. */
-  #tuple(node: SchemaNode, place: Place): JsonSchema {
+  #tuple(node: SchemaNode, nodes: readonly SchemaNode[], place: Place): JsonSchema {
     const { type, prefixItems = [], items } = this.#byLibrary(node, place);
-    const nodes = node.items!;
     const count = this.#form === "output" ? nodes.length : nodes.findLastIndex(isRequired) + 1;
     return {
       type: type!,
