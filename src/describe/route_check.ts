@@ -34,7 +34,8 @@ function checkRoute(route: AnyRoute): void {
   const check = isTool(route) ? toolModelCheck(route) : checkJson;
   if (body && !isStream(body)) check("input", body, "body", action);
   if (form) check("input", form.schema, "form", action);
-  for (const [status, entry] of entriesOf(response)) {
+  const successes = isDeclaredReply(response) && response.type === "replies" ? response.entries : [];
+  for (const [status, entry] of successes) {
     const model = modelOf(entry);
     if (model) check("output", model, `response${status}`, action);
   }
@@ -53,11 +54,6 @@ function checkResponses(responses: RouteDeclaration["responses"], action: string
     if (model) checkJson("output", model, `response${status}`, action);
     for (const [name, header] of Object.entries(headers)) checkJson("output", header, name, action);
   }
-}
-
-/** By status. */
-function entriesOf(response: Schema | undefined): ReadonlyMap<number, Schema> {
-  return isDeclaredReply(response) && response.type === "replies" ? response.entries : new Map();
 }
 
 /** Of the JSON in a reply, or of each value of a stream. */

@@ -1,7 +1,7 @@
 /** The schema of the results of a schema, which validates stored results again. */
 import * as v from "valibot";
 import { keepFallback, mapSchema } from "./map_schema.ts";
-import { type Dataset, type PipeAction, REPEATABLE, runSchema, type SchemaNode } from "./schema.ts";
+import { type Dataset, isSchemaNode, type PipeAction, REPEATABLE, runSchema, type SchemaNode } from "./schema.ts";
 
 /** Their keys may be absent. */
 const OPTIONAL: ReadonlySet<string> = new Set(["optional", "exact_optional", "nullish"]);
@@ -59,7 +59,7 @@ function takesUndefined({ type, wrapped, options }: SchemaNode): boolean {
 }
 
 function derivePipe(node: SchemaNode, pipe: readonly Step[]): SchemaNode {
-  const mapped = pipe.map((step) => isSchemaStep(step) && step !== node ? outputSchema(step) : step);
+  const mapped = pipe.map((step) => isSchemaNode(step) && step !== node ? outputSchema(step) : step);
   const changed = pipe.findLastIndex((step, index) => {
     return mapped[index] !== step || (step.kind === "transformation" && !REPEATABLE.has(step.type));
   });
@@ -69,8 +69,4 @@ function derivePipe(node: SchemaNode, pipe: readonly Step[]): SchemaNode {
   if (steps.length === pipe.length && steps.every((step, index) => step === pipe[index])) return node;
   const isAsync = steps.some((step) => "async" in step && step.async === true);
   return keepFallback(node, ((isAsync ? v.pipeAsync : v.pipe) as unknown as Build)(...steps));
-}
-
-function isSchemaStep(step: Step): step is SchemaNode {
-  return step.kind === "schema";
 }

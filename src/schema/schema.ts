@@ -95,7 +95,7 @@ export function isSchema(value: unknown): value is Schema {
   return isSchemaNode(value) && typeof value["~run"] === "function";
 }
 
-function isSchemaNode(value: unknown): value is SchemaNode {
+export function isSchemaNode(value: unknown): value is SchemaNode {
   return typeof value === "object" && value !== null && (value as Partial<SchemaNode>).kind === "schema";
 }
 

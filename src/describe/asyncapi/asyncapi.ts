@@ -430,7 +430,6 @@ function duration(ms: number): string {
 /** Keywords whose value is a schema, an array of schemas, or schemas by name. */
 const ONE: ReadonlySet<string> = new Set(["not", "items", "contains", "additionalProperties", "propertyNames"]);
 const LIST: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
-const NAMED: ReadonlySet<string> = new Set(["properties"]);
 
 /** Collects schemas, and converts them once all models have names. */
 class AsyncAPISchemas {
@@ -463,12 +462,8 @@ function toDraft07(schema: JsonSchema): JsonSchema {
 }
 
 function convert(keyword: string, value: unknown): unknown {
-  if (ONE.has(keyword)) return isSchema(value) ? toDraft07(value) : value;
+  if (ONE.has(keyword)) return typeof value === "object" ? toDraft07(value as JsonSchema) : value;
   if (LIST.has(keyword)) return (value as JsonSchema[]).map(toDraft07);
-  if (!NAMED.has(keyword)) return value;
+  if (keyword !== "properties") return value;
   return Object.fromEntries(Object.entries(value as object).map(([name, part]) => [name, toDraft07(part)]));
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === "object";
 }
