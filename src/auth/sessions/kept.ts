@@ -213,7 +213,7 @@ class WatchedSession {
       return isThere;
     } catch (error) {
       if (!this.#hasFailed && !this.#isClosed) {
-        log("error", "A stream goes on without its session being checked: the store fails", {
+        log("error", "A stream continues although its session cannot be checked: the store fails", {
           error: describeError(error),
         });
       }

@@ -246,7 +246,7 @@ export class Converter {
     if (target === undefined) return {};
     if (this.#lazies >= MAX_LAZY) {
       throw new TypeError(
-        `Cannot describe ${subjectAt(place)}: a lazy schema makes a new one each time, let it give one made before`,
+        `Cannot describe ${subjectAt(place)}: a lazy schema returns a new schema each time, return one made before`,
       );
     }
     this.#lazies++;

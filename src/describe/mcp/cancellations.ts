@@ -44,7 +44,7 @@ export class Cancellations {
   }
 
   /** Aborts the call that a cancellation names, if exactly one matches. */
-  take(message: unknown, caller: HttpRequest): void {
+  cancel(message: unknown, caller: HttpRequest): void {
     const { method, params } = (message ?? {}) as { readonly method?: unknown; readonly params?: unknown };
     if (method !== "notifications/cancelled" || this.#calls.size === 0) return;
     const { requestId } = (params ?? {}) as { readonly requestId?: unknown };

@@ -112,7 +112,7 @@ export class OriginPolicy implements PagePolicy {
     const cannotBeRebound = isLoopbackName(name) || name.startsWith("[") || /^\d+(?:\.\d+){3}$/.test(name);
     const isOwnHost = cannotBeRebound || this.#hosts?.has(name) === true;
     if (!isOwnHost && (this.#hosts !== undefined || isDirectLoopback(request.headers, peer))) {
-      throw new HTTPError(403, "Agents are not served under this host: the application has to name it as its own");
+      throw new HTTPError(403, "Agents are not served under this host: the application must name it as its own");
     }
     return isOwnHost;
   }
@@ -125,6 +125,6 @@ export class OriginPolicy implements PagePolicy {
     const { host } = contextOf(request);
     if (isOwnHost && isSameHost(origin, host)) return;
     if (isLoopbackName(readAuthority(host)?.name) && isLoopbackName(readOrigin(origin)?.name)) return;
-    throw new HTTPError(403, "Pages of this origin are not answered: the application has to name it as trusted");
+    throw new HTTPError(403, "Pages of this origin are refused: the application must name it as trusted");
   };
 }

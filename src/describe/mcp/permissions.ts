@@ -30,7 +30,7 @@ export class Permissions {
   async refusalOf(tool: Route): Promise<HTTPError | undefined> {
     try {
       const limits: (() => Promise<void>)[] = [];
-      for (const [level, guards] of askableGuards(tool).entries()) {
+      for (const [level, guards] of earlyGuards(tool).entries()) {
         const { before, after } = tool.compiled.limits[level]!;
         for (const limiter of before) limits.push(() => this.#count(limiter, () => limiter.check(this.#caller)));
         if (guards.some((guard) => !guard.isMade(this.#made))) { for (const count of limits.splice(0)) await count(); }
@@ -61,12 +61,12 @@ export class Permissions {
   }
 }
 
-const askable = new WeakMap<Route, readonly (readonly InnerGuard[])[]>();
+const earlyGuardsOf = new WeakMap<Route, readonly (readonly InnerGuard[])[]>();
 /** Shared by tools. */
 const prepared = new WeakMap<PreparedDependency, InnerGuard>();
 
-function askableGuards(tool: Route): readonly (readonly InnerGuard[])[] {
-  return askable.getOrInsertComputed(tool, () => {
+function earlyGuards(tool: Route): readonly (readonly InnerGuard[])[] {
+  return earlyGuardsOf.getOrInsertComputed(tool, () => {
     return guardsOf(tool.levels).map((guards) => guards.filter((guard) => !readsRoute(guard)).map(preparedGuard));
   });
 }

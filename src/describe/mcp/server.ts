@@ -22,7 +22,7 @@ import type { ToolListing } from "./options.ts";
 import { needsToken } from "./protected_resource.ts";
 import { assignToolNames, type Tool, toTool } from "./tool.ts";
 import {
-  type Asked,
+  type CallEvaluation,
   type CallTarget,
   callTool,
   type Challenge,
@@ -119,8 +119,8 @@ export class McpServer {
     if (Array.isArray(message) && message.length > MAX_BATCH) {
       return errorReply(INVALID_REQUEST, `The batch has more than ${MAX_BATCH} messages`);
     }
-    if (this.#needsToken && isConnecting(message)) await this.#askForToken(caller);
-    for (const one of Array.isArray(message) ? message : [message]) this.#cancellations.take(one, caller);
+    if (this.#needsToken && isConnecting(message)) await this.#challengeConnecting(caller);
+    for (const one of Array.isArray(message) ? message : [message]) this.#cancellations.cancel(one, caller);
     const isLegacy = await isLegacyRequest(caller.raw, message);
     return isLegacy ? await this.#answerLegacy(message, caller) : await this.#answerModern(message, caller);
   }
@@ -173,18 +173,18 @@ export class McpServer {
    */
   async #answerBatch(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<JSONRPCMessage[]> {
     const isSeveral = hasSeveralCalls(requests);
-    const asked = isSeveral ? await this.#evaluateGuards(requests, exchange) : undefined;
+    const evaluations = isSeveral ? await this.#evaluateGuards(requests, exchange) : undefined;
     const replies: JSONRPCMessage[] = [];
     await inParallel(requests, async (request, index) => {
-      replies[index] = await this.#answerRequest(request, exchange, asked?.[index]);
+      replies[index] = await this.#answerRequest(request, exchange, evaluations?.[index]);
     });
     if (!isSeveral) this.#throwRefusal(exchange);
     return replies;
   }
 
   /** Counts all calls, evaluates their guards, and throws the first challenge. */
-  async #evaluateGuards(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<readonly Asked[]> {
-    const all = requests.map((): Asked => ({ countedBy: new Set(), result: undefined }));
+  async #evaluateGuards(requests: readonly JSONRPCRequest[], exchange: Exchange): Promise<readonly CallEvaluation[]> {
+    const all = requests.map((): CallEvaluation => ({ countedBy: new Set(), result: undefined }));
     const challenges: Challenge[] = [];
     let isFurther = false;
     await inParallel(requests, async (request, index) => {
@@ -222,7 +222,7 @@ export class McpServer {
    *
    * @throws {HTTPError} With 401, or with 429 if no guard ran because of limits.
    */
-  async #askForToken(caller: HttpRequest): Promise<void> {
+  async #challengeConnecting(caller: HttpRequest): Promise<void> {
     const permissions = new Permissions(caller);
     let challenge: Challenge | undefined;
     let limited: HTTPError | undefined;
@@ -255,7 +255,7 @@ export class McpServer {
       if (limited && listed.length === 0) throw limited;
     }
     const tools = listed.map(({ definition }) => definition);
-    if (budget.takeList(listed.reduce((sum, { size }) => sum + size, 0))) return { tools };
+    if (budget.useForList(listed.reduce((sum, { size }) => sum + size, 0))) return { tools };
     throw new ProtocolError(INVALID_REQUEST, budget.refusal);
   }
 
@@ -279,19 +279,23 @@ export class McpServer {
   }
 
   /** Uses a new server of the SDK, because each serves one connection. */
-  async #answerRequest(request: JSONRPCRequest, exchange: Exchange, asked?: Asked): Promise<JSONRPCMessage> {
+  async #answerRequest(
+    request: JSONRPCRequest,
+    exchange: Exchange,
+    evaluation?: CallEvaluation,
+  ): Promise<JSONRPCMessage> {
     const { promise: answer, resolve } = Promise.withResolvers<JSONRPCMessage>();
     const transport: Transport = {
       start: async () => {},
       send: async (message) => resolve(message),
       close: async () => {},
     };
-    await this.#createServer(exchange, request.id, asked).connect(transport);
+    await this.#createServer(exchange, request.id, evaluation).connect(transport);
     transport.onmessage?.(request);
     return await answer;
   }
 
-  #createServer(exchange: Exchange, id: unknown, asked?: Asked): Server {
+  #createServer(exchange: Exchange, id: unknown, evaluation?: CallEvaluation): Server {
     const { ProtocolError, INTERNAL_ERROR, INVALID_PARAMS } = this.#sdk;
     // The low-level class: McpServer of the SDK would register all tools for each request.
     const server = new this.#sdk.Server({ name: this.#app.title, version: this.#app.version }, this.#options);
@@ -311,7 +315,7 @@ export class McpServer {
     server.setRequestHandler("tools/call", ({ params }) => {
       const tool = this.#tools.get(params.name);
       if (!tool) throw new ProtocolError(INVALID_PARAMS, "The tool is unknown");
-      return callTool({ tool, args: params.arguments ?? {}, id, asked }, exchange, this.#app);
+      return callTool({ tool, args: params.arguments ?? {}, id, evaluation }, exchange, this.#app);
     });
     return server;
   }
@@ -377,7 +381,7 @@ export function mcpEndpoint(parts: McpApplication): (request: HttpRequest) => Pr
   const server = new Lazy(() => load(() => McpServer.load(parts)));
   return async (request) => {
     if (request.method !== "POST") {
-      throw new HTTPError(405, "Agents send POST requests, and are sent no events", { headers: { allow: "POST" } });
+      throw new HTTPError(405, "Agents send POST requests, and receive no events", { headers: { allow: "POST" } });
     }
     if (!isJson(request.headers.get("content-type"))) {
       throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {

@@ -61,11 +61,11 @@ export interface CallMessage {
   readonly args: CallArguments;
   readonly id: unknown;
   /** The result of {@linkcode evaluateGuardsOf}; undefined if it was not called. */
-  readonly asked: Asked | undefined;
+  readonly evaluation: CallEvaluation | undefined;
 }
 
 /** The precheck of a call in a batch. */
-export interface Asked {
+export interface CallEvaluation {
   readonly countedBy: Set<object>;
   /** The refusal of a limit. The call must not run: the limit would accept it, once counted. */
   result: CallToolResult | undefined;
@@ -126,11 +126,11 @@ export async function callTool(message: CallMessage, exchange: Exchange, app: Ca
 }
 
 async function call(
-  { tool, args, id, asked }: CallMessage,
+  { tool, args, id, evaluation }: CallMessage,
   exchange: Exchange,
   app: CallTarget,
 ): Promise<CallToolResult> {
-  if (asked?.result) return asked.result;
+  if (evaluation?.result) return evaluation.result;
   const { caller, budget } = exchange;
   if (budget.isSpent) return failed(`Not called: ${budget.refusal}`);
   const cancellable = exchange.cancellations.begin(caller, tool.route, id);
@@ -139,7 +139,7 @@ async function call(
     const { request, values, issues } = called;
     const connection = connectionOf(exchange);
     const refused = (thrown: unknown) => exchange.challenge ??= challengeOf(thrown, tool);
-    const agentCall = { countedBy: asked?.countedBy ?? new Set<object>(), refused, issues };
+    const agentCall = { countedBy: evaluation?.countedBy ?? new Set<object>(), refused, issues };
     if (issues.length === 0) checkDestination(request, tool, app);
     const response = issues.length === 0
       ? await app.fetch(request, connection, agentCall)
@@ -164,27 +164,27 @@ function failure(thrown: unknown, tool: Tool, { caller, budget }: Exchange): Cal
   }
   const error = toHTTPError(thrown);
   const text = problemText(error.toProblem()) + retryText(new Headers(error.headers));
-  return failed(budget.take(text.length) ? text : budget.refusal);
+  return failed(budget.use(text.length) ? text : budget.refusal);
 }
 
 /**
  * Counts a further call of a batch by the limits around a mounted application, which have counted
  * only the HTTP request.
  *
- * @param asked Gets the result, if a limit refuses the call.
+ * @param evaluation Gets the result, if a limit refuses the call.
  */
-export async function countFurtherCall(tool: Tool, exchange: Exchange, asked: Asked): Promise<void> {
+export async function countFurtherCall(tool: Tool, exchange: Exchange, evaluation: CallEvaluation): Promise<void> {
   try {
     await mountedOf(contextOf(exchange.caller).connection)?.countAgain?.();
   } catch (thrown) {
-    asked.result = failure(thrown, tool, exchange);
+    evaluation.result = failure(thrown, tool, exchange);
   }
 }
 
 /**
  * Runs only the limits and the guards of a tool.
  *
- * @param asked Gets the limits that have counted the call, and its result if one refuses it.
+ * @param evaluation Gets the limits that have counted the call, and its result if one refuses it.
  * @returns The challenge of a guard. Other failures repeat in the call itself.
  */
 export async function evaluateGuardsOf(
@@ -192,7 +192,7 @@ export async function evaluateGuardsOf(
   args: CallArguments,
   exchange: Exchange,
   app: CallTarget,
-  asked: Asked,
+  evaluation: CallEvaluation,
 ): Promise<Challenge | undefined> {
   if (tool.route.compiled.authorize === undefined) return undefined;
   let challenge: Challenge | undefined;
@@ -205,9 +205,9 @@ export async function evaluateGuardsOf(
     const called = requestOf(tool, args, exchange.caller);
     const { request, values, issues } = called;
     if (issues.length === 0) checkDestination(request, tool, app);
-    const agentCall = { countedBy: asked.countedBy, refused };
+    const agentCall = { countedBy: evaluation.countedBy, refused };
     const reply = await app.evaluateGuards(request, { route: tool.route, values }, connectionOf(exchange), agentCall);
-    if (isLimited) asked.result = await resultOf(reply, tool, called, exchange.budget);
+    if (isLimited) evaluation.result = await resultOf(reply, tool, called, exchange.budget);
     else await reply.body?.cancel();
   } catch {
     // The call itself fails in the same way.

@@ -89,9 +89,9 @@ export function checkTool(route: Route): void {
   if (route.options.ifMatch === "required") {
     throw toolError(route, 'it requires If-Match, which agents do not send: declare ifMatch: "optional"');
   }
-  if (route.method === "HEAD") throw toolError(route, "a HEAD request is answered without a result, use GET");
+  if (route.method === "HEAD") throw toolError(route, "the reply to a HEAD request has no result, use GET");
   if (isAsyncGeneratorFunction(route.handler)) {
-    throw toolError(route, "its handler streams, and a tool has one result: return a list from an async function");
+    throw toolError(route, "its handler streams, and a tool has one result: return an array from an async function");
   }
   const { body, form, response } = route.options;
   if (body && isStream(body)) throw toolError(route, "its body is a stream of bytes, which agents cannot send");

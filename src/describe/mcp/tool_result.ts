@@ -31,14 +31,14 @@ export class ReplyBudget {
   }
 
   /** False if the bytes exceed the limit. */
-  take(bytes: number): boolean {
+  use(bytes: number): boolean {
     this.#left -= bytes;
     return this.#left >= 0;
   }
 
   /** The list of tools has a limit only in a batch. */
-  takeList(bytes: number): boolean {
-    return !this.#isBatch || this.take(bytes);
+  useForList(bytes: number): boolean {
+    return !this.#isBatch || this.use(bytes);
   }
 
   get refusal(): string {
@@ -123,7 +123,7 @@ async function readAll(
     if (done) return await new Blob(chunks as Uint8Array<ArrayBuffer>[]).bytes();
     size += value.byteLength;
     if (size > maxSize) return undefined;
-    if (!budget.take(value.byteLength)) throw new HTTPError(500, budget.refusal);
+    if (!budget.use(value.byteLength)) throw new HTTPError(500, budget.refusal);
     chunks.push(value);
   }
 }
@@ -145,7 +145,7 @@ function structured(structuredContent: Record<string, unknown>, text: string): C
 function mismatch(type: string): TypeError {
   const got = type === "" ? "nothing" : type;
   return new TypeError(
-    `Cannot give the result of the tool: its route declares a response, the handler replied with ${got}`,
+    `Cannot return the result of the tool: its route declares a response, the handler replied with ${got}`,
   );
 }
 

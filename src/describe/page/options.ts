@@ -88,8 +88,8 @@ export function readDocs<State>(options: DocsOptions<State>): DocsParts {
     if (!isRight) throw new TypeError(`Cannot make the App: "docs.${name}" must be ${wanted}, got ${quote(value)}`);
   };
   const isFilled = typeof clientId === "string" && clientId !== "";
-  check("clientId", clientId === undefined || isFilled, "a text that is not empty", clientId);
-  check("scopes", Array.isArray(scopes) && scopes.every(isScope), "a list of scopes without spaces", scopes);
+  check("clientId", clientId === undefined || isFilled, "a non-empty string", clientId);
+  check("scopes", Array.isArray(scopes) && scopes.every(isScope), "an array of scopes without spaces", scopes);
   check("persistAuthorization", typeof persistAuthorization === "boolean", "true or false", persistAuthorization);
   const rateLimits = readRateLimits(options.rateLimit, "make the App", "docs.rateLimit");
   if (rateLimits.some(({ after }) => after)) {

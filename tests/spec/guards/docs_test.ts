@@ -168,9 +168,9 @@ Deno.test("Unknown members of docs are refused, and values that cannot be used",
     'the option "docs.clientID" is unknown, the nearest is "docs.clientId"',
   );
   assertThrows(make([]), TypeError, '"docs" must be an object, got an array');
-  assertThrows(make({ clientId: "" }), TypeError, '"docs.clientId" must be a text that is not empty, got ""');
-  assertThrows(make({ scopes: "a b" }), TypeError, '"docs.scopes" must be a list of scopes without spaces');
-  assertThrows(make({ scopes: ["a b"] }), TypeError, '"docs.scopes" must be a list of scopes without spaces');
+  assertThrows(make({ clientId: "" }), TypeError, '"docs.clientId" must be a non-empty string, got ""');
+  assertThrows(make({ scopes: "a b" }), TypeError, '"docs.scopes" must be an array of scopes without spaces');
+  assertThrows(make({ scopes: ["a b"] }), TypeError, '"docs.scopes" must be an array of scopes without spaces');
   assertThrows(make({ persistAuthorization: "no" }), TypeError, '"docs.persistAuthorization" must be true or false');
   assertThrows(make({ deps: { staff: 1 } }), TypeError, 'Cannot use the dependency "staff"');
   const ofPath = dependency({ params: { shop: v.string() } }, async () => 1);

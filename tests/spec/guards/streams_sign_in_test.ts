@@ -379,7 +379,7 @@ Deno.test("While the store of sessions fails, streams go on, which is logged onc
   await until("the store is read again", () => store.reads >= before + 3);
   await app.topic<number>("prices").publish(7);
   assertEquals((await events.next())?.data, "7");
-  assertEquals(log.lines.filter((line) => line.includes("without its session being checked")).length, 1);
+  assertEquals(log.lines.filter((line) => line.includes("its session cannot be checked")).length, 1);
   store.fails = false;
   await post(server.origin, "/logout", headers);
   assertEquals(await events.next(), undefined);
