@@ -127,7 +127,7 @@ Deno.test("A route that cannot be a tool is refused when it is registered, with 
     })
   );
   assertEquals(streaming.code, "tool");
-  assert(/GET \/x.*streams.*list/.test(streaming.message), streaming.message);
+  assert(/GET \/x.*streams.*array/.test(streaming.message), streaming.message);
 
   const name = register((app) => app.get("/x", { tool: { name: "a.b" } }, async () => 1));
   assertEquals(name.code, "tool");

@@ -320,5 +320,5 @@ Deno.test("A lazy schema that depends on the value, or is async, is described as
 
 Deno.test("A lazy schema that makes schemas without end is refused", () => {
   const endless = (): v.GenericSchema => v.object({ next: v.nullable(v.lazy(() => endless())) });
-  assertThrows(() => accepted(endless()), TypeError, "let it give one made before");
+  assertThrows(() => accepted(endless()), TypeError, "return one made before");
 });
