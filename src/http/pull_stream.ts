@@ -60,10 +60,10 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   readonly #stopping: AbortSignal | undefined;
   readonly #heartbeatMs: number | undefined;
   readonly #stop = (): void => {
-    if (!this.#closed && this.#kind.farewell) this.#controller?.enqueue(this.#kind.farewell());
+    if (!this.#closed && this.#kind.farewell) this.controller?.enqueue(this.#kind.farewell());
     this.#endEarly(breakOff("the server stops"));
   };
-  #controller: ReadableStreamDefaultController<Chunk> | undefined;
+  controller: ReadableStreamDefaultController<Chunk> | undefined;
   #idleTimer: IdleTimer | undefined;
   /** Settles the pending `pull()` of the platform. Undefined while the client reads nothing. */
   #settlePull: (() => void) | undefined;
@@ -103,12 +103,8 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     return new ReadableStream(this, this.#kind.readsAhead ? { highWaterMark: 0, size } : { highWaterMark: 0 });
   }
 
-  get controller(): ReadableStreamDefaultController<Chunk> | undefined {
-    return this.#controller;
-  }
-
   start(controller: ReadableStreamDefaultController<Chunk>): void {
-    this.#controller = controller;
+    this.controller = controller;
     if (!this.#closed) streamProgress.open++;
     if (this.#stopping?.aborted) this.#stop();
     else this.#stopping?.addEventListener("abort", this.#stop);
@@ -138,7 +134,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
 
   end(): void {
     if (this.#closed) return;
-    this.#controller?.close();
+    this.controller?.close();
     void this.close();
   }
 
@@ -154,7 +150,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   #endEarly(reason: unknown): void {
     if (!this.#kind.breaksOff) return this.end();
     if (this.#closed) return;
-    this.#controller?.error(reason);
+    this.controller?.error(reason);
     void this.close();
   }
 
@@ -165,7 +161,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
   async #release(): Promise<void> {
     this.#waiting = undefined;
     this.#releaseSlot?.();
-    if (this.#controller) streamProgress.open--;
+    if (this.controller) streamProgress.open--;
     this.#idleTimer?.stop();
     this.#unwatchSignIn?.();
     this.#stopping?.removeEventListener("abort", this.#stop);
@@ -183,7 +179,7 @@ export class PullStream implements UnderlyingDefaultSource<Chunk>, PullSink {
     this.#waiting = undefined;
     this.#idleTimer?.reset();
     streamProgress.chunks++;
-    this.#controller!.enqueue(chunk);
+    this.controller!.enqueue(chunk);
     if (!this.#kind.readsAhead) this.#endPull();
     return this.#settlePull !== undefined;
   }

@@ -64,13 +64,15 @@ export class ReplyState {
   headWork: Promise<unknown> | undefined = undefined;
   /** Whether the server has the reply, so that nothing can be added to its head. */
   hasBegun = false;
+  /** A reply whose whole body is in memory. */
+  buffered: Response | undefined = undefined;
+  /** An owned reply whose headers only describe its body. */
+  withBodyHeadersOnly: Response | undefined = undefined;
   #headers: Headers | undefined = undefined;
   /** Headers that are on a reply already, for an error reply that replaces it. */
   #added: Headers | undefined = undefined;
   #rateLimits: RateLimitItem[] | undefined = undefined;
   #owned: Response | undefined = undefined;
-  #buffered: Response | undefined = undefined;
-  #withBodyHeadersOnly: Response | undefined = undefined;
 
   get headers(): Headers {
     return this.#headers ??= new Headers();
@@ -117,7 +119,7 @@ export class ReplyState {
     const isKnown = text !== undefined && response.headers.has("content-type");
     if (!isKnown) refuseLocked(response);
     const copy = new PlatformResponse(isKnown ? text : response.body, response);
-    if (isKnown) this.#buffered = copy;
+    if (isKnown) this.buffered = copy;
     // `fetch` decodes bodies, but keeps these headers. Deno's server removes them, but not from a
     // copy.
     if (response.url !== "" && copy.body && DECODED.test(copy.headers.get("content-encoding") ?? "")) {
@@ -139,7 +141,7 @@ export class ReplyState {
     if (response === this.#owned) {
       // Middleware may have read it. A string that was only locked can still be sent.
       if (response.bodyUsed) throw unusable("was read already");
-      if (response !== this.#buffered) refuseLocked(response);
+      if (response !== this.buffered) refuseLocked(response);
       return response;
     }
     if (response.type === "error") throw new TypeError("Cannot reply with Response.error(): it has no status");
@@ -150,24 +152,6 @@ export class ReplyState {
     if (state) state.isUsed = true;
     else new WithBodyState(response, USED);
     return isServed ? response : this.toOwned(response);
-  }
-
-  /** Marks a reply whose whole body is in memory. */
-  markBuffered(response: Response): void {
-    this.#buffered = response;
-  }
-
-  isBuffered(response: Response): boolean {
-    return response === this.#buffered;
-  }
-
-  /** Marks an owned reply whose headers only describe its body. */
-  markBodyHeadersOnly(response: Response): void {
-    this.#withBodyHeadersOnly = response;
-  }
-
-  hasBodyHeadersOnly(response: Response): boolean {
-    return response === this.#withBodyHeadersOnly;
   }
 
   /** Returns the reply or a copy of it. */

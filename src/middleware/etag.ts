@@ -40,11 +40,9 @@ export function etag(): Middleware<unknown> {
     // A route for HEAD has no body of a GET.
     if (route?.method === "HEAD") return response;
     const context = contextOf(request);
-    if (!context.reply.isBuffered(response)) return response;
+    if (response !== context.reply.buffered) return response;
     if (/\bno-store\b/i.test(response.headers.get("cache-control") ?? "")) return response;
     const { taggedReply } = await load(() => import("../http/files/conditional.ts"));
-    const tagged = context.reply.setOwned(await taggedReply(response, request.headers));
-    context.reply.markBuffered(tagged);
-    return tagged;
+    return context.reply.buffered = context.reply.setOwned(await taggedReply(response, request.headers));
   };
 }

@@ -204,7 +204,7 @@ function workEndpoint(
       if (begin) begin(request);
       let values = authorize && await authorize(request);
       isAuthorized = true;
-      let isPlain = false;
+      let isInMemory = false;
       if (isForGuards) response = context.reply.setOwned(replyOfGuards(context));
       else {
         const bound = isAsync ? await bind(request) : bind(request);
@@ -228,14 +228,14 @@ function workEndpoint(
             : toReply(result, status, context, stopping);
           response = made instanceof Promise ? await made : made;
           if (response !== result) context.reply.setOwned(response);
-          isPlain = isBuffered(result);
-          if ((context.afterResponse || !finalize) && isPlain) context.reply.markBuffered(response);
+          isInMemory = isBuffered(result);
+          if ((context.afterResponse || !finalize) && isInMemory) context.reply.buffered = response;
         }
         // After a handshake, the handler of the WebSocket is still to run.
         if (context.afterResponse?.awaitsHandler && !begin) await endWithHandler(context, response);
       }
       if (!context.reply.isHeadComplete) response = context.reply.addHead(response);
-      else if (cors && finalize && isPlain) context.reply.markBodyHeadersOnly(response);
+      else if (cors && finalize && isInMemory) context.reply.withBodyHeadersOnly = response;
       // In the `try`: the copy of a locked Response fails.
       return finalize ? finalize(context, response) : context.reply.toOwned(response);
     } catch (thrown) {
@@ -289,7 +289,7 @@ export function finalizer(background: BackgroundTasks, cors: Cors | undefined): 
   return (context, response) => {
     const own = context.reply.toOwned(response);
     const reply = finish(context, own, background);
-    cors.stamp(context.raw, reply, context.reply.hasBodyHeadersOnly(reply));
+    cors.stamp(context.raw, reply, reply === context.reply.withBodyHeadersOnly);
     return reply;
   };
 }
@@ -320,7 +320,7 @@ function finish(context: RequestContext, response: Response, background: Backgro
   background.requests--;
   context.reply.hasBegun = true;
   if (!afterResponse) return reply;
-  const isBuffered = context.reply.isBuffered(response);
+  const isBuffered = response === context.reply.buffered;
   if (isBuffered) context.releaseBody();
   const sent = runAfterResponse(reply, isBuffered, afterResponse, background, connection?.completed);
   return sent === reply ? reply : context.reply.setOwned(sent);

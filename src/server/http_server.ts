@@ -32,7 +32,9 @@ interface Listener {
 export class HttpServer {
   readonly #options: ListenOptions;
   readonly #handler: Deno.ServeHandler;
-  readonly #finished: PromiseWithResolvers<void> = Promise.withResolvers();
+  readonly #finished = Promise.withResolvers<void>();
+  /** Resolves when the server ends itself, rejects when it cannot continue. */
+  readonly finished: Promise<void> = this.#finished.promise;
   /** The last one accepts connections; the others only serve open ones. */
   #listeners: Listener[] = [];
   #isShutDown = false;
@@ -45,11 +47,6 @@ export class HttpServer {
     this.#handler = handler;
     this.#listen(options);
     this.#spare.keep();
-  }
-
-  /** Resolves when the server ends itself, rejects when it cannot continue. */
-  get finished(): Promise<void> {
-    return this.#finished.promise;
   }
 
   async shutdown(): Promise<void> {

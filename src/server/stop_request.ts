@@ -8,6 +8,7 @@ const SAME_MS = 300;
 /** Listens until it is disposed. */
 export class StopRequest implements Disposable {
   readonly #first = Promise.withResolvers<Stopper>();
+  readonly by: Promise<Stopper> = this.#first.promise;
   readonly #second = Promise.withResolvers<void>();
   readonly #signals: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   readonly #signal: AbortSignal | undefined;
@@ -20,10 +21,6 @@ export class StopRequest implements Disposable {
     for (const name of this.#signals) Deno.addSignalListener(name, this.#kill);
     signal?.addEventListener("abort", this.#stop);
     if (signal?.aborted) this.#stop();
-  }
-
-  get by(): Promise<Stopper> {
-    return this.#first.promise;
   }
 
   /** Waits until the time is over, a stop is requested again, or this is disposed. */

@@ -4,7 +4,7 @@ import type { FallThrough, RequestContext } from "../context.ts";
 import { isMountWithoutSlash, redirectToSlash } from "../reply.ts";
 import { chooseEncoding, type Encoding, ENCODINGS, validatorsOf, versionReply } from "./conditional.ts";
 import { toPath } from "./disk_blob.ts";
-import { findWithin, infoOf, realPath, servedFile, typeOf } from "./served_file.ts";
+import { findWithin, infoOf, realPath, ServedFile, typeOf } from "./served_file.ts";
 
 export interface ServedFolder {
   readonly root: string | URL;
@@ -102,7 +102,7 @@ async function fileReply(
   headers.set("cache-control", whose + (isFixed ? "max-age=31536000, immutable" : "no-cache"));
   if (hasOthers) headers.set("vary", "accept-encoding");
   if (encoding !== undefined) headers.set("content-encoding", encoding);
-  const content = servedFile(found.path, found.info, type);
+  const content = new ServedFile(found.path, found.info, type);
   const validators = await validatorsOf(content);
   // Two forms can have the same size and time.
   const etag = encoding === undefined ? validators.etag : validators.etag?.replace(/"$/, `-${encoding}"`);

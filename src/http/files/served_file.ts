@@ -23,12 +23,7 @@ export async function openFile(path: string | URL, { root, type, filename }: Fil
   const found = root === undefined ? toPath(path) : await pathWithin(toPath(root), String(path));
   const info = found && await (root === undefined ? Deno.stat(found).catch(unlessAbsent) : infoOf(found));
   if (!found || !info || !info.isFile) throw new HTTPError(404, "No such file");
-  return servedFile(found, info, type ?? await typeOf(found), filename);
-}
-
-export function servedFile(path: string, info: Deno.FileInfo, type: string, savedAs?: string): ServedFile {
-  const lastModified = info.mtime?.getTime() ?? 0;
-  return new ServedFile(new DiskBlob(path, info), nodePath().basename(path), { type, savedAs, lastModified });
+  return new ServedFile(found, info, type ?? await typeOf(found), filename);
 }
 
 export class ServedFile extends File {
@@ -36,10 +31,11 @@ export class ServedFile extends File {
   /** The name for saving the file; undefined if browsers may show it. */
   readonly savedAs: string | undefined;
 
-  constructor(content: DiskBlob, name: string, options: FilePropertyBag & { savedAs: string | undefined }) {
-    super([content], name, options);
+  constructor(path: string, info: Deno.FileInfo, type: string, savedAs?: string) {
+    const content = new DiskBlob(path, info);
+    super([content], nodePath().basename(path), { type, lastModified: info.mtime?.getTime() ?? 0 });
     this.#content = content;
-    this.savedAs = options.savedAs;
+    this.savedAs = savedAs;
   }
 
   override stream(): ReadableStream<Uint8Array<ArrayBuffer>> {

@@ -11,13 +11,18 @@ import type { EventStream } from "../sse/sse.ts";
 
 /** Replies that are no JSON of a model. */
 export type DeclaredReply =
-  | { readonly type: "events"; readonly item: Schema | undefined }
+  | { readonly type: "events"; readonly "~kind": "EVENTS"; readonly item: Schema | undefined }
   | { readonly type: "json_lines"; readonly item: Schema }
   | { readonly type: "bytes" | "text"; readonly mediaType: string }
   | { readonly type: "replies"; readonly entries: ReadonlyMap<number, Schema> };
 
 /** The members that declared replies share with schemas. Valibot cannot run them. */
-export const DECLARED = { kind: "schema", async: false } as const;
+const DECLARED = { kind: "schema", async: false } as const;
+
+/** The types alone say what a handler yields, and what a client gets. */
+export function declare<Reply>(parts: DeclaredReply): Reply {
+  return Object.freeze({ ...DECLARED, ...parts }) as Reply;
+}
 
 const TYPES: ReadonlySet<unknown> = new Set<DeclaredReply["type"]>([
   "events",
@@ -109,9 +114,7 @@ export interface TextReply<As = string> extends Schema<string, string> {
 export function Text<const Type extends string>(
   mediaType: Type | "text/plain" = "text/plain",
 ): TextReply<ReceivedAs<Type, string>> {
-  // The types alone say what a handler yields, and what a client gets.
-  const reply = { ...DECLARED, type: "text", mediaType: checkMediaType(mediaType, "Text") };
-  return Object.freeze(reply) as unknown as TextReply<ReceivedAs<Type, string>>;
+  return declare({ type: "text", mediaType: checkMediaType(mediaType, "Text") });
 }
 
 /**
@@ -172,9 +175,7 @@ export interface BytesReply<As = Blob> extends Schema<Blob | ReadableStream<Uint
 export function Bytes<const Type extends string>(
   mediaType: Type | "application/octet-stream" = "application/octet-stream",
 ): BytesReply<ReceivedBytes<Type>> {
-  // The types alone say what a handler yields, and what a client gets.
-  const reply = { ...DECLARED, type: "bytes", mediaType: checkMediaType(mediaType, "Bytes") };
-  return Object.freeze(reply) as unknown as BytesReply<ReceivedBytes<Type>>;
+  return declare({ type: "bytes", mediaType: checkMediaType(mediaType, "Bytes") });
 }
 
 /** @ignore What a typed client gets: a string if there is a `charset`. */
@@ -221,6 +222,5 @@ export function JsonLines<Input, Line>(
   line: GivenSchema<Input, Line> | Mistake<"Give one valibot schema, such as v.object({ … })">,
 ): JsonLinesReply<Input, Line> {
   if (!isSchema(line)) throw new TypeError(`Cannot declare a reply by JsonLines(): the argument ${schemaFault(line)}`);
-  // The types alone say what a handler yields, and what a client gets.
-  return Object.freeze({ ...DECLARED, type: "json_lines", item: line }) as unknown as JsonLinesReply<Input, Line>;
+  return declare({ type: "json_lines", item: line });
 }

@@ -2,7 +2,7 @@
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "../../schema/schema.ts";
 import { schemaOfTopic, Topic } from "../../topics/topic.ts";
 import type { EventStream, ServerSentEvent } from "../sse/sse.ts";
-import { DECLARED, type Returned } from "./declared_reply.ts";
+import { declare, type Returned } from "./declared_reply.ts";
 
 /**
  * @ignore Made by {@linkcode Events}. `Input` is what the handler sends, `Data` what clients get.
@@ -61,6 +61,5 @@ export function Events<Input, Data>(
   if (item !== undefined && !isSchema(item)) {
     throw new TypeError(`Cannot declare a reply by Events(): the argument ${schemaFault(item)}, or a topic`);
   }
-  // The types alone say what a handler yields.
-  return Object.freeze({ ...DECLARED, type: "events", "~kind": "EVENTS", item }) as unknown as EventsReply<Input, Data>;
+  return declare({ type: "events", "~kind": "EVENTS", item });
 }

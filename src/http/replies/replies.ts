@@ -2,7 +2,7 @@
 import { quote } from "../../base/options.ts";
 import { isSchema, type JsonForm, type Mistake, type OutputOf, type Schema, schemaFault } from "../../schema/schema.ts";
 import { WITHOUT_BODY } from "../reply.ts";
-import { DECLARED, isDeclaredReply } from "./declared_reply.ts";
+import { declare, isDeclaredReply } from "./declared_reply.ts";
 
 /** @ignore A result with its status, made by {@linkcode reply}. */
 export interface StatusReply<Status extends number, Value> {
@@ -85,8 +85,7 @@ export function Replies<const Models>(models: Models & CheckedModels<Models>): R
   }
   for (const [status, model] of given) checkEntry(status, model);
   const entries = new Map(given.map(([status, model]) => [Number(status), model as Schema]));
-  // The types alone say what a handler returns, and what a client gets.
-  return Object.freeze({ ...DECLARED, type: "replies", entries }) as unknown as RepliesReply<Models>;
+  return declare({ type: "replies", entries });
 }
 
 function checkEntry(status: string, model: unknown): void {

@@ -392,24 +392,17 @@ interface BatchFormat {
   readonly topic?: string | undefined;
 }
 
-type Broadcasters = Readonly<Record<DataEncoding, EventBroadcaster>>;
-
-const BROADCASTERS = broadcastersOf(undefined);
-const reducingBroadcasters = new WeakMap<DataReducer, Broadcasters>();
-
-function broadcastersOf(reducer: DataReducer | undefined): Broadcasters {
-  const ids = { prefix: "", suffix: "", reducer };
-  return {
-    json: new EventBroadcaster({ encode: "json", ...ids }),
-    text: new EventBroadcaster({ encode: "text", ...ids }),
-  };
-}
+const NO_REDUCER = {};
+const broadcasters = new WeakMap<object, Readonly<Record<DataEncoding, EventBroadcaster>>>();
 
 function broadcasterOf(encode: DataEncoding, reducer: DataReducer | undefined): EventBroadcaster {
-  if (!reducer) return BROADCASTERS[encode];
-  let broadcasters = reducingBroadcasters.get(reducer);
-  if (!broadcasters) reducingBroadcasters.set(reducer, broadcasters = broadcastersOf(reducer));
-  return broadcasters[encode];
+  const key = reducer ?? NO_REDUCER;
+  let known = broadcasters.get(key);
+  if (!known) {
+    const make = (encode: DataEncoding) => new EventBroadcaster({ encode, prefix: "", suffix: "", reducer });
+    broadcasters.set(key, known = { json: make("json"), text: make("text") });
+  }
+  return known[encode];
 }
 
 /** The reducer, if it may change messages of the topic. */
