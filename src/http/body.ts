@@ -15,6 +15,12 @@ const FORM_TYPES = "application/x-www-form-urlencoded, multipart/form-data";
 /** In bytes. Up to this length the platform reads at once; it reserves twice as much first. */
 const MAX_AT_ONCE = 32 * 1024;
 
+/** The least average speed of a multipart body, in bytes per millisecond: 16 KiB/s. */
+const MIN_SPEED = 16 * 1024 / 1000;
+
+/** The average counts after this time. */
+const PACE_GRACE_MS = 30_000;
+
 interface BodyOwner {
   readonly raw: Request;
   /** When it stops, it cuts off bodies that are still arriving. */
@@ -43,10 +49,7 @@ export class BodyReader {
     this.#isLocal = isLocal;
   }
 
-  /**
-   * Deno gives each POST a stream. Without a length and a content type, the first bytes decide:
-   * proxies send an empty body in chunks, and HTTP/2 without a length.
-   */
+  /** Deno gives each POST a stream, and proxies and HTTP/2 send an empty body without a length. */
   isEmpty(): boolean | Promise<boolean> {
     const { headers, body } = this.#raw;
     const length = headers.get("content-length");
@@ -112,9 +115,8 @@ export class BodyReader {
   }
 
   /**
-   * A stream that fails with 413 beyond the size in bytes, and with 408 if a chunk takes longer
-   * than `chunkTime` milliseconds after the reader requests it. Throws a 413 for a longer announced
-   * body.
+   * Fails with 413 beyond the size in bytes, and with 408 if a chunk takes longer than `chunkTime`
+   * milliseconds after the reader requests it. Throws a 413 for a longer announced body.
    */
   streamWithin(size: number, chunkTime: number): ReadableStream<Bytes> {
     this.#announced(size);
@@ -122,9 +124,8 @@ export class BodyReader {
   }
 
   /**
-   * Drops the unread rest of a stream. Before the reply, the server reads the rest and keeps the
-   * connection. After the reply it resets it, and a client that still sends may never see the
-   * reply.
+   * Drops the unread rest of a stream. Before the reply the server reads it and keeps the
+   * connection; after the reply it resets the connection, and the client may never see the reply.
    */
   release(): void {
     void this.#buffer?.cancel();
@@ -246,11 +247,16 @@ export class BodyReader {
   /** For the chunks of a multipart body, which may take long as long as it moves. */
   #paced(): InTime {
     const { readTimeout } = this.#limits;
-    const pace = new Pace(readTimeout);
+    const grace = Math.max(PACE_GRACE_MS, readTimeout);
+    let size = 0;
+    let waited = 0;
     return async (read) => {
       const begin = performance.now();
       const chunk = await this.#inTime(read, readTimeout);
-      if (chunk && pace.isTooSlow(chunk.length, performance.now() - begin)) throw tooSlow(false);
+      // Only the waits for bytes count, not writes to a slow disk.
+      waited += performance.now() - begin;
+      size += chunk?.length ?? 0;
+      if (chunk && waited > grace && size < waited * MIN_SPEED) throw tooSlow(false);
       return chunk;
     };
   }
@@ -279,28 +285,4 @@ function streamOf(bytes: Promise<Bytes>): ReadableStream<Bytes> {
       controller.close();
     },
   });
-}
-
-/** In bytes per millisecond: 16 KiB/s. */
-const MIN_SPEED = 16 * 1024 / 1000;
-
-/** The average counts after this time, in milliseconds. */
-const GRACE = 30_000;
-
-/** The average speed of a body. Only the waits for bytes count, not writes to a slow disk. */
-export class Pace {
-  readonly #grace: number;
-  #size = 0;
-  #waited = 0;
-
-  constructor(silence: number) {
-    this.#grace = Math.max(GRACE, silence);
-  }
-
-  /** Counts a chunk. Returns whether the body is too slow so far. */
-  isTooSlow(size: number, waited: number): boolean {
-    this.#size += size;
-    this.#waited += waited;
-    return this.#waited > this.#grace && this.#size < this.#waited * MIN_SPEED;
-  }
 }

@@ -123,10 +123,7 @@ const READ_SIZE = 32 * 1024;
 const MIN_BLOCK = 512;
 const MAX_BLOCK = 32 * 1024;
 
-/**
- * Reads chunks that the caller owns, each in memory of at most twice its size. Deno itself
- * allocates 64 KiB for each chunk, even of a single byte.
- */
+/** Chunks that the caller owns, in at most twice their size. Deno takes 64 KiB for each. */
 export class ChunkReader implements ByteReader {
   readonly #reader: ReadableStreamDefaultReader<Bytes> | ReadableStreamBYOBReader;
   readonly #takesMemory: boolean;

@@ -23,16 +23,11 @@ export function cutShort(cause: unknown): unknown {
   return cause instanceof HTTPError ? cause : new HTTPError(400, "The body was cut short", { cause });
 }
 
-/**
- * The content coding of a body (RFC 9110, sections 8.4 and 15.5.16); undefined if it has none.
- *
- * @param accepted The codings that the server decompresses.
- * @throws {HTTPError} With 415 for any other coding.
- */
+/** RFC 9110, sections 8.4 and 15.5.16. Throws a 415 for a coding that is not accepted. */
 export function codingOf<Coding extends string>(headers: Headers, accepted: readonly Coding[]): Coding | undefined {
   const sent = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
   if (sent === "" || sent === "identity") return undefined;
-  // The old name of gzip is still to be understood (RFC 9110, section 8.4.1.3).
+  // The old name of gzip is still valid (RFC 9110, section 8.4.1.3).
   const coding = accepted.find((each) => each === (sent === "x-gzip" ? "gzip" : sent));
   if (coding !== undefined) return coding;
   const detail = accepted.length === 0

@@ -6,18 +6,12 @@ import type { Coding } from "./limits.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/**
- * How many bytes more than their content may arrive: random bytes grow when compressed, and empty
- * blocks could arrive for ever.
- */
+/** Random bytes grow when they are compressed, but empty blocks must not arrive forever. */
 const OVERHEAD = 256 * 1024;
 
 /**
- * Reads the decompressed bytes of a body, in chunks of at most 16 KiB: a client can make a few bytes
- * expand to gigabytes, so nothing is decompressed before it is read. `DecompressionStream` would
- * give all that one chunk expands to at once.
- *
- * It fails with 400 if the body is malformed or cut short.
+ * Decompresses a body on demand, in chunks of at most 16 KiB: a few bytes can expand to gigabytes,
+ * and `DecompressionStream` would expand all of a chunk at once. Malformed bytes are a 400.
  */
 export class DecompressingReader implements ByteReader {
   readonly #source: ChunkReader;

@@ -160,7 +160,6 @@ export class ReplyState {
     return this.#rateLimits ? this.#addRateLimits(this.toOwned(reply)) : reply;
   }
 
-  /** Returns the reply or a copy of it. */
   addHeaders(response: Response): Response {
     const headers = this.#headers;
     if (!headers) return response;

@@ -84,14 +84,13 @@ export function byteStream(source: ReadableStream<unknown>, stopping?: AbortSign
 
 /** Resolves to undefined after the wait. Rejects with a 503 if the server stops. */
 async function firstValue(values: IteratorSource, stopping: AbortSignal): Promise<NextValue | undefined> {
-  const quiet = Promise.withResolvers<undefined>();
-  const stopped = Promise.withResolvers<never>();
-  const stop = () => stopped.reject(new HTTPError(503, "The server stops"));
-  const timer = setTimeout(() => quiet.resolve(undefined), FIRST_VALUE_MS);
+  const { promise: noValue, resolve, reject } = Promise.withResolvers<undefined>();
+  const stop = () => reject(new HTTPError(503, "The server stops"));
+  const timer = setTimeout(() => resolve(undefined), FIRST_VALUE_MS);
   stopping.addEventListener("abort", stop);
   if (stopping.aborted) stop();
   try {
-    return await Promise.race([stopped.promise, values.peek(), quiet.promise]);
+    return await Promise.race([noValue, values.peek()]);
   } finally {
     clearTimeout(timer);
     stopping.removeEventListener("abort", stop);
