@@ -46,7 +46,7 @@ export interface SessionDependency<Data, Input = Data> extends Dependency<Sessio
 }
 
 /**
- * The options of a session. `secret` or `store` must be given. `Data` is the data of the session.
+ * The options of a session, with a `secret` or a `store`. `Data` is the data of the session.
  *
  * @category Dependencies
  */

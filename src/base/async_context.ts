@@ -46,7 +46,7 @@ export function load<Module>(start: () => Promise<Module>): Promise<Module> {
   return module;
 }
 
-/** A value that is made on first use, for all callers. After a failure, the next use tries again. */
+/** A value that is made on first use, for all callers. A use after a failure tries again. */
 export class Lazy<Value> {
   readonly #make: () => Promise<Value>;
   #made: Promise<Value> | undefined;

@@ -161,9 +161,8 @@ export interface Issue {
 }
 
 /**
- * The input of a request does not match what its route declares. It becomes a 422 with the list of
- *
- * Throw it yourself for issues that a schema cannot find.
+ * The input of a request does not match its route: a 422 with all issues. Throw it yourself for
+ * issues that a schema cannot find.
  *
  * @example An issue that only the handler can find
  * ```ts

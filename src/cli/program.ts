@@ -24,7 +24,7 @@ const VERSION: Option = {
 };
 const OPTIONS: readonly Option[] = [HELP, VERSION];
 const COMMANDS: Command[] = [INIT, RUN, OPENAPI, ASYNCAPI, ROUTES, TOPICS, ENV];
-// Both read the list later, with themselves in it.
+// Both read the list when they run, so it includes them.
 COMMANDS.push(completionsCommand(COMMANDS, OPTIONS), helpCommand(COMMANDS, OPTIONS));
 
 /** A failure that the user can correct is one line on stderr; a bug is thrown. */

@@ -9,7 +9,7 @@
  * import { assertEquals } from "@std/assert";
  * import * as v from "valibot";
  *
- * // books.ts, the server: what a verb returns is exported.
+ * // books.ts, the server: export the result of each verb.
  * const app = new App();
  * const Book = v.object({ id: v.number(), title: v.string() });
  * const books = new Map([[1, { id: 1, title: "Emma" }]]);

@@ -24,7 +24,7 @@ export interface FormSchema<Value = unknown, Input = unknown> {
  * @param schema An object schema. Its keys are the names of the fields.
  * @throws {TypeError} If it is not a schema.
  *
- * @example A form with a list and an object
+ * @example A form with an array and an object
  * ```ts
  * import { App, Form } from "@webfw/core";
  * import { assertEquals } from "@std/assert";

@@ -270,7 +270,7 @@ class RequestSession<Data, Input> implements Session<Data, Input> {
   }
 
   watch(kept: KeptSession, onEnd: () => void): () => void {
-    // If the handler itself has ended the session, its stream goes on.
+    // If the handler itself has ended the session, its stream continues.
     return this.#value === undefined ? () => {} : this.#keeper.watch(this.#value, kept, onEnd);
   }
 

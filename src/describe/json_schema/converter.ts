@@ -34,7 +34,7 @@ const MAX_LAZY = 64;
 export interface ModelScope {
   /** Code generators need formats of numbers, and named options of variants. */
   readonly isForGenerators: boolean;
-  /** Returns what `describe` returns, or a reference to a model of it. */
+  /** The result of `describe`, or a reference to its model. */
   part(form: Form, node: SchemaNode, place: Place, describe: (place: Place) => JsonSchema): JsonSchema;
   /** Makes a schema a model, unless it has a name. */
   name(node: SchemaNode, words: readonly string[]): void;
@@ -173,7 +173,7 @@ export class Converter {
     };
   }
 
-  /** The library ignores lists of keys, and writes the type of keys, which is always string. */
+  /** The library ignores enumerated keys, and writes their type, which is always string. */
   #record(node: SchemaNode, place: Place): JsonSchema {
     const { propertyNames: { type: _, ...names } = {}, ...json } = this.#byLibrary(node, place);
     const keys = listedKeys(node.key as SchemaNode);

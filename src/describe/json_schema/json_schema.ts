@@ -89,7 +89,7 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-/** What the server accepts, or what it sends. */
+/** The JSON that the server accepts, or that it sends. */
 export type Form = "input" | "output";
 
 /** The name of the model, and the keys from there. */

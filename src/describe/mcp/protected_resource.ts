@@ -168,7 +168,7 @@ function addIssuer(servers: Set<string>, scheme: TokenScheme, origin: string, ba
   if (href.endsWith(OPENID_CONFIGURATION)) servers.add(href.slice(0, -OPENID_CONFIGURATION.length));
 }
 
-/** Omits what a challenge cannot contain. */
+/** Omits scopes that a challenge cannot contain. */
 function requiredScopes(guards: readonly PreparedDependency[]): string[] {
   const required = guards.flatMap(({ security }) => security.flatMap((way) => [...way.values()]));
   const scopes = required.filter(({ scheme }) => isTokenScheme(scheme)).flatMap(({ scopes }) => scopes);

@@ -217,7 +217,7 @@ function singleOf(declared: Schema | undefined): Schema | undefined {
 }
 
 /**
- * Removes what clients misread. The first MCP clients validate by draft-07, which lacks
+ * Removes keywords that clients misread. The first MCP clients validate by draft-07, which lacks
  * `prefixItems` and applies `items` to all items. Some model providers accept only one type.
  */
 export function draft07Compatible(schema: JsonSchema): JsonSchema {

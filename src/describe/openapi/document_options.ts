@@ -28,8 +28,8 @@ export interface DocumentOptions {
   /** Further documentation. */
   externalDocs?: OpenAPIExternalDocs;
   /**
-   * Describes tags, in the order in which the page shows their groups. The `tags` of routes, routers
-   * and includes assign them.
+   * Describes tags, in the order in which the page shows their groups. The `tags` of routes,
+   * routers and includes assign them.
    *
    * @default {[]}
    */
@@ -39,8 +39,8 @@ export interface DocumentOptions {
    * `app.openapi()`. It gets a copy, which it may change and return, at the first use of the
    * document, and again after routes were added.
    *
-   * The result must be valid OpenAPI, which is not checked. Routes that it removes are still served:
-   * to hide a route from all documents, use `hidden`.
+   * The result must be valid OpenAPI, which is not checked. Routes that it removes are still
+   * served: to hide a route from all documents, use `hidden`.
    *
    * @example A logo
    * ```ts

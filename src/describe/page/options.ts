@@ -7,8 +7,7 @@ import { type DeclaredLimit, type RateLimitByRequest, readRateLimits } from "../
 /**
  * How the documentation page signs in, and who sees it.
  *
- * The page keeps what users enter or are given in the memory of its window, unless
- * `persistAuthorization` is set.
+ * The page keeps credentials in the memory of its window, unless `persistAuthorization` is set.
  *
  * @example A page for the staff, which signs in with OAuth 2.0
  * ```ts

@@ -57,7 +57,7 @@ const LINE_END = /[\n\r\u2028\u2029]/;
 
 /** Fails fast for most functions without a docstring. */
 const MAY_HAVE_DOCSTRING = /\{\s*(?:["'`]|\/[/*])/;
-/** Directives such as `"use strict"` come before the docstring. */
+/** Directives such as `"use strict"` precede the docstring. */
 const DIRECTIVE = /^use [a-z]+$/;
 
 const ESCAPE = /\\(?:u\{([\dA-Fa-f]+)\}|u([\dA-Fa-f]{4})|x([\dA-Fa-f]{2})|\r\n|([^]))/gu;
