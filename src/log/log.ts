@@ -183,14 +183,10 @@ export type WriteEntry = (message: string, fields?: Readonly<Record<string, unkn
 
 export function makeLog(logger: Logger): Log {
   const writer = (level: LogLevel): WriteEntry => (message, fields) => {
-    logger.log(level, toText(message), ownValues(fields));
+    const value = toLogValue(message);
+    logger.log(level, typeof value === "string" ? value : JSON.stringify(value), ownValues(fields));
   };
   return { info: writer("info"), warn: writer("warn"), error: writer("error") };
-}
-
-function toText(message: unknown): string {
-  const value = toLogValue(message);
-  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** A copy: getters may throw. An error becomes the field `error`. */
