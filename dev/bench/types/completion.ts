@@ -1,7 +1,7 @@
 // How long an editor takes to offer the paths of a typed client, compared with the same file without
 // the client. It is shown, and decides nothing.
 
-import { LanguageServer } from "../../../tests/types/language_server.ts";
+import { LanguageServer } from "../../../tests/compiler/language_server.ts";
 import { median } from "../http/statistics.ts";
 import { repeat } from "./apps/generated_app.ts";
 import { clientOf, serverOf } from "./apps/webfw_client.ts";

@@ -2,10 +2,10 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { copyFramework, frameworkImports } from "../../cli/framework.ts";
-import { Project } from "../../cli/project.ts";
-import { Webfw } from "../../cli/webfw.ts";
-import { ChildProgram } from "../support/child_program.ts";
+import { copyFramework, frameworkImports } from "./framework.ts";
+import { Project } from "./project.ts";
+import { Webfw } from "./webfw.ts";
+import { ChildProgram } from "../spec/support/child_program.ts";
 
 const MAIN = `import { App } from "@webfw/core";
 export const app = new App();

@@ -1,6 +1,6 @@
 // The mistakes that users can make, and the compiler's messages.
 //
-// After a change of the types, `deno task deno test -A tests/types -- --update` writes the new
+// After a change of the types, `deno task deno test -A tests/compiler -- --update` writes the new
 // messages into the tables. Read the difference as a user would.
 
 import { assert, assertEquals } from "@std/assert";
