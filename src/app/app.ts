@@ -492,9 +492,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * ```
    */
   lifespan<Part extends Partial<State> | void>(
-    lifespan: (
-      app: App<State>,
-    ) => AsyncGenerator<
+    lifespan: (app: App<State>) => AsyncGenerator<
       ExtraKeys<Part, State> extends never ? Part : Mistake<`The state has no '${ExtraKeys<Part, State>}'`>,
       void,
       void

@@ -77,10 +77,7 @@ export function checkUrls({ openapiUrl, docsUrl, mcpUrl, readyUrl }: BuiltInUrls
  * @throws {TypeError} If no text can satisfy a schema of a guard of the page.
  * @throws {RouteError} If a guard of the page needs a parameter of the path.
  */
-export function builtIns(
-  { openapiUrl, docsUrl, mcpUrl }: BuiltInUrls,
-  parts: BuiltInParts,
-): readonly BuiltIn[] {
+export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: BuiltInParts): readonly BuiltIn[] {
   const endpoints: BuiltIn[] = [];
   const { deps: declared, rateLimits, ...signIn } = parts.docs;
   const deps = parts.replacements?.ofAll(declared) ?? declared;
@@ -159,10 +156,7 @@ function agentEndpoint(parts: McpApplication): BuiltIn["handler"] {
  * Serves the document. The JSON of one base path is cached: routes do not change while the
  * application serves, and clients can make a proxy name any base path.
  */
-function documentEndpoint(
-  document: (basePath: string) => OpenAPIDocument,
-  cacheControl: string,
-): BuiltIn["handler"] {
+function documentEndpoint(document: (basePath: string) => OpenAPIDocument, cacheControl: string): BuiltIn["handler"] {
   let written: { readonly basePath: string; readonly content: Promise<CachedText> } | undefined;
   const write = async (basePath: string): Promise<CachedText> => {
     const { contentHash } = await load(() => import("../http/files/conditional.ts"));

@@ -17,9 +17,7 @@ import type { Crons } from "../work/cron/crons.ts";
  *
  * `App` is the application, `State` the type of its state.
  */
-export type Lifespan<App, State> = (
-  app: App,
-) => AsyncGenerator<Partial<State> | void, void, void>;
+export type Lifespan<App, State> = (app: App) => AsyncGenerator<Partial<State> | void, void, void>;
 
 /** What starts and stops together. */
 export interface LifecycleParts<App, State> {
@@ -225,9 +223,7 @@ class Lifespans<App, State> {
   /** @throws {TypeError} If it is not an `async function*`. */
   add(lifespan: Lifespan<App, State>): void {
     if (!isAsyncGeneratorFunction(lifespan)) {
-      throw new TypeError(
-        "Cannot add the lifespan: it must be an async generator, write async function* (app) { … }",
-      );
+      throw new TypeError("Cannot add the lifespan: it must be an async generator, write async function* (app) { … }");
     }
     this.#lifespans.push(lifespan);
   }
@@ -245,16 +241,12 @@ class Lifespans<App, State> {
         const generator = lifespan(app);
         const { done, value } = await generator.next();
         if (done) {
-          throw new TypeError(
-            `Cannot start ${nameOf(lifespan)}: it ended without a yield`,
-          );
+          throw new TypeError(`Cannot start ${nameOf(lifespan)}: it ended without a yield`);
         }
         this.#open.push(generator);
         for (const [name, part] of Object.entries(value ?? {})) {
           if (Object.hasOwn(state, name)) {
-            throw new TypeError(
-              `Cannot start ${nameOf(lifespan)}: another one yielded "${name}" already`,
-            );
+            throw new TypeError(`Cannot start ${nameOf(lifespan)}: another one yielded "${name}" already`);
           }
           state[name] = part;
         }
@@ -273,9 +265,7 @@ class Lifespans<App, State> {
         const { done } = await generator.next();
         if (!done) {
           await generator.return();
-          throw new TypeError(
-            "Cannot end the lifespan: it yielded more than once",
-          );
+          throw new TypeError("Cannot end the lifespan: it yielded more than once");
         }
       } catch (error) {
         log("error", "A lifespan failed to end", {

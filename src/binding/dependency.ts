@@ -255,10 +255,7 @@ export interface SessionCookieOf {
   readonly session: { readonly name: string };
 }
 
-export type CallerOf = (
-  request: HttpRequest,
-  value: unknown,
-) => string | undefined | Promise<string | undefined>;
+export type CallerOf = (request: HttpRequest, value: unknown) => string | undefined | Promise<string | undefined>;
 
 /** Guards inside of a guard. */
 export interface InnerGuards {
@@ -282,10 +279,7 @@ export interface StartConditions {
 export type Startable = Pick<PreparedDependency, "deps" | "starts">;
 
 /** Prepares dependencies, and those that they need, at the start of an application, each once. */
-export async function startDependencies(
-  dependencies: Iterable<Startable>,
-  conditions: StartConditions,
-): Promise<void> {
+export async function startDependencies(dependencies: Iterable<Startable>, conditions: StartConditions): Promise<void> {
   const needed = new Set(dependencies);
   const all = new Set<Start>();
   // The loop also visits what is added to the set while it runs.
@@ -487,9 +481,7 @@ const UNNAMED = "dependency";
 export function toDependency(value: unknown, name: string): PreparedDependency {
   if (isDependency(value)) return value;
   if (typeof value !== "function") {
-    throw new TypeError(
-      `Cannot use the dependency "${name}": it must be an async function or made by dependency()`,
-    );
+    throw new TypeError(`Cannot use the dependency "${name}": it must be an async function or made by dependency()`);
   }
   let prepared = plainFunctions.get(value);
   if (!prepared) plainFunctions.set(value, prepared = prepare({}, value));
@@ -572,9 +564,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 export function checkTextOptions(options: TextOptions, owner: string): TextOptions {
   for (const [option, schemas] of Object.entries(options)) {
     if (isStandardSchema(schemas)) {
-      throw new TypeError(
-        `Cannot declare ${owner}: give each schema by its name, as in ${option}: { name: schema }`,
-      );
+      throw new TypeError(`Cannot declare ${owner}: give each schema by its name, as in ${option}: { name: schema }`);
     }
     for (const [name, schema] of Object.entries(schemas ?? {})) {
       if (!isSchema(schema)) {
@@ -602,9 +592,7 @@ const GeneratorFunction = (function* () {}).constructor;
 const AsyncGeneratorFunction = (async function* () {}).constructor;
 
 /** Whether a value is declared `async`, not only a function that returns a promise. */
-export function isAsyncFunction(
-  value: unknown,
-): value is (...args: never[]) => Promise<unknown> {
+export function isAsyncFunction(value: unknown): value is (...args: never[]) => Promise<unknown> {
   return value instanceof AsyncFunction;
 }
 
@@ -619,8 +607,6 @@ export function checkArity({ length }: (...args: never[]) => unknown, what: stri
 }
 
 /** Whether a value is an `async function*`. */
-export function isAsyncGeneratorFunction(
-  value: unknown,
-): value is (...args: never[]) => AsyncGenerator<unknown> {
+export function isAsyncGeneratorFunction(value: unknown): value is (...args: never[]) => AsyncGenerator<unknown> {
   return value instanceof AsyncGeneratorFunction;
 }

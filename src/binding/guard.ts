@@ -204,9 +204,7 @@ export type AnySecurity<Ways extends readonly unknown[]> = [Ways[number]] extend
  * @category Dependencies
  */
 // One signature: with two, the compiler would say only that no overload matches.
-export function anySecurity<Ways extends readonly [Alternative, ...Alternative[]]>(
-  ...ways: Ways
-): AnySecurity<Ways> {
+export function anySecurity<Ways extends readonly [Alternative, ...Alternative[]]>(...ways: Ways): AnySecurity<Ways> {
   const guards = ways.filter(isDependency);
   const made = guards.length === 0
     ? alternatives(ways as readonly SecurityRequirement[])

@@ -94,11 +94,7 @@ export function checkInputs(
  *
  * @throws {RouteError} If the path does not contain a parameter.
  */
-export function checkOuterInputs(
-  pathNames: readonly string[],
-  levels: readonly DependencyLevel[],
-  name: string,
-): void {
+export function checkOuterInputs(pathNames: readonly string[], levels: readonly DependencyLevel[], name: string): void {
   checkDependencies(levels.slice(0, -2), wholePath(pathNames), name);
 }
 

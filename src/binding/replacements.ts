@@ -91,10 +91,7 @@ export class Replacements {
   }
 
   /** The dependency over replaced ones; itself if it needs none of them. */
-  #over(
-    dependency: PreparedDependency,
-    of: (needed: PreparedDependency) => PreparedDependency,
-  ): PreparedDependency {
+  #over(dependency: PreparedDependency, of: (needed: PreparedDependency) => PreparedDependency): PreparedDependency {
     const { inner } = dependency;
     if (inner) {
       const guards = inner.guards.map(of);

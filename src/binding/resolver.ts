@@ -166,12 +166,7 @@ export class OpenDependency implements Opened {
    * @param endsWithHandler Whether it ends before the reply is sent.
    * @param logger Writes an error that another one replaces.
    */
-  constructor(
-    name: string,
-    generator: AsyncGenerator<unknown, void, void>,
-    endsWithHandler: boolean,
-    logger: Logger,
-  ) {
+  constructor(name: string, generator: AsyncGenerator<unknown, void, void>, endsWithHandler: boolean, logger: Logger) {
     this.endsWithHandler = endsWithHandler;
     this.#name = name;
     this.#generator = generator;

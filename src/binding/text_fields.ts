@@ -286,12 +286,7 @@ export function reserveName(reserved: Map<string, string>, name: string, by: str
   reserved.set(name, by);
 }
 
-function read(
-  field: Field,
-  request: HttpRequest,
-  path: readonly string[],
-  query: readonly QueryValue[],
-): QueryValue {
+function read(field: Field, request: HttpRequest, path: readonly string[], query: readonly QueryValue[]): QueryValue {
   switch (field.source) {
     case "path":
       return path[field.index];

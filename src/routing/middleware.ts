@@ -50,10 +50,7 @@ export type Middleware<State = Record<string, unknown>> = (
 export type Endpoint = (request: HttpRequest) => Promise<Response>;
 
 /** Makes the reply of an error, which belongs to the request alone. It never rejects. */
-export type ErrorBoundary = (
-  thrown: unknown,
-  request: HttpRequest,
-) => Response | Promise<Response>;
+export type ErrorBoundary = (thrown: unknown, request: HttpRequest) => Response | Promise<Response>;
 
 /**
  * Checks a middleware.
@@ -108,12 +105,7 @@ export function compose(
 const ownReply: ReplyStep = (context, response) => context.reply.toOwned(response);
 
 /** A middleware costs two promises, its own and the guarded one, and three closures per request. */
-function wrap(
-  middleware: Middleware,
-  inner: Endpoint,
-  toErrorReply: ErrorBoundary,
-  finalize: ReplyStep,
-): Endpoint {
+function wrap(middleware: Middleware, inner: Endpoint, toErrorReply: ErrorBoundary, finalize: ReplyStep): Endpoint {
   return (request) => {
     const context = contextOf(request);
     let passed: Promise<Response> | undefined;

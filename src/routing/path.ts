@@ -97,16 +97,10 @@ function parse(text: string, action: string, cureOfRest: (name: string) => strin
 export function parsePrefix(prefix: string, action: string): PathTemplate {
   const template = parse(prefix, action, () => "leave it out: a prefix takes what follows by itself");
   if (prefix.endsWith("/")) {
-    throw new RouteError(
-      "path",
-      `Cannot ${action} at "${prefix}": a prefix must not end with "/"`,
-    );
+    throw new RouteError("path", `Cannot ${action} at "${prefix}": a prefix must not end with "/"`);
   }
   if (template.segments.some((segment) => segment.kind === "rest")) {
-    throw new RouteError(
-      "path",
-      `Cannot ${action} at "${prefix}": "{name...}" cannot stand in a prefix`,
-    );
+    throw new RouteError("path", `Cannot ${action} at "${prefix}": "{name...}" cannot stand in a prefix`);
   }
   return template;
 }
@@ -131,15 +125,11 @@ function parseSegment(part: string, fail: (reason: string) => never): Segment {
   const [, name, rest] = matchParameter(part) ?? [];
   if (name !== undefined) return { kind: rest ? "rest" : "name", name };
   if (/[{}]/.test(part)) {
-    fail(
-      `the segment "${part}" must be a literal, "{name}" or "{name...}", its name an identifier`,
-    );
+    fail(`the segment "${part}" must be a literal, "{name}" or "{name...}", its name an identifier`);
   }
   if (/[?#]/.test(part)) fail(`"?" and "#" cannot stand in a path`);
   if (/%(?!25)/.test(part)) {
-    fail(
-      `write "${part}" decoded, and a literal "%" as "%25": requests are decoded before they are compared`,
-    );
+    fail(`write "${part}" decoded, and a literal "%" as "%25": requests are decoded before they are compared`);
   }
   if (part === "." || part === "..") {
     fail(`no request can have the segment "${part}"`);

@@ -170,12 +170,7 @@ function inMiddlewares(
  * Binds the arguments of a handler, runs it, reduces the result to the model, and makes the reply.
  * Without `finalize` the reply belongs to the request alone, so that middleware may change it.
  */
-function workEndpoint(
-  work: Work,
-  parts: PipelineParts,
-  finalize: ReplyStep | undefined,
-  extent: Extent,
-): Endpoint {
+function workEndpoint(work: Work, parts: PipelineParts, finalize: ReplyStep | undefined, extent: Extent): Endpoint {
   const { name, handler, binder: { isAsync, bind, resolve, supply }, authorize, begin, keep, model, status } = work;
   const { toErrorReply, stopping, cors } = parts;
   const isForGuards = extent === "guards";

@@ -181,10 +181,7 @@ export function routeParts(
 }
 
 /** The handler of any route. */
-export type AnyHandler = (
-  request: HttpRequest,
-  args: never,
-) => Promise<unknown> | AsyncGenerator<unknown>;
+export type AnyHandler = (request: HttpRequest, args: never) => Promise<unknown> | AsyncGenerator<unknown>;
 
 /** A route that answers requests. */
 export class Route extends RouteRecord {
@@ -237,10 +234,7 @@ function streamOf({ body, response }: RouteDeclaration, handler: AnyHandler): st
   return isStreamed || isAsyncGeneratorFunction(handler) ? "its reply is a stream, which is not kept" : undefined;
 }
 
-function checkHandler(
-  handler: unknown,
-  name: string,
-): asserts handler is AnyHandler {
+function checkHandler(handler: unknown, name: string): asserts handler is AnyHandler {
   if (isAsyncFunction(handler) || isAsyncGeneratorFunction(handler)) {
     return checkArity(handler, `register ${name}: the handler`, "async (request, args) => …");
   }
@@ -286,9 +280,7 @@ function checkStreamed(handed: ReadonlyMap<string, PreparedDependency>, handler:
 function checkBody({ body, form }: RouteDeclaration, name: string): void {
   if (body === undefined && form === undefined) return;
   if (name.startsWith("GET ") || name.startsWith("HEAD ")) {
-    throw new TypeError(
-      `Cannot register ${name}: a GET or HEAD request has no body, declare it under query`,
-    );
+    throw new TypeError(`Cannot register ${name}: a GET or HEAD request has no body, declare it under query`);
   }
   if (form === undefined) return;
   if (!isForm(form)) {

@@ -262,11 +262,7 @@ function search<Entry>(
 }
 
 /** A match without values. They are filled in on the way back, when the match is certain. */
-function matchOf<Entry>(
-  methods: Methods<Entry>,
-  method: string,
-  names: number,
-): Match<Entry> | undefined {
+function matchOf<Entry>(methods: Methods<Entry>, method: string, names: number): Match<Entry> | undefined {
   const entry = pick(methods, method);
   return entry === undefined ? undefined : { entry, values: new Array(names) };
 }

@@ -43,12 +43,7 @@ export class WebSocketRoute extends RouteRecord {
    * @throws {RangeError} If a bound is not positive.
    * @throws {RouteError} If the path is malformed, or a name is bound twice.
    */
-  static declare(
-    path: string,
-    options: WebSocketDeclaration,
-    handler: unknown,
-    scope: Scope,
-  ): WebSocketRoute {
+  static declare(path: string, options: WebSocketDeclaration, handler: unknown, scope: Scope): WebSocketRoute {
     const name = `${WEBSOCKET} ${path}`;
     checkHandler(handler, name);
     checkOptionValues(options, `register ${name}`);

@@ -174,11 +174,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
     const given = typeof options === "string" ? { base: options } : options;
     const { base = "http://localhost", address, headers = {}, cookies, override } = readOptions<
       TestClientOptions<Given>
-    >(
-      given,
-      OPTIONS,
-      "make a test client",
-    );
+    >(given, OPTIONS, "make a test client");
     if (cookies !== undefined && typeof cookies !== "boolean") {
       throw new TypeError(`Cannot make a test client: "cookies" must be true or false, got ${quote(cookies)}`);
     }

@@ -61,9 +61,7 @@ export class TestReply implements PromiseLike<Response> {
     const response = await this.#response;
     const body = await response.text();
     if (!response.ok || mediaType(response) !== "application/json") {
-      throw new Error(
-        `Cannot read the reply as JSON: got ${describe(response, body)}`,
-      );
+      throw new Error(`Cannot read the reply as JSON: got ${describe(response, body)}`);
     }
     return JSON.parse(body);
   }
@@ -77,9 +75,7 @@ export class TestReply implements PromiseLike<Response> {
     const response = await this.#response;
     const body = await response.text();
     if (!response.ok) {
-      throw new Error(
-        `Cannot read the reply as text: got ${describe(response, body)}`,
-      );
+      throw new Error(`Cannot read the reply as text: got ${describe(response, body)}`);
     }
     return body;
   }
