@@ -48,8 +48,7 @@ export { settings } from "./src/schema/settings.ts";
 
 // Declarations of routes
 export { Form } from "./src/schema/form.ts";
-export { Stream } from "./src/binding/stream_body.ts";
-export { UploadFile } from "./src/binding/form_body.ts";
+export { Stream, UploadFile } from "./src/binding/bodies.ts";
 export type { Schema } from "./src/schema/schema.ts";
 export { type Dependency, dependency, stateType } from "./src/binding/dependency.ts";
 export { anySecurity } from "./src/binding/guard.ts";

@@ -5,14 +5,13 @@ import type { None, RequiredState } from "../binding/dependency.ts";
 import type { Replacements } from "../binding/replacements.ts";
 import { REGISTRY_CHECKS } from "../describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
-import { type BuiltIn, builtIns } from "./built_in.ts";
+import { type BuiltIn, builtIns, Documents } from "./built_in.ts";
 import type { DeclareCron } from "../work/cron/options.ts";
 import type { TopicsReport } from "../work/cron/record.ts";
 import { checkErrorShape, type ErrorShape } from "../describe/openapi/replies.ts";
 import { ProtectedResource } from "../describe/mcp/protected_resource.ts";
 import { documentBelow } from "../describe/openapi/openapi.ts";
 import type { OpenAPIDocument } from "../describe/openapi/document.ts";
-import { Documents } from "./documents.ts";
 import { RouteError } from "../base/errors.ts";
 import type { ConnectionInfo } from "../http/connection.ts";
 import type { AppHandle } from "../http/app_handle.ts";
@@ -44,7 +43,7 @@ import type {
 import type { Mistake } from "../schema/schema.ts";
 import { checkRunOptions, type RunOptions } from "../server/run_options.ts";
 import { startWithDenoServe } from "../server/serve.ts";
-import { Serving } from "./serving.ts";
+import { AppService } from "./app_service.ts";
 import { openDurableStore } from "../store/lazy_store.ts";
 import { isLocationSet } from "../store/location.ts";
 import { MemoryStore } from "../store/memory/memory_store.ts";
@@ -125,7 +124,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       return await changeConsumer(this.#topics, action, path);
     },
     runCron: (name) => this.#crons.runNow(name),
-    overridable: () => this.#serving.overridable(this.#endpoints),
+    overridable: () => this.#service.overridable(this.#endpoints),
   };
 
   /** @ignore Lets another application mount this one. */
@@ -133,7 +132,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
 
   readonly #documents: Documents;
   readonly #registry: Registry;
-  readonly #serving: Serving<App<State>, State>;
+  readonly #service: AppService<App<State>, State>;
   readonly #topics: Topics;
   readonly #crons: Crons<State>;
   readonly #endpoints: (dispatcher: () => Dispatcher, replacements?: Replacements) => readonly BuiltIn[];
@@ -199,22 +198,22 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
         ...{ title, version, description, limits, ...shown, dispatcher, replacements },
         document: (basePath) => documentBelow(this.#documents.openapi(), basePath),
         metadataHint: (tool, request) => resource.hintForTool(tool, request),
-        stateForCall: () => this.#serving.stateForCall,
+        stateForCall: () => this.#service.stateForCall,
         limiters: this.#registry.scope.limiters,
       });
-    const endpoints = this.#endpoints(() => this.#serving.dispatcher);
+    const endpoints = this.#endpoints(() => this.#service.dispatcher);
     this.#registry.reserve(endpoints);
-    this.#serving = new Serving({
+    this.#service = new AppService({
       ...{ log, limits, precheck, guardsOfPage, readyUrl: urls.readyUrl, builtIns: endpoints },
       ...{ app: this as unknown as App<State>, registry: this.#registry, topics: this.#topics, crons: this.#crons },
       endpointsFor: (routes) => resource.endpoints(routes),
       metadataHint: (route, request) => resource.hintFor(route, request),
       errorBoundary: () => errorBoundary(this.#errorHandler as ErrorHandler | undefined),
     });
-    this.fetch = this.#serving.fetch;
-    this[MOUNTING] = this.#serving.mounted;
+    this.fetch = this.#service.fetch;
+    this[MOUNTING] = this.#service.mounted;
     registerMountable(this[MOUNTING]);
-    startWithDenoServe(this, this.#serving.servable);
+    startWithDenoServe(this, this.#service.target);
   }
 
   /**
@@ -498,7 +497,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       void
     >,
   ): void {
-    this.#serving.lifecycle.add(lifespan as Lifespan<App<State>, State>);
+    this.#service.lifecycle.add(lifespan as Lifespan<App<State>, State>);
   }
 
   /**
@@ -576,7 +575,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * if the application serves.
    */
   onError(handler: ErrorHandler<State>, shape?: ErrorShape): void {
-    if (this.#serving.hasBegun) {
+    if (this.#service.hasBegun) {
       throw new RouteError("frozen", "Cannot set the error handler: the application serves already");
     }
     if (this.#errorHandler) throw new RouteError("conflict", "Cannot set the error handler: there is one already");
@@ -601,7 +600,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    */
   async run(options: RunOptions = {}): Promise<void> {
     checkRunOptions(options);
-    await this.#serving.run(options);
+    await this.#service.run(options);
   }
 
   /**
@@ -612,7 +611,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * outage of their store is not an error.
    */
   start(): Promise<void> {
-    return this.#serving.start();
+    return this.#service.start();
   }
 
   /**
@@ -621,6 +620,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    * topics. A later request starts the lifespans again.
    */
   async stop(): Promise<void> {
-    await this.#serving.stop();
+    await this.#service.stop();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The endpoints that an application serves besides its routes: the document, its page, the endpoint
- * for agents.
+ * The documents of an application, and the endpoints that it serves besides its routes: the
+ * document, its page, the endpoint for agents.
  */
 import { load } from "../base/async_context.ts";
 import { checkInputs, NO_INPUTS } from "../binding/inputs.ts";
@@ -8,6 +8,9 @@ import type { Replacements } from "../binding/replacements.ts";
 import type { McpParts } from "../describe/mcp/options.ts";
 import type { McpApplication } from "../describe/mcp/server.ts";
 import type { OpenAPIDocument } from "../describe/openapi/document.ts";
+import type { DocumentOptions } from "../describe/openapi/document_options.ts";
+import { openapiDocument } from "../describe/openapi/openapi.ts";
+import type { DocumentedErrors } from "../describe/openapi/replies.ts";
 import type { AssetName } from "../describe/page/assets.ts";
 import { type DocsParts, REDIRECT_PAGE } from "../describe/page/options.ts";
 import type { DocsPageOptions } from "../describe/page/page.ts";
@@ -17,12 +20,13 @@ import type { HttpRequest } from "../http/request.ts";
 import { hideQueryOf } from "../log/redaction.ts";
 import type { BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
 import type { RateLimiters } from "../rate_limit/limiter.ts";
-import { type Authorize, compileRoute } from "../routing/compile.ts";
+import { type Authorize, compileRoute } from "../routing/route.ts";
 import { parsePath } from "../routing/path.ts";
-import type { ReservedPath } from "../routing/registry.ts";
+import { isDocumented, type Registry, type ReservedPath } from "../routing/registry.ts";
 import { Route } from "../routing/route.ts";
 import { toLevel } from "../routing/scope.ts";
 import { ANY_METHOD } from "../routing/table.ts";
+import type { DeclaredTopic } from "../topics/topics.ts";
 
 /** The paths of the endpoints; null turns one off. */
 export interface BuiltInUrls {
@@ -194,4 +198,62 @@ function docsEndpoints(
         await (await load(() => import("../describe/page/assets.ts"))).answerAsset(request, name),
     })),
   ];
+}
+
+interface DocumentsParts {
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string | undefined;
+  };
+  /** Options of the documents only. */
+  readonly described: DocumentOptions;
+  readonly registry: Registry;
+  readonly topics: { readonly declared: readonly DeclaredTopic[] };
+}
+
+/** Makes the documents on demand, and again after new routes. */
+export class Documents {
+  readonly #parts: DocumentsParts;
+  #errors: DocumentedErrors = "default";
+  #made: { readonly routes: number; readonly document: OpenAPIDocument } | undefined;
+
+  constructor(parts: DocumentsParts) {
+    this.#parts = parts;
+  }
+
+  set errors(errors: DocumentedErrors) {
+    this.#errors = errors;
+    this.#made = undefined;
+  }
+
+  /**
+   * The OpenAPI document.
+   *
+   * @throws {TypeError} If JSON Schema cannot express a schema, or `document` gives no document.
+   * @throws {Error} If `document` throws.
+   */
+  openapi(): OpenAPIDocument {
+    const { info, described, registry } = this.#parts;
+    const routes = registry.routes.filter(isDocumented);
+    // Routes are never removed, so their number shows whether the document is up to date.
+    if (this.#made?.routes !== routes.length) {
+      registry.nameOperations();
+      const document = openapiDocument({ ...described, ...info, routes, errors: this.#errors });
+      this.#made = { routes: routes.length, document };
+    }
+    return this.#made.document;
+  }
+
+  /**
+   * The AsyncAPI document.
+   *
+   * @throws {TypeError} If JSON Schema cannot express a schema.
+   */
+  async asyncapi(): Promise<object> {
+    const { asyncapiDocument } = await load(() => import("../describe/asyncapi/asyncapi.ts"));
+    const { info, described, registry, topics: { declared } } = this.#parts;
+    registry.nameOperations();
+    return asyncapiDocument({ ...described, ...info, routes: registry.routes, topics: declared });
+  }
 }

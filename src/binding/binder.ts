@@ -4,7 +4,7 @@ import type { HttpRequest } from "../http/request.ts";
 import type { PreparedDependency } from "./dependency.ts";
 import { declaredOn, type DependencyLevel, guardsAmong, type Indices, roundsOf, withDependencies } from "./levels.ts";
 import { type Body, type HandlerInputs, wholePath } from "./inputs.ts";
-import type { JsonBody } from "./json_body.ts";
+import type { JsonBody } from "./bodies.ts";
 import { needsOf, Stage, type Values } from "./resolver.ts";
 import { type Args, bindAnyText, bindText, ownerOf, type PathNames, refuseIssues, TextFields } from "./text_fields.ts";
 

@@ -6,10 +6,8 @@ import type { RouteDeclaration } from "../http/route_info.ts";
 import { giveSameType } from "../schema/same_type.ts";
 import type { Schema, Schemas } from "../schema/schema.ts";
 import { checkTextOptions, type PreparedDependency, type TextOptions } from "./dependency.ts";
-import { FormBody } from "./form_body.ts";
+import { FormBody, isStream, JsonBody, streamOpener } from "./bodies.ts";
 import { dependenciesOf, type DependencyLevel } from "./levels.ts";
-import { JsonBody } from "./json_body.ts";
-import { isStream, streamOpener } from "./stream_body.ts";
 import { type InputOwner, ownerOf, type PathNames, reserveName, TextFields } from "./text_fields.ts";
 
 /** The options of a route that declare input. */

@@ -1,6 +1,6 @@
 /** Checks declared routes and scopes: documents and agents must be able to describe them. */
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
-import { isStream } from "../binding/stream_body.ts";
+import { isStream } from "../binding/bodies.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import { partsOfReply, type RouteDeclaration } from "../http/route_info.ts";
 import type { AnyRoute, RegistryChecks } from "../routing/registry.ts";

@@ -55,7 +55,7 @@ export interface Mounted {
   readonly isWithoutSlash: boolean;
   readonly forwarded: Forwarded | undefined;
   /** The request that the server received: only this one can become a WebSocket. */
-  readonly served: Request;
+  readonly received: Request;
   /** Whether the connection is of a server, and not of a test. */
   readonly hasServer: boolean;
   /** The sign-ins of the guards around the mount. */

@@ -139,8 +139,8 @@ export class RequestContext implements Logger {
   }
 
   /** The request that the server received, also inside a mount. */
-  get served(): Request {
-    return mountedOf(this.connection)?.served ?? this.raw;
+  get received(): Request {
+    return mountedOf(this.connection)?.received ?? this.raw;
   }
 
   /** The path, with unreserved characters unescaped. */

@@ -147,7 +147,10 @@ export class Dispatcher {
       const hasFreeOrigin = route.crossOrigin || (isSocket && pages.isOpen);
       let guards: Endpoint | undefined;
       const served: ServedRoute = {
-        matched: matchedBy(route, parts.limits),
+        info: route,
+        names: route.template.names,
+        limits: route.limitsOver(parts.limits),
+        isGuarded: binder.hasGuards,
         precheck: inOrder([
           nameSpan(isMount ? "*" : method, route.path),
           refuseOtherHosts(hosts),
@@ -198,7 +201,7 @@ export class Dispatcher {
    * @throws {HTTPError} If there is no route.
    */
   routeOf(method: string, path: string): RouteInfo | null {
-    return this.#tree.find(method, path).entry.matched.info;
+    return this.#tree.find(method, path).entry.info;
   }
 
   /**
@@ -232,7 +235,7 @@ export class Dispatcher {
     const { entry, values } = match;
     const { app, proxies } = this.#parts;
     this.background.requests++;
-    const context = new RequestContext(raw, app, entry.matched, values, end, info, proxies, call);
+    const context = new RequestContext(raw, app, entry, values, end, info, proxies, call);
     if (info instanceof LoggedConnection) info.context = context;
     const request = new HttpRequest(context, state);
     const reply = runRoute(context, request, entry, "full");
@@ -265,7 +268,7 @@ export class Dispatcher {
     const { app, proxies } = this.#parts;
     this.background.requests++;
     const end = pathEnd(raw.url, pathStart(raw.url));
-    const context = new RequestContext(raw, app, served.matched, values, end, info, proxies, call);
+    const context = new RequestContext(raw, app, served, values, end, info, proxies, call);
     return runRoute(context, new HttpRequest(context, state), served, "guards");
   }
 
@@ -302,13 +305,8 @@ export class Dispatcher {
   ): ServedRoute {
     const { middlewares, toErrorReply } = this.#parts;
     const endpoint = plainEndpoint({ handler, authorize }, middlewares, this.#pipeline, finalize);
-    return { matched: this.#unmatched, precheck, endpoint, guards: () => endpoint, finalize, toErrorReply };
+    return { ...this.#unmatched, precheck, endpoint, guards: () => endpoint, finalize, toErrorReply };
   }
-}
-
-function matchedBy(route: AnyRoute, limits: ResolvedLimits): MatchedRoute {
-  const { compiled: { binder: { hasGuards } }, template: { names } } = route;
-  return { info: route, names, limits: route.limitsOver(limits), isGuarded: hasGuards };
 }
 
 /** Composes checks; undefined without any. */

@@ -10,9 +10,9 @@ import { HTTPError, RouteError } from "../base/errors.ts";
 import type { BackgroundTasks } from "../http/after_response.ts";
 import type { Service } from "../base/service.ts";
 import { type OptionNames, quote, readOptions } from "../base/options.ts";
-import { countAgain } from "./compile.ts";
+import { countAgain } from "./route.ts";
 import type { Segment } from "./path.ts";
-import { Route, type RouteParts, routeParts, type RouteRecord } from "./route.ts";
+import { type BaseRoute, Route, type RouteParts, routeParts } from "./route.ts";
 import type { FreePrefix, PathNames } from "./route_options.ts";
 import type { Scope } from "./scope.ts";
 import { ANY_METHOD } from "./table.ts";
@@ -79,7 +79,7 @@ export function registerMountable(app: MountedApp): void {
 }
 
 /** The applications that some routes mount, each once. */
-export function mountedApps(routes: readonly RouteRecord[]): readonly MountedApp[] {
+export function mountedApps(routes: readonly BaseRoute[]): readonly MountedApp[] {
   const apps = routes.flatMap((route) => route instanceof MountRoute && route.app ? [route.app] : []);
   return [...new Set(apps)];
 }
@@ -273,13 +273,13 @@ function handlerOf(
 
 /** Deno's object has getters, which a copy does not get. An unread `completed` costs nothing. */
 function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): MountInfo {
-  const { connection, served, forwarded, basePath, hasServer, signIns, aroundMount } = contextOf(request);
+  const { connection, received, forwarded, basePath, hasServer, signIns, aroundMount } = contextOf(request);
   const { callerOf, countAgain } = aroundMount ?? mountedOf(connection) ?? NO_GUARDS;
   const mounted = {
     basePath: basePath + taken,
     isWithoutSlash,
     forwarded,
-    served,
+    received,
     hasServer,
     signIns,
     callerOf,

@@ -22,7 +22,7 @@ import { contextOf, type HttpRequest } from "../http/request.ts";
 import { EventStream } from "../http/sse/sse.ts";
 import type { Stopping } from "../http/stream_reply.ts";
 import type { Schema } from "../schema/schema.ts";
-import type { Authorize } from "./compile.ts";
+import type { Authorize } from "./route.ts";
 import { compose, type Endpoint, type ErrorBoundary, type Middleware, type ReplyStep } from "./middleware.ts";
 import { callerThroughMounts, MountRoute } from "./mount.ts";
 import type { AnyRoute } from "./registry.ts";
@@ -53,8 +53,7 @@ export interface PipelineParts {
 export type Precheck = (request: HttpRequest) => Response | void;
 
 /** A route, or another handler, in its middlewares. */
-export interface ServedRoute {
-  readonly matched: MatchedRoute;
+export interface ServedRoute extends MatchedRoute {
   readonly precheck: Precheck | undefined;
   /** Runs the middlewares and what is inside of them. It never rejects. */
   readonly endpoint: Endpoint;

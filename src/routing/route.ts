@@ -1,7 +1,9 @@
-/** Routes as they are declared: their checks, and the names of their operations. */
-import { dependenciesOf } from "../binding/levels.ts";
+/** Routes: their checks, their compilation, and the names of their operations. */
+import { type Binder, compileBinder, type GuardStep } from "../binding/binder.ts";
+import { dependenciesOf, type Indices } from "../binding/levels.ts";
+import type { Values } from "../binding/resolver.ts";
 import { checkInputs, checkOuterInputs, declareInputs, type HandlerInputs } from "../binding/inputs.ts";
-import { isStream } from "../binding/stream_body.ts";
+import { isStream } from "../binding/bodies.ts";
 import {
   checkArity,
   isAsyncFunction,
@@ -16,26 +18,23 @@ import type { ResourceMetadataHint } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type Idempotency, readIdempotency } from "../idempotency/options.ts";
-import type { RateLimiters } from "../rate_limit/limiter.ts";
+import type { RateLimiter, RateLimiters } from "../rate_limit/limiter.ts";
 import type { DeclaredLimit } from "../rate_limit/rate_limit.ts";
 import { quote } from "../base/options.ts";
 import { isForm } from "../schema/form.ts";
 import type { Middleware } from "./middleware.ts";
-import { type CompiledRoute, compileRoute } from "./compile.ts";
 import { parsePath, type PathTemplate, type Segment } from "./path.ts";
 import { checkOptionValues, effectiveOptions, type Level, type Scope, toLevel } from "./scope.ts";
 
-/** What a route was declared with. Its copies under other paths, and for tests, share it. */
-interface RouteDeclared {
-  readonly method: string;
-  readonly options: RouteInfo["options"];
-  /** Empty if the handler has no name. */
-  readonly handlerName: string;
-  readonly inputs: HandlerInputs;
-}
-
 export interface RouteParts {
-  readonly declared: RouteDeclared;
+  /** What the route was declared with. Its copies under other paths, and for tests, share it. */
+  readonly declared: {
+    readonly method: string;
+    readonly options: RouteInfo["options"];
+    /** Empty if the handler has no name. */
+    readonly handlerName: string;
+    readonly inputs: HandlerInputs;
+  };
   readonly template: PathTemplate;
   /** The application, includes and routers around it, the outermost first. */
   readonly scopes: readonly Scope[];
@@ -46,7 +45,7 @@ export interface RouteParts {
 }
 
 /** The common part of routes for requests and for WebSockets. */
-export abstract class RouteRecord implements RouteInfo {
+export abstract class BaseRoute implements RouteInfo {
   readonly method: string;
   readonly template: PathTemplate;
   readonly options: RouteInfo["options"];
@@ -124,7 +123,7 @@ export abstract class RouteRecord implements RouteInfo {
   }
 
   /** A copy with other parts. */
-  abstract with(changed: Partial<RouteParts>): RouteRecord;
+  abstract with(changed: Partial<RouteParts>): BaseRoute;
 
   /**
    * Checks that its inputs can be bound to its path. The path of a route in a router may lack names
@@ -150,7 +149,7 @@ export abstract class RouteRecord implements RouteInfo {
  * What the challenges of a route add for a client that needs a token; undefined if its guards take
  * no tokens of an authorization server.
  */
-export type ResourceMetadataHintOf = (route: RouteRecord, request: HttpRequest) => ResourceMetadataHint | undefined;
+export type ResourceMetadataHintOf = (route: BaseRoute, request: HttpRequest) => ResourceMetadataHint | undefined;
 
 /**
  * Checks what all kinds of routes declare.
@@ -184,7 +183,7 @@ export function routeParts(
 export type AnyHandler = (request: HttpRequest, args: never) => Promise<unknown> | AsyncGenerator<unknown>;
 
 /** A route that answers requests. */
-export class Route extends RouteRecord {
+export class Route extends BaseRoute {
   readonly handler: AnyHandler;
   /** How it answers requests with an `Idempotency-Key`; undefined if it ignores the header. */
   readonly idempotency: Idempotency | undefined;
@@ -313,6 +312,138 @@ function checkStatus({ status, response }: RouteDeclaration, handler: AnyHandler
   if (response && response.type !== "void" && response.type !== "undefined") {
     throw new TypeError(`${refusal}, leave out the response model or the status`);
   }
+}
+
+/**
+ * Runs the guards and rate limits of a route and of its scopes. It returns the values of the guards,
+ * or rejects with the refusal.
+ */
+export type Authorize = (request: HttpRequest) => Promise<Values>;
+
+/** The limits of a level at work. */
+export interface LevelLimits {
+  /** The limits that count the request before the guards of the level run. */
+  readonly before: readonly RateLimiter[];
+  /** The limits that count the values of dependencies, after the guards. */
+  readonly after: readonly ValueLimit[];
+}
+
+/** A limit that counts the value of a dependency. */
+export interface ValueLimit {
+  readonly limiter: RateLimiter;
+  readonly dependency: PreparedDependency;
+}
+
+/** A route that can serve requests. */
+export interface CompiledRoute {
+  readonly binder: Binder;
+  /** The limits of each level, the outermost first. */
+  readonly limits: readonly LevelLimits[];
+  /** Undefined if there is nothing to check. */
+  readonly authorize: Authorize | undefined;
+}
+
+/** What a route is compiled from. */
+interface CompileParts {
+  readonly inputs: HandlerInputs;
+  /** The names in its full path. */
+  readonly pathNames: readonly string[];
+  /** Its name in messages. */
+  readonly name: string;
+  /** Its scopes, the outermost first, and the route itself. */
+  readonly levels: readonly Level[];
+  /** The limits of the application at work. */
+  readonly limiters: RateLimiters;
+}
+
+/**
+ * Compiles a route.
+ *
+ * @throws {TypeError} If the `store` of a limit makes no limiter.
+ * @throws {RouteError} If a replacement binds a name twice, or one that the path lacks.
+ */
+export function compileRoute(parts: CompileParts): CompiledRoute {
+  const binder = compileBinder(parts);
+  const limits = limitsOf(parts);
+  return { binder, limits, authorize: authorizeBy(limits, binder) };
+}
+
+/**
+ * Numbers the limits in the order of their declarations: so all processes of a program give a limit
+ * the same name.
+ */
+function limitsOf({ name, levels, limiters }: CompileParts): readonly LevelLimits[] {
+  let number = 0;
+  return levels.map(({ rateLimits }) => {
+    const before: RateLimiter[] = [];
+    const after: ValueLimit[] = [];
+    for (const limit of rateLimits) {
+      const limiter = limiters.limiterOf(limit, `${name}#${++number}`);
+      if (limit.after) after.push({ limiter, dependency: limit.after.dependency });
+      else before.push(limiter);
+    }
+    return { before, after };
+  });
+}
+
+/** In each level, the limits before the guards, the guards, and the limits of values. */
+function authorizeBy(limits: readonly LevelLimits[], { guards, indices, isSingle }: Binder): Authorize | undefined {
+  const steps = limits.flatMap(({ before, after }, level) => [
+    ...before.map((limiter): GuardStep => ({ index: undefined, run: (request) => limiter.check(request) })),
+    ...guards[level]!,
+    ...after.map(({ limiter, dependency }): GuardStep => {
+      const index = indices.get(dependency)!;
+      return { index: undefined, run: (request, values) => limiter.checkValue(request, values[index]) };
+    }),
+  ]);
+  return runInOrder(steps, isSingle);
+}
+
+/**
+ * Counts a request once more by all limits of its route, in their order. The guards do not run
+ * again.
+ *
+ * @throws {HTTPError} With 429.
+ */
+export async function countAgain(
+  request: HttpRequest,
+  values: Values,
+  { limits, binder: { indices, isSingle } }: {
+    readonly limits: readonly LevelLimits[];
+    readonly binder: { readonly indices: Indices; readonly isSingle: boolean };
+  },
+): Promise<void> {
+  for (const { before, after } of limits) {
+    for (const limiter of before) await limiter.check(request);
+    for (const { limiter, dependency } of after) {
+      const value = isSingle ? values : (values as readonly unknown[])[indices.get(dependency)!];
+      await limiter.checkValue(request, value);
+    }
+  }
+}
+
+/**
+ * Makes the function that runs steps one after another.
+ *
+ * @param isSingle Whether the route has one dependency.
+ * @returns Undefined if there is no step.
+ */
+export function runInOrder(steps: readonly GuardStep[], isSingle: boolean): Authorize | undefined {
+  const [first] = steps;
+  if (!first) return undefined;
+  // Most routes with a guard have only that one, so it costs no further promise.
+  if (steps.length === 1 && isSingle && first.index !== undefined) return (request) => first.run(request, [])!;
+  return async (request) => {
+    const values: unknown[] = [];
+    for (let position = 0; position < steps.length; position++) {
+      const { run, index } = steps[position]!;
+      const pending = run(request, values);
+      if (pending === undefined) continue;
+      const value = await pending;
+      if (index !== undefined) values[index] = value;
+    }
+    return isSingle ? values[0] : values;
+  };
 }
 
 /** An operation as {@linkcode assignOperationIds} sees it. */

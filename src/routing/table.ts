@@ -4,7 +4,7 @@
 import { HTTPError, RouteError } from "../base/errors.ts";
 import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import type { Segment } from "./path.ts";
-import type { RouteRecord } from "./route.ts";
+import type { BaseRoute } from "./route.ts";
 
 /** An entry that matches a path. */
 export interface Match<Entry> {
@@ -14,7 +14,7 @@ export interface Match<Entry> {
 }
 
 /** Routes in the order of their registration, one for each method and shape of path. */
-export class RouteList<Route extends RouteRecord> {
+export class RouteList<Route extends BaseRoute> {
   readonly #routes: Route[] = [];
   readonly #byShape = new Map<string, Route[]>();
   /** The routes by the unique names that they declare. */
@@ -60,12 +60,12 @@ export class RouteList<Route extends RouteRecord> {
 }
 
 /** Whether two routes of one shape would serve the same requests. */
-function sharesMethod({ method }: RouteRecord, { method: other }: RouteRecord): boolean {
+function sharesMethod({ method }: BaseRoute, { method: other }: BaseRoute): boolean {
   if (method === other) return true;
   return (method === ANY_METHOD && other !== WEBSOCKET) || (other === ANY_METHOD && method !== WEBSOCKET);
 }
 
-function declaredNames({ options: { operationId, tool } }: RouteRecord): string[] {
+function declaredNames({ options: { operationId, tool } }: BaseRoute): string[] {
   const names: string[] = [];
   if (operationId !== undefined) names.push(`operationId "${operationId}"`);
   if (typeof tool === "object" && tool.name !== undefined) names.push(`tool name "${tool.name}"`);

@@ -13,7 +13,7 @@ import { compileDecoding, compileEncoding } from "../http/websocket/messages.ts"
 import type { WebSocketTransport } from "../http/websocket/transport.ts";
 import { readRateLimits } from "../rate_limit/rate_limit.ts";
 import type { Endpoint, ErrorBoundary, ReplyStep } from "./middleware.ts";
-import { type RouteParts, routeParts, RouteRecord } from "./route.ts";
+import { BaseRoute, type RouteParts, routeParts } from "./route.ts";
 import { checkOptionValues, type Scope } from "./scope.ts";
 import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketService } from "./websocket_upgrade.ts";
 
@@ -28,7 +28,7 @@ interface WebSocketPlan extends WebSocketService {
 }
 
 /** A WebSocket route. */
-export class WebSocketRoute extends RouteRecord {
+export class WebSocketRoute extends BaseRoute {
   readonly plan: WebSocketPlan;
 
   private constructor(parts: RouteParts, plan: WebSocketPlan) {

@@ -60,14 +60,14 @@ export async function upgrade(
   { background, openSockets, stopping }: UpgradeParts,
 ): Promise<Response> {
   const context = contextOf(request);
-  if (context.hasServer && await hasGone(context.served, openSockets.unopened)) {
+  if (context.hasServer && await hasGone(context.received, openSockets.unopened)) {
     throw new HTTPError(400, "The client has gone");
   }
   if (stopping().aborted) throw new HTTPError(503, "The server stops");
   const { handler, codec, idleTimeout } = route.plan;
   const release = acquireSlot(context.matched.limits.streams);
   context.keepForUpgrade();
-  const { socket, response, pollsToClose } = upgradeOrRelease(context.served, idleTimeout, release);
+  const { socket, response, pollsToClose } = upgradeOrRelease(context.received, idleTimeout, release);
   // Deno's own option accepts the client's list only where spaces stand between the names.
   if (protocol !== "") response.headers.set("sec-websocket-protocol", protocol);
   const transport = new WebSocketTransport(socket, context.matched.limits.message, idleTimeout, pollsToClose);

@@ -19,7 +19,7 @@ import type { RunOptions } from "./run_options.ts";
 import { type Stopper, StopRequest } from "./stop_request.ts";
 
 /** An application, as a server sees it. */
-export interface Servable extends Service<void> {
+export interface ServerTarget extends Service<void> {
   readonly fetch: Fetch;
   /** The owner of the requests' bodies, for `endWaits`. */
   readonly owner: object;
@@ -56,7 +56,7 @@ const LAST_POLL_MS = 10;
  *
  * @throws {Deno.errors.AddrInUse} If the port is taken.
  */
-export async function serve(app: Servable, options: RunOptions): Promise<void> {
+export async function serve(app: ServerTarget, options: RunOptions): Promise<void> {
   const grace = toMilliseconds(options.gracePeriod ?? defaultGrace(), "the gracePeriod");
   const drainDelay = toDelay(options.drainDelay ?? 0);
   if ((options.cert === undefined) !== (options.key === undefined)) {
@@ -121,10 +121,10 @@ function exitAt(time: number): void {
 }
 
 /** One listener for each application of `deno serve`. */
-const served = new WeakMap<Servable, Promise<Stopper>>();
+const stoppers = new WeakMap<ServerTarget, Promise<Stopper>>();
 
 /** Deno calls the own property `onListen` of the default export, only in the first thread. */
-export function startWithDenoServe(exported: object, app: Servable): void {
+export function startWithDenoServe(exported: object, app: ServerTarget): void {
   const onListen = (address: Deno.Addr): void => {
     log("info", `Listening on ${addressText(address)}`);
     if (isDeploy()) return;
@@ -137,16 +137,16 @@ export function startWithDenoServe(exported: object, app: Servable): void {
 }
 
 /** For `deno serve`, also where `onListen` is not called. */
-export function stopWithDenoServe(app: Servable): void {
+export function stopWithDenoServe(app: ServerTarget): void {
   if (isDenoServe()) stopAtSignals(app);
 }
 
 /** Deno shuts down its server and waits for replies, but an event stream never ends by itself. */
-function stopAtSignals(app: Servable): Promise<Stopper> {
-  const known = served.get(app);
+function stopAtSignals(app: ServerTarget): Promise<Stopper> {
+  const known = stoppers.get(app);
   if (known) return known;
   const { by } = new StopRequest();
-  served.set(app, by);
+  stoppers.set(app, by);
   by.then(async () => {
     const grace = defaultGrace();
     const timer = setTimeout(() => app.abort(stopReason()), grace);
@@ -196,7 +196,7 @@ async function sweep(): Promise<void> {
 }
 
 async function listen(
-  app: Servable,
+  app: ServerTarget,
   where: ListenOptions,
   answer: Fetch,
   requested: Promise<Stopper>,
@@ -221,7 +221,7 @@ async function listen(
 }
 
 /** Waits for requests in flight and the tasks after them. `shutdown` settles after all replies. */
-async function endRequests(app: Servable, grace: number, shutdown: () => Promise<unknown>): Promise<Stop> {
+async function endRequests(app: ServerTarget, grace: number, shutdown: () => Promise<unknown>): Promise<Stop> {
   setEnding(app, true);
   const begin = performance.now();
   const { promise: late, resolve } = Promise.withResolvers<"late">();
@@ -259,7 +259,7 @@ async function endRequests(app: Servable, grace: number, shutdown: () => Promise
  * Waits, until `over` settles, for the replies to requests whose bodies were cut off. A shutdown
  * then closes their connections; before, it would wait for the rest of the bodies.
  */
-async function lastReplies(app: Servable, over: Promise<unknown>): Promise<void> {
+async function lastReplies(app: ServerTarget, over: Promise<unknown>): Promise<void> {
   const background = app.background();
   let before: number | undefined;
   let same = 0;
@@ -284,12 +284,12 @@ function poll(ms: number, over: Promise<unknown>, condition: () => boolean): Pro
   });
 }
 
-function handlerOf(app: Servable, { accessLog, compress }: RunOptions): Fetch {
+function handlerOf(app: ServerTarget, { accessLog, compress }: RunOptions): Fetch {
   const answer = compress ? withSentTags(app.fetch) : app.fetch;
   return accessLog ? withAccessLog(answer, app.owner) : answer;
 }
 
-function setEnding(app: Servable, isEnding: boolean): void {
+function setEnding(app: ServerTarget, isEnding: boolean): void {
   const background = app.background();
   if (background) background.isEnding = isEnding;
 }
@@ -303,7 +303,7 @@ function setEnding(app: Servable, isEnding: boolean): void {
  * @param over Ends the wait when it settles.
  */
 async function stalledReplies(
-  app: Servable,
+  app: ServerTarget,
   earliest: number,
   timeout: number,
   over: Promise<unknown>,

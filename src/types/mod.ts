@@ -97,8 +97,7 @@ export type {
   Schemas,
 } from "../schema/schema.ts";
 export type { FormSchema } from "../schema/form.ts";
-export type { StreamInput, StreamSchema } from "../binding/stream_body.ts";
-export type { UploadFileSchema } from "../binding/form_body.ts";
+export type { StreamInput, StreamSchema, UploadFileSchema } from "../binding/bodies.ts";
 export type { ProblemSchema } from "../describe/openapi/replies.ts";
 export type {
   CheckedSource,

@@ -1,7 +1,7 @@
 /** The AsyncAPI document: channels of WebSocket routes, event streams and topics. */
 import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import type { AnyRoute } from "../../routing/registry.ts";
-import type { Route, RouteRecord } from "../../routing/route.ts";
+import type { Route, BaseRoute } from "../../routing/route.ts";
 import type { Schema } from "../../schema/schema.ts";
 import { WebSocketRoute } from "../../routing/websocket_route.ts";
 import type { DeclaredTopic } from "../../topics/topics.ts";
@@ -315,7 +315,7 @@ class RouteChannels {
     return { ...parts, id, channel: { ...parts.channel, messages: { event } }, operations: [send] };
   }
 
-  #partsOf(route: RouteRecord, documentation: Documentation): Pick<ChannelParts, "channel" | "security"> & Inputs {
+  #partsOf(route: BaseRoute, documentation: Documentation): Pick<ChannelParts, "channel" | "security"> & Inputs {
     const { options: { tags = [] }, template } = route;
     const inputs = inputsOf(route.options, template.names, route.levels);
     const shown = inputs.parameters

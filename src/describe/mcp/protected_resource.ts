@@ -6,7 +6,7 @@ import { belowBasePath } from "../../http/connection.ts";
 import type { HttpRequest } from "../../http/request.ts";
 import type { BuiltInRoute } from "../../routing/dispatch.ts";
 import { parsePath } from "../../routing/path.ts";
-import type { RouteRecord } from "../../routing/route.ts";
+import type { BaseRoute } from "../../routing/route.ts";
 import { isTokenScheme, securityOf, type TokenScheme } from "../route/inputs.ts";
 import type { OriginPolicy } from "./options.ts";
 import { isTool } from "./tool_check.ts";
@@ -36,26 +36,26 @@ const OPENID_CONFIGURATION = "/.well-known/openid-configuration";
 
 export class ProtectedResource {
   readonly #parts: ResourceParts;
-  readonly #guards = new WeakMap<RouteRecord, readonly PreparedDependency[]>();
+  readonly #guards = new WeakMap<BaseRoute, readonly PreparedDependency[]>();
 
   constructor(parts: ResourceParts) {
     this.#parts = parts;
   }
 
   /** For the challenges of a route. */
-  hintFor(route: RouteRecord, request: HttpRequest): ResourceMetadataHint | undefined {
+  hintFor(route: BaseRoute, request: HttpRequest): ResourceMetadataHint | undefined {
     return this.#hintAt(WELL_KNOWN, route, request);
   }
 
   /** For the challenges of the endpoint for agents. */
-  hintForTool(tool: RouteRecord, request: HttpRequest): ResourceMetadataHint | undefined {
+  hintForTool(tool: BaseRoute, request: HttpRequest): ResourceMetadataHint | undefined {
     return this.#hintAt(metadataPath(this.#parts.mcpUrl ?? ""), tool, request);
   }
 
   /**
    * Empty if no guard accepts tokens. A route of the application at such a path takes precedence.
    */
-  endpoints(routes: readonly RouteRecord[]): BuiltInRoute[] {
+  endpoints(routes: readonly BaseRoute[]): BuiltInRoute[] {
     const taking = routes.filter((route) => this.#takesTokens(route));
     if (taking.length === 0) return [];
     const { mcpUrl } = this.#parts;
@@ -68,7 +68,7 @@ export class ProtectedResource {
     return endpoints.filter(({ path }) => !taken.has(parsePath(path, "serve metadata").shape));
   }
 
-  #endpointsOf(path: string, routes: readonly RouteRecord[]): BuiltInRoute[] {
+  #endpointsOf(path: string, routes: readonly BaseRoute[]): BuiltInRoute[] {
     const { originPolicy } = this.#parts;
     const answer = async (request: HttpRequest): Promise<Response> => {
       originPolicy.checkHost(request);
@@ -80,7 +80,7 @@ export class ProtectedResource {
     ];
   }
 
-  #metadata(path: string, routes: readonly RouteRecord[], request: HttpRequest): ResourceMetadata {
+  #metadata(path: string, routes: readonly BaseRoute[], request: HttpRequest): ResourceMetadata {
     const { title, docsUrl } = this.#parts;
     const { basePath, url: { origin } } = request;
     const servers = new Set<string>();
@@ -104,23 +104,23 @@ export class ProtectedResource {
     };
   }
 
-  #hintAt(path: string, route: RouteRecord, request: HttpRequest): ResourceMetadataHint | undefined {
+  #hintAt(path: string, route: BaseRoute, request: HttpRequest): ResourceMetadataHint | undefined {
     if (!this.#takesTokens(route)) return undefined;
     const metadata = urlOf(path, request);
     return metadata === undefined ? undefined : { metadata, scopes: requiredScopes(this.#tokenGuards(route)) };
   }
 
-  #takesTokens(route: RouteRecord): boolean {
+  #takesTokens(route: BaseRoute): boolean {
     return this.#tokenGuards(route).length > 0;
   }
 
-  #tokenGuards(route: RouteRecord): readonly PreparedDependency[] {
+  #tokenGuards(route: BaseRoute): readonly PreparedDependency[] {
     return this.#guards.getOrInsertComputed(route, () => securityOf(route).filter(takesTokens));
   }
 }
 
 /** Whether a guard accepts nothing but tokens. */
-export function needsToken(route: RouteRecord): boolean {
+export function needsToken(route: BaseRoute): boolean {
   return securityOf(route).some(({ security }) =>
     security.every((way) => [...way.values()].some(({ scheme }) => isTokenScheme(scheme)))
   );

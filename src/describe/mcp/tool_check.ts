@@ -1,6 +1,6 @@
 /** Which routes are tools, their arguments, and the checks at registration. */
 import { isAsyncGeneratorFunction } from "../../binding/dependency.ts";
-import { isStream } from "../../binding/stream_body.ts";
+import { isStream } from "../../binding/bodies.ts";
 import { RouteError } from "../../base/errors.ts";
 import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import type { ToolAnnotations, ToolOptions } from "../../http/route_info.ts";

@@ -2,14 +2,14 @@
 import { type PreparedDependency, type TextOptions, toDependencies } from "../../binding/dependency.ts";
 import { dependenciesOf, type DependencyLevel } from "../../binding/levels.ts";
 import type { InputOptions } from "../../binding/inputs.ts";
-import { isStream } from "../../binding/stream_body.ts";
+import { isStream } from "../../binding/bodies.ts";
 import type { InputSource } from "../../base/errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { takesList } from "../../schema/coerce_text.ts";
 import { isRequired } from "../json_schema/optionality.ts";
 import { holdsBinary } from "../json_schema/values.ts";
 import type { OAuth2SecurityScheme, OpenIdConnectSecurityScheme } from "../../binding/security.ts";
-import type { RouteRecord } from "../../routing/route.ts";
+import type { BaseRoute } from "../../routing/route.ts";
 
 export interface RouteInputs {
   /** The path in order, then those of the handler, then those of each dependency. */
@@ -150,7 +150,7 @@ function acceptsAll(node: SchemaNode, kinds: ReadonlySet<string>): boolean {
 export type TokenScheme = OAuth2SecurityScheme | OpenIdConnectSecurityScheme;
 
 /** Direct and indirect dependencies, also of the scopes. */
-export function securityOf({ levels }: Pick<RouteRecord, "levels">): readonly PreparedDependency[] {
+export function securityOf({ levels }: Pick<BaseRoute, "levels">): readonly PreparedDependency[] {
   return dependenciesOf(levels).filter(({ security }) => security.length > 0);
 }
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { GuardStep } from "../../../src/binding/binder.ts";
 import type { HttpRequest } from "../../../src/http/request.ts";
-import { runInOrder } from "../../../src/routing/compile.ts";
+import { runInOrder } from "../../../src/routing/route.ts";
 
 /** No step of these tests reads the request. */
 const request = {} as HttpRequest;

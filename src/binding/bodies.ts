@@ -1,14 +1,93 @@
-/** Binds forms, and declares the files in them. */
+/** Binds bodies: JSON, forms with files, and streams that handlers read themselves. */
 import * as v from "valibot";
 import { HTTPError, type Issue } from "../base/errors.ts";
+import { toMilliseconds } from "../base/options.ts";
 import { refuseDepth, tooLarge } from "../http/body_errors.ts";
-import { decodeUtf8, isJson, mediaTypeOf } from "../http/json.ts";
+import { decodeJson, decodeUtf8, isJson, mediaTypeOf, parseJson } from "../http/json.ts";
+import type { Limits } from "../http/limits.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
+import { toValidator, type Validator } from "../schema/check.ts";
 import { coerceForm, holdsJson, isRepeated } from "../schema/coerce_form.ts";
+import { coerceJson, findOverflows } from "../schema/coerce_json.ts";
 import { type FormEntry, type FormSchema, FormTree, hasStrayBrackets, keepFileText } from "../schema/form.ts";
-import { checkDefaults, type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
 import { toIssue } from "../schema/issues.ts";
-import { toValidator } from "../schema/check.ts";
+import { checkDefaults, type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
+
+/** The JSON body of a route. */
+export class JsonBody {
+  readonly #validate: Validator["validate"];
+
+  /**
+   * Prepares a body.
+   *
+   * @throws {TypeError} If no JSON value can satisfy the schema.
+   */
+  constructor(schema: Schema, route: string) {
+    const name = `the body of ${route}`;
+    this.#validate = toValidator(coerceJson(schema, name)).validate;
+    checkDefaults(schema, name);
+  }
+
+  /**
+   * Reads the bytes of the body. There are none if there is no body, which then needs no content
+   * type.
+   *
+   * @throws {HTTPError} With 408 if it arrives too slowly, 413 if it is too large, 415 if it has
+   * another type.
+   */
+  read(request: HttpRequest): Promise<Uint8Array> | Uint8Array {
+    const isTyped = isJson(request.raw.headers.get("content-type"));
+    return isTyped ? contextOf(request).body.jsonBytes() : refuseUnlessEmpty(request);
+  }
+
+  /**
+   * Parses and validates a body. Adds an issue for each fault. The result is a promise only if the
+   * schema is async.
+   *
+   * @throws {HTTPError} With 400 if it is not JSON in UTF-8, 413 if it is too large, 415 if it is
+   * compressed.
+   */
+  parse(body: Uint8Array, request: HttpRequest, issues: Issue[]): unknown {
+    const { raw, matched: { limits } } = contextOf(request);
+    if (body.length > limits.body) throw tooLarge(limits.body);
+    let result: Dataset | Promise<Dataset>;
+    try {
+      const text = decodeJson(body, raw, limits);
+      const value = text === "" ? undefined : parseJson(text, raw, limits);
+      const overflows = findOverflows(text, value);
+      if (overflows.length > 0) {
+        for (const issue of overflows) issues.push(issue);
+        return undefined;
+      }
+      result = this.#validate(value);
+    } catch (error) {
+      refuseDepth(error);
+    }
+    if (result instanceof Promise) return result.then((dataset) => settle(dataset, issues), refuseDepth);
+    return settle(result, issues);
+  }
+}
+
+function settle(dataset: Dataset, issues: Issue[]): unknown {
+  if (!dataset.issues) return dataset.value;
+  for (const issue of dataset.issues) issues.push(toIssue(issue, "body", []));
+  return undefined;
+}
+
+const NO_BYTES = new Uint8Array();
+
+function refuseUnlessEmpty(request: HttpRequest): Promise<Uint8Array> | Uint8Array {
+  const isEmpty = contextOf(request).body.isEmpty();
+  if (isEmpty instanceof Promise) return isEmpty.then(refuseUnless);
+  return refuseUnless(isEmpty);
+}
+
+function refuseUnless(isEmpty: boolean): Uint8Array {
+  if (isEmpty) return NO_BYTES;
+  throw new HTTPError(415, "The body must be JSON in UTF-8: send it with content-type application/json", {
+    headers: { accept: "application/json" },
+  });
+}
 
 /**
  * A file that a client has uploaded: a `File` that can be saved. A large one is on disk, and can be
@@ -166,4 +245,64 @@ async function textOf(file: Blob): Promise<string | HTTPError> {
 function toFormIssue(issue: SchemaIssue): Issue {
   const found = toIssue(issue, "form", []);
   return isRepeated(issue.input) ? { ...found, message: "Sent more than once", expected: "a single value" } : found;
+}
+
+/** @ignore What a client may send where a handler reads the body itself. */
+export type StreamInput = Blob | BufferSource | ReadableStream<Uint8Array<ArrayBuffer>>;
+
+/** @ignore The declaration of a body that the handler reads, made by {@linkcode Stream}. */
+export interface StreamSchema extends Schema<StreamInput, ReadableStream<Uint8Array<ArrayBuffer>>> {
+  /** Distinguishes it from the schemas of JSON bodies. */
+  readonly type: "stream";
+}
+
+const stream = { ...v.instance(ReadableStream), type: "stream" } as unknown as StreamSchema;
+
+/**
+ * Declares that the handler reads the body as a stream of bytes. The framework reads nothing of it
+ * before the handler is called, or if other input is refused.
+ *
+ * Its size and time are only limited by the options `limits` of the route itself: `body`, and
+ * `readTimeout` for each chunk. The stream fails with an `HTTPError`: 400 if the client
+ * disconnects, 413 and 408 beyond these limits. After the reply, the rest of the body is discarded.
+ *
+ * @example Count bytes as they arrive
+ * ```ts
+ * import { App, Stream } from "@webfw/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new App();
+ * app.put("/objects/{key}", { body: Stream() }, async (_request, { key, body }) => {
+ *   let size = 0;
+ *   for await (const chunk of body) size += chunk.length;
+ *   return { key, size };
+ * });
+ * const request = new Request("http://localhost/objects/a", { method: "PUT", body: "some bytes" });
+ * const response = await app.fetch(request);
+ * assertEquals(await response.json(), { key: "a", size: 10 });
+ * ```
+ *
+ * @category Routes
+ */
+export function Stream(): StreamSchema {
+  return stream;
+}
+
+export function isStream(body: Schema): body is StreamSchema {
+  return body.type === "stream";
+}
+
+/**
+ * Prepares a streamed body.
+ *
+ * @param limits The limits of the route itself.
+ * @returns A function that opens the body of a request. It throws an {@linkcode HTTPError} with 413
+ * if the announced length is too large.
+ */
+export function streamOpener(
+  { body = Infinity, readTimeout = Infinity }: Limits,
+  route: string,
+): (request: HttpRequest) => ReadableStream<Uint8Array<ArrayBuffer>> {
+  const chunkTime = toMilliseconds(readTimeout, `the readTimeout of ${route}`);
+  return (request) => contextOf(request).body.streamWithin(body, chunkTime);
 }

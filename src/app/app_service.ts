@@ -19,7 +19,7 @@ import { type MountedApp, mountedApps, refuseMountInItself, type SharedWork } fr
 import { type AnyRoute, foldersOf, neededBy, type Registry } from "../routing/registry.ts";
 import type { ResourceMetadataHintOf } from "../routing/route.ts";
 import type { RunOptions } from "../server/run_options.ts";
-import { type Servable, serve, stopWithDenoServe } from "../server/serve.ts";
+import { serve, type ServerTarget, stopWithDenoServe } from "../server/serve.ts";
 import type { Topics } from "../topics/topics.ts";
 import type { Crons } from "../work/cron/crons.ts";
 
@@ -29,7 +29,7 @@ import type { Crons } from "../work/cron/crons.ts";
  */
 const GRACE = 10_000;
 
-interface ServingParts<App, State> {
+interface AppServiceParts<App, State> {
   readonly app: App;
   readonly registry: Registry;
   readonly topics: Topics;
@@ -46,19 +46,19 @@ interface ServingParts<App, State> {
   readonly errorBoundary: () => ErrorBoundary;
 }
 
-export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
+export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State> {
   readonly lifecycle: Lifecycle<App, State>;
   /** Answers a request. The first one starts the application. */
   readonly fetch: Fetch;
   /** For a server. */
-  readonly servable: Servable;
+  readonly target: ServerTarget;
   /** For an application that mounts it. */
   readonly mounted: MountedApp;
-  readonly #parts: ServingParts<App, State>;
+  readonly #parts: AppServiceParts<App, State>;
   #dispatcher: Dispatcher | undefined;
 
   /** @throws {RouteError} With code `conflict`, if the path of the readiness is taken. */
-  constructor(parts: ServingParts<App, State>) {
+  constructor(parts: AppServiceParts<App, State>) {
     const { app, registry, log, readyUrl } = parts;
     this.#parts = parts;
     this.lifecycle = new Lifecycle<App, State>({
@@ -66,16 +66,16 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       openSockets: () => this.#dispatcher?.openSockets.size ?? 0,
       mounted: () => this.#mountedHere,
     });
-    const answer: Fetch = (request, info) => {
-      const dispatcher = this.#dispatcher ??= this.#createDispatcher();
+    const fetch: Fetch = (request, info) => {
+      const dispatcher = this.dispatcher;
       const state = this.lifecycle.openState;
       if (state !== undefined) return dispatcher.dispatch(request, state, info);
-      return this.answer(dispatcher, request, info);
+      return this.#startAndAnswer(dispatcher, request, info);
     };
-    this.servable = this.#asServable();
-    const readiness = readyUrl === null ? undefined : new Readiness(readyUrl, this.servable, this.lifecycle);
+    this.target = this.#asTarget();
+    const readiness = readyUrl === null ? undefined : new Readiness(readyUrl, this.target, this.lifecycle);
     if (readiness) registry.reserve([readiness]);
-    const logged = log ? setEntryReceiver(app, log, answer) : answer;
+    const logged = log ? setEntryReceiver(app, log, fetch) : fetch;
     this.fetch = readiness?.before(logged) ?? logged;
     this.mounted = this.#asMounted();
   }
@@ -117,7 +117,8 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
   /** Serves on a socket until it is asked to stop. */
   async run(options: RunOptions): Promise<void> {
     const { app, topics, registry } = this.#parts;
-    this.#dispatcher ??= this.#createDispatcher();
+    // Nothing more can be declared.
+    void this.dispatcher;
     this.lifecycle.hasWorkers = options.workers !== undefined;
     this.lifecycle.isFirst = options.workers === undefined || "guests" in options.workers;
     if (options.workers) {
@@ -128,7 +129,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       for (const inner of this.#mountedHere) inner.expectWorkers();
     }
     try {
-      await logFor(app, () => serve(this.servable, options));
+      await logFor(app, () => serve(this.target, options));
     } finally {
       this.lifecycle.reopen();
     }
@@ -160,12 +161,12 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
       dispatcher: () => this.dispatcher,
       endpoints: (...over) => [...endpoints(...over), ...endpointsFor(registry.routes)],
       start: (routes, guards) => this.start(routes, guards),
-      answer: (dispatcher, request, info) => this.answer(dispatcher, request, info),
+      answer: (dispatcher, request, info) => this.#startAndAnswer(dispatcher, request, info),
     };
   }
 
-  /** Answers a request after the start of the application. */
-  async answer(dispatcher: Dispatcher, request: Request, info?: ConnectionInfo): Promise<Response> {
+  /** Starts the application, unless it has started, and answers a request. */
+  async #startAndAnswer(dispatcher: Dispatcher, request: Request, info?: ConnectionInfo): Promise<Response> {
     if (this.lifecycle.stopping.aborted) {
       const refusal = new HTTPError(503, "The server stops", { headers: { connection: "close" } });
       return dispatcher.withCors(request, problemReply(refusal));
@@ -195,7 +196,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     this.#parts.registry.addMountedSessions("serve the App");
   }
 
-  #asServable(): Servable {
+  #asTarget(): ServerTarget {
     const { app } = this.#parts;
     return {
       fetch: (request, info) => app.fetch(request, info),
@@ -239,7 +240,7 @@ export class Serving<App extends AppHandle & { readonly fetch: Fetch }, State> {
     const { app, registry, topics, limits, precheck, metadataHint, builtIns } = this.#parts;
     const { endpointsFor, errorBoundary, guardsOfPage } = this.#parts;
     this.#checkMounts();
-    stopWithDenoServe(this.servable);
+    stopWithDenoServe(this.target);
     topics.serve();
     registry.freeze("the application serves already; declare everything before the first request");
     registry.nameOperations();
