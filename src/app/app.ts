@@ -59,13 +59,9 @@ export interface AppProtocol {
   readonly version: 1;
   /** Makes the AsyncAPI document. */
   readonly asyncapi: () => Promise<object>;
-  /** Rejects if neither the application nor its store has a durable topic of this name. */
   readonly checkTopic: (name: string) => Promise<void>;
-  /** Redelivers the failures of a consumer `topic/name`, or removes it. */
   readonly changeConsumer: (action: ConsumerAction, path: string) => Promise<object | void>;
-  /** Runs a cron at once. */
   readonly runCron: (name: string) => Promise<void>;
-  /** For dependencies that are replaced. */
   readonly overridable: () => Overridable;
 }
 
@@ -268,49 +264,16 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
 
   /**
    * Registers a route for PUT.
-   *
-   * @example A route without a reply body
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App();
-   * app.put("/books/{id}", async () => {});
-   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PUT" }));
-   * assertEquals(response.status, 204);
-   * ```
    */
   readonly put: RegisterRoute<State, "", Given, "PUT">;
 
   /**
    * Registers a route for PATCH.
-   *
-   * @example A partial update
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App();
-   * app.patch("/books/{id}", async () => {});
-   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "PATCH" }));
-   * assertEquals(response.status, 204);
-   * ```
    */
   readonly patch: RegisterRoute<State, "", Given, "PATCH">;
 
   /**
    * Registers a route for DELETE.
-   *
-   * @example A deletion
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App();
-   * app.delete("/books/{id}", async () => {});
-   * const response = await app.fetch(new Request("http://localhost/books/7", { method: "DELETE" }));
-   * assertEquals(response.status, 204);
-   * ```
    */
   readonly delete: RegisterRoute<State, "", Given, "DELETE">;
 
@@ -543,21 +506,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * @throws {TypeError} If JSON Schema cannot express a schema, or `document` gives no document.
    * @throws {Error} If `document` throws.
-   *
-   * @example The document of a route
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App({ title: "Books" });
-   * app.get("/books/{id}", async function getBook(_request, { id }) {
-   *   "One book";
-   *   return { id };
-   * });
-   * const { info, paths } = app.openapi();
-   * assertEquals(info.title, "Books");
-   * assertEquals(paths["/books/{id}"]?.get?.summary, "One book");
-   * ```
    */
   openapi(): OpenAPIDocument {
     return documentBelow(this.#documents.openapi(), this.basePath);

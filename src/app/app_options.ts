@@ -68,20 +68,6 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * would get requests any more.
    *
    * @default {null}
-   *
-   * @example Before and after the start
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App({ readyUrl: "/ready" });
-   * const isReady = async () => (await app.fetch(new Request("http://localhost/ready"))).ok;
-   *
-   * assertEquals(await isReady(), false);
-   * await app.start();
-   * assertEquals(await isReady(), true);
-   * await app.stop();
-   * ```
    */
   readyUrl?: string | null;
   /** The hosts and the web pages that the endpoint for agents accepts, and which tools it lists. */
@@ -124,20 +110,6 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * `"*.shop.example"` stands for all names below `shop.example`, at any depth. A request for
    * another host is refused with 421, unless it comes from the same machine, without a proxy, for
    * `localhost` or a loopback address. By default any host is answered.
-   *
-   * @example Two names
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { TestClient } from "@webfw/core/testing";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App({ hosts: ["shop.example", "*.shop.example"] });
-   * app.get("/", async () => "Hello");
-   * for (const [host, status] of [["shop.example", 200], ["eu.shop.example", 200], ["other.example", 421]]) {
-   *   await using client = new TestClient(app, `https://${host}`);
-   *   assertEquals((await client.get("/")).status, status);
-   * }
-   * ```
    */
   hosts?: readonly string[];
   /**
@@ -148,18 +120,6 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    *
    * The headers are read from the right, past the trusted proxies. Parsing stops at the first entry
    * that is no address.
-   *
-   * @example One proxy
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const app = new App({ trustProxy: 1 });
-   * app.get("/", async (request) => [request.remoteAddress, request.url.href]);
-   * const headers = { "x-forwarded-for": "198.51.100.1, 203.0.113.7", "x-forwarded-proto": "https" };
-   * const response = await app.fetch(new Request("http://shop.example/", { headers }));
-   * assertEquals(await response.json(), ["203.0.113.7", "https://shop.example/"]);
-   * ```
    */
   trustProxy?: TrustProxy;
   /**

@@ -2,7 +2,7 @@
 import type { AppOptions } from "./app_options.ts";
 import { load } from "../base/async_context.ts";
 import type { PreparedDependency } from "../binding/dependency.ts";
-import { hideKeys } from "../binding/security.ts";
+import { hideKeys } from "../binding/guard.ts";
 import { HTTPError } from "../base/errors.ts";
 import { stopReason } from "../base/service.ts";
 import type { AppHandle } from "../http/app_handle.ts";
@@ -23,10 +23,7 @@ import { serve, type ServerTarget, stopWithDenoServe } from "../server/serve.ts"
 import type { Topics } from "../topics/topics.ts";
 import type { Crons } from "../work/cron/crons.ts";
 
-/**
- * How long handlers of consumers and crons may go on after a stop without a server, in
- * milliseconds.
- */
+/** How long handlers of consumers and crons may run after a stop without a server, in ms. */
 const GRACE = 10_000;
 
 interface AppServiceParts<App, State> {
@@ -39,7 +36,6 @@ interface AppServiceParts<App, State> {
   readonly log: AppOptions["log"];
   readonly readyUrl: string | null;
   readonly builtIns: readonly BuiltInRoute[];
-  /** Makes endpoints that depend on the routes. */
   readonly endpointsFor: (routes: readonly AnyRoute[]) => readonly BuiltInRoute[];
   readonly guardsOfPage: readonly PreparedDependency[];
   readonly metadataHint: ResourceMetadataHintOf;
@@ -80,7 +76,6 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
     this.mounted = this.#asMounted();
   }
 
-  /** Whether nothing more can be declared. */
   get hasBegun(): boolean {
     return this.#dispatcher !== undefined;
   }
@@ -104,7 +99,7 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
   /**
    * Starts the application, once.
    *
-   * @param routes The routes, whose dependencies and folders are prepared.
+   * @param routes Their dependencies and folders are prepared.
    */
   async start(
     routes: readonly AnyRoute[] = this.#parts.registry.routes,
@@ -114,7 +109,6 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
     await this.lifecycle.start([...neededBy(routes), ...guardsOfPage, ...foldersOf(routes)]);
   }
 
-  /** Serves on a socket until it is asked to stop. */
   async run(options: RunOptions): Promise<void> {
     const { app, topics, registry } = this.#parts;
     // Nothing more can be declared.
@@ -135,7 +129,6 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
     }
   }
 
-  /** Stops without a server. A later request starts the application again. */
   async stop(): Promise<void> {
     const abort = () => this.lifecycle.abort(stopReason(), "handlers");
     const timer = this.lifecycle.hasHandlers ? setTimeout(abort, GRACE) : undefined;
@@ -149,11 +142,6 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
     }
   }
 
-  /**
-   * For a test client that replaces dependencies.
-   *
-   * @param endpoints Makes the endpoints that do not depend on the routes.
-   */
   overridable(endpoints: Overridable["endpoints"]): Overridable {
     const { guardsOfPage, endpointsFor, registry } = this.#parts;
     return {
@@ -185,7 +173,7 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
     return mountedApps(this.#parts.registry.routes);
   }
 
-  /** Checks what could change after the mounts were declared. */
+  /** Checks what may have changed since the mounts were declared. */
   #checkMounts(): void {
     refuseMountInItself(this.mounted);
     this.#checkSessions();

@@ -38,19 +38,12 @@ export interface BuiltInUrls {
 
 export interface BuiltInParts
   extends McpParts, Pick<McpApplication, "title" | "version" | "description" | "limits" | "metadataHint"> {
-  /** The document of the application below a path. */
   readonly document: (basePath: string) => OpenAPIDocument;
   readonly docs: DocsParts;
-  /** Dispatches the requests of the application. */
   readonly dispatcher: () => Dispatcher;
-  /**
-   * The state for a call of an agent.
-   *
-   * @throws {HTTPError} With 503, if the application has stopped.
-   */
+  /** @throws {HTTPError} With 503, if the application has stopped. */
   readonly stateForCall: () => Readonly<Record<string, unknown>>;
   readonly limiters: RateLimiters;
-  /** Replaces guards of the page. */
   readonly replacements: Replacements | undefined;
 }
 
@@ -118,7 +111,6 @@ export function builtIns({ openapiUrl, docsUrl, mcpUrl }: BuiltInUrls, parts: Bu
   return endpoints;
 }
 
-/** The application as agents see it. Their calls are part of a request in flight. */
 function toMcpApplication({ dispatcher, stateForCall, ...shown }: BuiltInParts): McpApplication {
   return {
     ...shown,
@@ -133,7 +125,6 @@ function toMcpApplication({ dispatcher, stateForCall, ...shown }: BuiltInParts):
   };
 }
 
-/** The guards and limits of the page and the document; undefined if there are none. */
 function authorizeDocs(
   deps: DocsParts["deps"],
   rateLimits: DocsParts["rateLimits"],
@@ -175,7 +166,7 @@ function documentEndpoint(document: (basePath: string) => OpenAPIDocument, cache
 }
 
 /**
- * The page and its files by path. They are loaded on first use: most processes never show the page.
+ * The page and its files, loaded on first use: most processes never show the page.
  *
  * The files have no data of the application. The redirect page has no guards: a browser that comes
  * from the authorization server sends no `SameSite=Strict` cookie.
@@ -206,13 +197,11 @@ interface DocumentsParts {
     readonly version: string;
     readonly description: string | undefined;
   };
-  /** Options of the documents only. */
   readonly described: DocumentOptions;
   readonly registry: Registry;
   readonly topics: { readonly declared: readonly DeclaredTopic[] };
 }
 
-/** Makes the documents on demand, and again after new routes. */
 export class Documents {
   readonly #parts: DocumentsParts;
   #errors: DocumentedErrors = "default";
@@ -227,12 +216,6 @@ export class Documents {
     this.#made = undefined;
   }
 
-  /**
-   * The OpenAPI document.
-   *
-   * @throws {TypeError} If JSON Schema cannot express a schema, or `document` gives no document.
-   * @throws {Error} If `document` throws.
-   */
   openapi(): OpenAPIDocument {
     const { info, described, registry } = this.#parts;
     const routes = registry.routes.filter(isDocumented);

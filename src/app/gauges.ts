@@ -21,7 +21,6 @@ const OWN: Readonly<Record<string, string>> = ownNames();
  */
 const MEASURING_TIMEOUT = 2_000;
 
-/** The applications of this process that have started. */
 const sources = new Set<GaugeSource>();
 let areMade = false;
 
@@ -70,7 +69,6 @@ function ownNames(): Record<string, string> {
   return "WorkerGlobalScope" in globalThis && name !== "" ? { [WORKER]: name } : {};
 }
 
-/** The last observation of lags, which settles in time. */
 let observing: Promise<void> | undefined;
 /** Its reads of the stores, which may take longer. */
 let measuring: Promise<void> | undefined;

@@ -19,7 +19,6 @@ import type { Crons } from "../work/cron/crons.ts";
  */
 export type Lifespan<App, State> = (app: App) => AsyncGenerator<Partial<State> | void, void, void>;
 
-/** What starts and stops together. */
 export interface LifecycleParts<App, State> {
   readonly app: App;
   readonly precheck: Pick<PrecheckParts, "proxies">;
@@ -34,7 +33,6 @@ interface Context<App, State> {
   readonly state: Readonly<State>;
 }
 
-/** The lifecycle of one application. */
 export class Lifecycle<App extends AppHandle, State> implements Service<readonly Startable[]> {
   readonly #parts: LifecycleParts<App, State>;
   readonly #lifespans: Lifespans<App, State> = new Lifespans();
@@ -44,29 +42,27 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
   #state: Readonly<State> | undefined;
   #openState: Readonly<State> | undefined;
   #stopping = new AbortController();
-  /** The arguments of an abort, for a service that starts after it. */
+  /** The arguments of an abort, for a service that starts later. */
   #aborted: Parameters<Service["abort"]> | undefined;
   #endGauges: () => Promise<void> = async () => {};
-  /** Whether other workers of this process serve, too. */
   hasWorkers = false;
-  /** Whether this is the only worker, or the first one. */
   isFirst = true;
 
   constructor(parts: LifecycleParts<App, State>) {
     this.#parts = parts;
   }
 
-  /** What the lifespans have yielded, until they have ended. */
+  /** What the lifespans yielded, until they end. */
   get state(): Readonly<State> | undefined {
     return this.#state;
   }
 
-  /** The state for new requests; undefined while the application stops, so that it refuses them. */
+  /** The state for new requests; undefined during a stop, which refuses them. */
   get openState(): Readonly<State> | undefined {
     return this.#openState;
   }
 
-  /** Aborted while the application stops. */
+  /** Aborted by a stop. */
   get stopping(): AbortSignal {
     return this.#stopping.signal;
   }
@@ -139,8 +135,8 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
   }
 
   /**
-   * Accepts requests again after a close: the next one starts the application. A mounted one would
-   * otherwise start again while the application that mounts it still closes.
+   * Accepts requests again after a close: the next one starts the application. Otherwise a mounted
+   * one could start while the application that mounts it still closes.
    */
   reopen(): void {
     this.#stopping = new AbortController();
@@ -215,7 +211,6 @@ async function takeAll(steps: readonly (() => Promise<unknown>)[]): Promise<void
   if (failures.length > 0) throw failures[0];
 }
 
-/** The lifespans of one application. */
 class Lifespans<App, State> {
   readonly #lifespans: Lifespan<App, State>[] = [];
   readonly #open: AsyncGenerator<unknown, void, void>[] = [];
@@ -229,9 +224,9 @@ class Lifespans<App, State> {
   }
 
   /**
-   * Starts the lifespans in order. If one fails, the open ones are unwound and its error is thrown.
+   * Starts the lifespans in order. If one fails, the open ones end.
    *
-   * @returns The state: all yielded values in one frozen object.
+   * @returns All yielded values in one frozen object.
    * @throws {TypeError} If a lifespan ends without a yield, or two yield the same name.
    */
   async start(app: App): Promise<Readonly<State>> {

@@ -1,7 +1,7 @@
 /** An application with replaced dependencies. Only tests load this module. */
 import type { PreparedDependency } from "../binding/dependency.ts";
 import { Replacements } from "../binding/replacements.ts";
-import { hideKeys } from "../binding/security.ts";
+import { hideKeys } from "../binding/guard.ts";
 import type { ConnectionInfo } from "../http/connection.ts";
 import type { DeclaredLimit } from "../rate_limit/rate_limit.ts";
 import type { BuiltInRoute, Dispatcher } from "../routing/dispatch.ts";
@@ -10,11 +10,9 @@ import { type Level, toLevel } from "../routing/scope.ts";
 
 export interface Overridable {
   readonly guardsOfPage: readonly PreparedDependency[];
-  /** The dispatcher. After its first use, nothing more can be declared. */
+  /** After its first use, nothing more can be declared. */
   readonly dispatcher: () => Dispatcher;
-  /** Makes the endpoints that do not depend on the routes, over another dispatcher. */
   readonly endpoints: (dispatcher: () => Dispatcher, replacements: Replacements) => readonly BuiltInRoute[];
-  /** Starts it, and prepares the dependencies of these routes and of the documentation page. */
   readonly start: (routes: readonly AnyRoute[], guardsOfPage: readonly PreparedDependency[]) => Promise<void>;
   readonly answer: (dispatcher: Dispatcher, request: Request, info?: ConnectionInfo) => Promise<Response>;
 }
@@ -27,8 +25,7 @@ export interface Overridden {
 /**
  * Replaces dependencies. The routes are copied on first use.
  *
- * @param pairs Each a dependency and its replacement.
- * @throws {TypeError} If one is no such pair.
+ * @throws {TypeError} If `pairs` has anything but a dependency with its replacement.
  */
 export function override(
   pairs: unknown,
@@ -51,8 +48,8 @@ export function override(
 }
 
 /**
- * The routes with their replacements, each of which has the name of the same operation. Requests
- * are counted apart from those of the originals.
+ * Copies the routes with replacements, under the same operation names. Their limits count
+ * separately.
  *
  * @throws {TypeError | RouteError} If a replacement does not fit a route.
  */

@@ -122,24 +122,6 @@ const ROUTER_OPTIONS: OptionNames<RouterOptions<unknown, string>> = {
  * assertEquals(await response.json(), { shelf: "top", id: "7" });
  * ```
  *
- * @example Guards of all routes, whose values are arguments
- * ```ts
- * import { App, Router } from "@webfw/core";
- * import { bearer } from "@webfw/core/auth";
- * import { assertEquals } from "@std/assert";
- *
- * const currentUser = bearer(async (token) => token === "secret" ? { name: "Ada" } : null);
- *
- * const admin = new Router({ prefix: "/admin", deps: { user: currentUser }, tags: ["Admin"] });
- * admin.get("/me", async (_request, { user }) => user.name);
- *
- * const app = new App();
- * app.include(admin);
- * const ask = (headers: HeadersInit) => app.fetch(new Request("http://localhost/admin/me", { headers }));
- * assertEquals(await (await ask({ authorization: "Bearer secret" })).json(), "Ada");
- * assertEquals((await ask({})).status, 401);
- * ```
- *
  * @category Applications
  */
 export class Router<
@@ -231,21 +213,6 @@ export class Router<
    * @throws {RouteError} With code `conflict` if a method and shape of path is taken; then nothing
    * is added, and the router stays open. With code `path` if the prefix or a full path is
    * malformed. With code `frozen` after the first request or include.
-   *
-   * @example Routes below a prefix
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const books = new Router({ prefix: "/books" });
-   * books.get("", async () => ["Emma"]);
-   * const version = new Router({ prefix: "/v1" });
-   * version.include(books);
-   * const app = new App();
-   * app.include(version);
-   * const response = await app.fetch(new Request("http://localhost/v1/books"));
-   * assertEquals(await response.json(), ["Emma"]);
-   * ```
    */
   include<Needed = unknown, const At extends string = "", Counted = unknown>(
     router: RequiredState<State> extends Needed ? Includable<Needed>
@@ -262,25 +229,6 @@ export class Router<
    * @param middleware An async function that returns `await next(request)`, or its own reply.
    * @throws {TypeError} If it is not an async function.
    * @throws {RouteError} With code `frozen` after the first request or include.
-   *
-   * @example A header for each reply
-   * ```ts
-   * import { App, Router } from "@webfw/core";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const router = new Router();
-   * router.middleware(async (request, next) => {
-   *   const response = await next(request);
-   *   response.headers.set("x-server", "one");
-   *   return response;
-   * });
-   * router.get("/", async () => "Hello");
-   * const app = new App();
-   * app.include(router);
-   * const response = await app.fetch(new Request("http://localhost/"));
-   * assertEquals(response.headers.get("x-server"), "one");
-   * await response.body?.cancel();
-   * ```
    */
   middleware(middleware: Middleware<State>): void {
     this.#registry.addMiddleware(middleware);

@@ -1,7 +1,7 @@
 /** Compiles a route and its scopes into functions that make the arguments of its handler. */
 import type { Issue } from "../base/errors.ts";
 import type { HttpRequest } from "../http/request.ts";
-import type { PreparedDependency } from "./dependency.ts";
+import { type PreparedDependency, withNeeded } from "./dependency.ts";
 import { declaredOn, type DependencyLevel, guardsAmong, type Indices, roundsOf, withDependencies } from "./levels.ts";
 import { type Body, type HandlerInputs, wholePath } from "./inputs.ts";
 import type { JsonBody } from "./bodies.ts";
@@ -9,29 +9,21 @@ import { needsOf, Stage, type Values } from "./resolver.ts";
 import { type Args, bindAnyText, bindText, ownerOf, type PathNames, refuseIssues, TextFields } from "./text_fields.ts";
 
 /**
- * Makes a handler's arguments. The steps of the guards run first, then the functions in their
- * order; those that are undefined have nothing to do.
+ * Makes the arguments of a handler. The guards run first, then the functions in their order; an
+ * undefined one has nothing to do.
  */
 export type Binder = BinderOf<false, readonly Args[]> | BinderOf<true, Promise<readonly Args[]>>;
 
 interface BinderOf<IsAsync extends boolean, Bound> {
-  /** All dependencies of the route and of its scopes. */
   readonly dependencies: readonly PreparedDependency[];
-  /**
-   * The guards of each level, in their order. They run before any other input is validated and
-   * before the body is read.
-   */
+  /** The guards of each level. They run before other input is validated and the body is read. */
   readonly guards: readonly (readonly GuardStep[])[];
   readonly hasGuards: boolean;
-  /** The indices of the dependencies among the values. */
   readonly indices: Indices;
-  /** Whether the route has one dependency, with those of its scopes. */
   readonly isSingle: boolean;
-  /** Whether {@linkcode BinderOf.bind} returns a promise. */
   readonly isAsync: IsAsync;
   /**
-   * Binds the input: the arguments of the handler, then those of each dependency that is not a
-   * guard.
+   * Binds the input: the arguments of the handler, then those of each dependency that is no guard.
    *
    * @throws {ValidationError} With all issues.
    */
@@ -45,24 +37,19 @@ interface BinderOf<IsAsync extends boolean, Bound> {
 /** A step before the input of a route is validated: guards that run together, or another check. */
 export interface GuardStep {
   /**
-   * Runs the step, and rejects or throws if it refuses the request. Undefined if it has nothing to
-   * wait for.
+   * Rejects or throws to refuse the request. Undefined if there is nothing to wait for.
    *
    * @param values The values of earlier steps by their indices. The step may add its own.
    */
   readonly run: (request: HttpRequest, values: unknown[]) => Promise<unknown> | undefined;
-  /** The index of the value that the promise gives; undefined if it is no value. */
+  /** The index of the value in the promise; undefined if there is none. */
   readonly index: number | undefined;
 }
 
-/** What a binder is compiled from. */
 interface BinderParts {
   readonly inputs: HandlerInputs;
-  /** The names in the full path of the route. */
   readonly pathNames: readonly string[];
-  /** The route, for messages. */
   readonly name: string;
-  /** Its scopes, the outermost first, and the route itself. */
   readonly levels: readonly DependencyLevel[];
 }
 
@@ -85,7 +72,7 @@ export function compileBinder({ inputs, pathNames, name, levels }: BinderParts):
     standing.push(...(isScope ? needed : level.counted));
     const own = [...indices.keys()].slice(made);
     const among = guardsAmong(own, standing);
-    const first = withNeeded(among);
+    const first = withNeeded<PreparedDependency>(among);
     const path = place < levels.length - 2 ? wholePath(pathNames) : declared;
     const rounds = roundsOf(own.filter((dependency) => first.has(dependency)), among);
     guards.push(rounds.map((round) => guardStep(new Stage(round, indices), path, name)));
@@ -113,17 +100,7 @@ export function compileBinder({ inputs, pathNames, name, levels }: BinderParts):
   return { ...common, isAsync: false, bind: isEmpty ? () => [{}] : (request) => bindText(fields, request) };
 }
 
-/** Dependencies, and what they need. */
-function withNeeded(dependencies: Iterable<PreparedDependency>): ReadonlySet<PreparedDependency> {
-  const all = new Set(dependencies);
-  // The loop also visits what is added to the set while it runs.
-  for (const { deps } of all) {
-    for (const needed of deps.values()) all.add(needed);
-  }
-  return all;
-}
-
-/** Makes the step that binds the inputs of some guards, and then runs these together. */
+/** Binds the inputs of some guards, and runs these together. */
 function guardStep(stage: Stage, path: PathNames, name: string): GuardStep {
   const fields = new TextFields(stage.dependencies.map((dependency) => ownerOf(dependency, ` in ${name}`)), path);
   const index = stage.onlyIndex;
@@ -139,7 +116,6 @@ function guardStep(stage: Stage, path: PathNames, name: string): GuardStep {
 
 const NO_VALUES: readonly unknown[] = [];
 
-/** The arguments of the handler come before those of the dependencies. */
 function resolverOf(stage: Stage, isSingle: boolean): Binder["resolve"] {
   if (isSingle) return (request, args) => stage.resolveOnly(request, args[1]!, NO_VALUES);
   return (request, args, values) => stage.resolve(request, args, 1, (values ?? []) as unknown[]);
@@ -155,8 +131,8 @@ function supplyOf(levels: readonly DependencyLevel[], indices: Indices, isSingle
 }
 
 /**
- * Binds a JSON body beside sync fields. An async function would make one more promise for each
- * request, and a request with a JSON body costs some 4 % more CPU time then.
+ * Binds a JSON body beside sync fields. No async function: its promise costs a request with a JSON
+ * body about 4 % CPU time.
  */
 function bindJson(fields: TextFields, json: JsonBody, request: HttpRequest): Promise<readonly Args[]> {
   const issues: Issue[] = [];

@@ -13,15 +13,10 @@ import { type FormEntry, type FormSchema, FormTree, hasStrayBrackets, keepFileTe
 import { toIssue } from "../schema/issues.ts";
 import { checkDefaults, type Dataset, nodeOf, type Schema, type SchemaIssue } from "../schema/schema.ts";
 
-/** The JSON body of a route. */
 export class JsonBody {
   readonly #validate: Validator["validate"];
 
-  /**
-   * Prepares a body.
-   *
-   * @throws {TypeError} If no JSON value can satisfy the schema.
-   */
+  /** @throws {TypeError} If no JSON value can satisfy the schema. */
   constructor(schema: Schema, route: string) {
     const name = `the body of ${route}`;
     this.#validate = toValidator(coerceJson(schema, name)).validate;
@@ -29,8 +24,7 @@ export class JsonBody {
   }
 
   /**
-   * Reads the bytes of the body. There are none if there is no body, which then needs no content
-   * type.
+   * Reads the bytes of the body; none without a body, which needs no content type.
    *
    * @throws {HTTPError} With 408 if it arrives too slowly, 413 if it is too large, 415 if it has
    * another type.
@@ -41,10 +35,10 @@ export class JsonBody {
   }
 
   /**
-   * Parses and validates a body. Adds an issue for each fault. The result is a promise only if the
-   * schema is async.
+   * Parses and validates a body, and adds the issues. It returns a promise only for an async
+   * schema.
    *
-   * @throws {HTTPError} With 400 if it is not JSON in UTF-8, 413 if it is too large, 415 if it is
+   * @throws {HTTPError} With 400 if it is no JSON in UTF-8, 413 if it is too large, 415 if it is
    * compressed.
    */
   parse(body: Uint8Array, request: HttpRequest, issues: Issue[]): unknown {
@@ -167,17 +161,12 @@ const uploadFile: v.GenericSchema<File> = v.pipe(
  */
 export const UploadFile: UploadFileSchema = uploadFile as unknown as UploadFileSchema;
 
-/** The form of a route. */
 export class FormBody {
   readonly #validate: (tree: FormTree | undefined) => Promise<Dataset>;
   readonly #schema: Schema;
   #holdsJson: boolean | undefined;
 
-  /**
-   * Prepares a form.
-   *
-   * @throws {TypeError} If no form can satisfy the schema.
-   */
+  /** @throws {TypeError} If no form can satisfy the schema. */
   constructor({ schema }: FormSchema, route: string) {
     this.#schema = schema;
     const name = `the form of ${route}`;
@@ -187,7 +176,7 @@ export class FormBody {
   }
 
   /**
-   * Reads and validates the form of a request. Adds an issue for each fault.
+   * Reads and validates a form, and adds the issues.
    *
    * @throws {HTTPError} With 400 if it is malformed, 408 if it arrives too slowly, 413 if it
    * exceeds a limit, 415 if the body has another type.
@@ -216,8 +205,8 @@ export class FormBody {
 }
 
 /**
- * Reads the JSON files of a form, which stand for objects. Their limit is that of all texts of a
- * form.
+ * Reads the JSON files of a form, which contain objects. They have the size limit of all strings of
+ * a form together.
  */
 async function readJson(entries: readonly FormEntry[], limit: number): Promise<void> {
   let size = 0;
@@ -293,11 +282,9 @@ export function isStream(body: Schema): body is StreamSchema {
 }
 
 /**
- * Prepares a streamed body.
- *
  * @param limits The limits of the route itself.
- * @returns A function that opens the body of a request. It throws an {@linkcode HTTPError} with 413
- * if the announced length is too large.
+ * @returns Opens the body of a request. It throws an {@linkcode HTTPError} with 413 if the
+ * announced length is too large.
  */
 export function streamOpener(
   { body = Infinity, readTimeout = Infinity }: Limits,

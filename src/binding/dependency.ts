@@ -219,9 +219,7 @@ export interface PreparedDependency extends Dependency<unknown> {
     request: HttpRequest,
     args: Record<string, unknown>,
   ) => Promise<unknown> | AsyncGenerator<unknown, void, void>;
-  /** `resolve` is a generator. */
   readonly cleansUp: boolean;
-  /** It ends before the reply is sent. */
   readonly endsWithHandler: boolean;
   /** The replies of its refusals, which the document adds to each route that uses it. */
   readonly replies: readonly DeclaredReply[];
@@ -243,7 +241,6 @@ export interface PreparedDependency extends Dependency<unknown> {
   readonly callerOf?: CallerOf | undefined;
   /** The dependency as the program declared it, if a test replaces it or what it needs. */
   readonly declared?: PreparedDependency | undefined;
-  /** The cookie of its session, if it has one. */
   readonly cookie?: SessionCookieOf | undefined;
 }
 
@@ -257,7 +254,6 @@ export interface SessionCookieOf {
 
 export type CallerOf = (request: HttpRequest, value: unknown) => string | undefined | Promise<string | undefined>;
 
-/** Guards inside of a guard. */
 export interface InnerGuards {
   readonly guards: readonly PreparedDependency[];
   /** Makes the same guard of other ones. */
@@ -267,7 +263,6 @@ export interface InnerGuards {
 /** Prepares a dependency at the start of an application, before the lifespans. */
 export type Start = (conditions: StartConditions) => Promise<void>;
 
-/** How an application starts. */
 export interface StartConditions {
   /** Whether several workers of the process serve it. */
   readonly hasWorkers: boolean;
@@ -275,19 +270,26 @@ export interface StartConditions {
   readonly isFirst: boolean;
 }
 
-/** What is prepared at the start of an application. */
 export type Startable = Pick<PreparedDependency, "deps" | "starts">;
 
-/** Prepares dependencies, and those that they need, at the start of an application, each once. */
-export async function startDependencies(dependencies: Iterable<Startable>, conditions: StartConditions): Promise<void> {
-  const needed = new Set(dependencies);
-  const all = new Set<Start>();
+/** Dependencies and those that they need; with `inner` also the guards that they run themselves. */
+export function withNeeded<Each extends Pick<PreparedDependency, "deps">>(
+  dependencies: Iterable<Each | PreparedDependency>,
+  inner: "inner" | undefined = undefined,
+): ReadonlySet<Each | PreparedDependency> {
+  const all = new Set(dependencies);
   // The loop also visits what is added to the set while it runs.
-  for (const { deps, starts } of needed) {
-    for (const dependency of deps.values()) needed.add(dependency);
-    for (const start of starts) all.add(start);
+  for (const each of all) {
+    for (const needed of each.deps.values()) all.add(needed);
+    if (inner && "inner" in each) { for (const guard of each.inner?.guards ?? []) all.add(guard); }
   }
-  for (const start of all) await start(conditions);
+  return all;
+}
+
+/** Prepares dependencies and those that they need, each once. */
+export async function startDependencies(dependencies: Iterable<Startable>, conditions: StartConditions): Promise<void> {
+  const all = withNeeded<Startable>(dependencies);
+  for (const start of new Set([...all].flatMap(({ starts }) => starts))) await start(conditions);
 }
 
 /**
@@ -297,7 +299,6 @@ export async function startDependencies(dependencies: Iterable<Startable>, condi
 export interface DeclaredReply {
   readonly status: number;
   readonly description: string;
-  /** The descriptions of its headers, by name. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -447,7 +448,7 @@ const plainFunctions = new WeakMap<object, PreparedDependency>();
 /**
  * Reads the option `deps`.
  *
- * @throws {TypeError} If it is a list, or a value is not a dependency.
+ * @throws {TypeError} If it is an array, or a value is no dependency.
  */
 export function toDependencies(deps: Readonly<Record<string, unknown>> = {}): ReadonlyMap<string, PreparedDependency> {
   if (typeof deps !== "object" || deps === null || Array.isArray(deps)) {
@@ -458,26 +459,20 @@ export function toDependencies(deps: Readonly<Record<string, unknown>> = {}): Re
   return found;
 }
 
-/** The first arguments that dependencies without a name became. */
+/** The first argument names of dependencies without a name. */
 const argumentNames = new WeakMap<PreparedDependency, string>();
 
 function nameSpan(dependency: PreparedDependency, argument: string): void {
   if (dependency.name === UNNAMED && !argumentNames.has(dependency)) argumentNames.set(dependency, argument);
 }
 
-/** The name of its function, or else of an argument that it becomes. */
 export function spanNameOf(dependency: PreparedDependency): string {
   return argumentNames.get(dependency) ?? dependency.name;
 }
 
-/** The name of a dependency whose function has none. */
 const UNNAMED = "dependency";
 
-/**
- * Reads a dependency.
- *
- * @throws {TypeError} If the value is none.
- */
+/** @throws {TypeError} If the value is no dependency. */
 export function toDependency(value: unknown, name: string): PreparedDependency {
   if (isDependency(value)) return value;
   if (typeof value !== "function") {
@@ -488,7 +483,6 @@ export function toDependency(value: unknown, name: string): PreparedDependency {
   return prepared;
 }
 
-/** Whether a value is made by `dependency()`, or is another guard. */
 export function isDependency(value: unknown): value is PreparedDependency {
   return typeof value === "object" && value !== null && (value as Partial<PreparedDependency>).kind === "dependency";
 }
@@ -542,25 +536,17 @@ function checkUntil(
     );
   }
   if (until || !cleansUp) return;
-  const all = new Set(needed.values());
-  // The loop also visits what is added to the set while it runs.
-  for (const { deps, endsWithHandler, name: shorter } of all) {
-    for (const dependency of deps.values()) all.add(dependency);
-    if (!endsWithHandler) continue;
-    throw new TypeError(
-      `Cannot declare ${name}: it ends after the reply, and needs "${shorter}", which ends before it, give both until: "handler"`,
-    );
-  }
+  const shorter = withNeeded(needed.values()).values().find(({ endsWithHandler }) => endsWithHandler);
+  if (!shorter) return;
+  throw new TypeError(
+    `Cannot declare ${name}: it ends after the reply, and needs "${shorter.name}", which ends before it, give both until: "handler"`,
+  );
 }
 
 /** The names of headers and cookies, RFC 9110 section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 
-/**
- * Checks that the options contain schemas, under names that can be sent.
- *
- * @throws {TypeError} If they do not.
- */
+/** @throws {TypeError} If a value is no schema, or a name cannot be sent. */
 export function checkTextOptions(options: TextOptions, owner: string): TextOptions {
   for (const [option, schemas] of Object.entries(options)) {
     if (isStandardSchema(schemas)) {
@@ -576,11 +562,7 @@ export function checkTextOptions(options: TextOptions, owner: string): TextOptio
   return options;
 }
 
-/**
- * Checks that an input can be sent under its name.
- *
- * @throws {TypeError} If it cannot.
- */
+/** @throws {TypeError} If an input cannot be sent under its name. */
 export function checkInputName(option: string, name: string, owner: string): void {
   const mustBeToken = option === "headers" || option === "cookies";
   if (name !== "__proto__" && (!mustBeToken || TOKEN.test(name))) return;
@@ -597,16 +579,15 @@ export function isAsyncFunction(value: unknown): value is (...args: never[]) => 
 }
 
 /**
- * Checks that a function takes no third argument: in Express, that is where `next` is.
+ * Refuses a third parameter: in Express, it is `next`.
  *
- * @param what What cannot be done, and which function it is, such as "add the middleware: it".
- * @throws {TypeError} If it has more than two parameters before the first one with a default.
+ * @param what The action and the function: "add the middleware: it".
+ * @throws {TypeError} If there are more than two parameters before the first one with a default.
  */
 export function checkArity({ length }: (...args: never[]) => unknown, what: string, cure: string): void {
   if (length > 2) throw new TypeError(`Cannot ${what} gets two arguments, not ${length}; write ${cure}`);
 }
 
-/** Whether a value is an `async function*`. */
 export function isAsyncGeneratorFunction(value: unknown): value is (...args: never[]) => AsyncGenerator<unknown> {
   return value instanceof AsyncGeneratorFunction;
 }

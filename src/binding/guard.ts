@@ -3,6 +3,7 @@ import { HTTPError, isHTTPError } from "../base/errors.ts";
 import { quote } from "../base/options.ts";
 import { isThrownReply, type ThrownReply } from "../http/reply.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
+import { hideInQuery } from "../log/redaction.ts";
 import type { Mistake } from "../schema/schema.ts";
 import {
   type DeclaredReply,
@@ -12,6 +13,7 @@ import {
   type NeededState,
   type PreparedDependency,
   type Start,
+  withNeeded,
 } from "./dependency.ts";
 import { isGuard } from "./levels.ts";
 import { resolveOne } from "./resolver.ts";
@@ -24,7 +26,7 @@ import {
 } from "./security.ts";
 import { type Args, bindAnyText, NO_PATH, ownerOf, TextFields } from "./text_fields.ts";
 
-/** The parts of a guard. It reads the request itself, so it has no inputs. */
+/** The parts of a guard, which reads the request itself, so it has no inputs. */
 interface GuardParts<Value>
   extends
     Pick<PreparedDependency, "name" | "security" | "replies" | "isSent">,
@@ -35,7 +37,6 @@ interface GuardParts<Value>
   readonly resolve: (request: HttpRequest, args: Record<string, unknown>) => Promise<Value>;
 }
 
-/** Makes a guard. */
 export function makeGuard<Value, State>(
   { deps = {}, issuers = [], starts = [], inner, ...parts }: GuardParts<Value>,
 ): PreparedDependency & Dependency<Value, State> {
@@ -53,7 +54,7 @@ export function makeGuard<Value, State>(
   return prepared as PreparedDependency & Dependency<Value, State>;
 }
 
-/** The values of the inner guards of one request, so that each is made once. */
+/** The values of the inner guards of one request, each made once. */
 export type Made = Map<PreparedDependency, Promise<unknown>>;
 
 /**
@@ -91,32 +92,33 @@ export class InnerGuard {
     this.#shared = others;
   }
 
-  // These are those of the guard and of the dependencies that it makes.
+  // These include the dependencies that it makes.
 
   get security(): readonly SecurityAlternative[] {
-    return combineAlternatives([...this.#needs.values(), this.dependency].map(({ security }) => security));
+    return combineAlternatives(this.#all.map(({ security }) => security));
   }
 
   get replies(): readonly DeclaredReply[] {
-    return [...this.#needs.values(), this.dependency].flatMap(({ replies }) => replies);
+    return this.#all.flatMap(({ replies }) => replies);
   }
 
   get starts(): readonly Start[] {
-    return [...this.#needs.values(), this.dependency].flatMap(({ starts }) => starts);
+    return this.#all.flatMap(({ starts }) => starts);
   }
 
   get issuers(): readonly string[] {
-    return [...this.#needs.values(), this.dependency].flatMap(({ issuers }) => issuers);
+    return this.#all.flatMap(({ issuers }) => issuers);
   }
 
-  /** Whether it has run, or runs, for a request. */
+  get #all(): readonly (InnerGuard | PreparedDependency)[] {
+    return [...this.#needs.values(), this.dependency];
+  }
+
   isMade(made: Made): boolean {
     return made.has(this.dependency);
   }
 
   /**
-   * Makes the value.
-   *
    * @param shared The values of the dependencies that the route has made, by name.
    * @throws {ValidationError} If its inputs are invalid.
    */
@@ -149,7 +151,6 @@ export class InnerGuard {
   }
 }
 
-/** The `deps` of a guard that has inner guards. */
 export function sharedDeps(shared: ReadonlyMap<PreparedDependency, string>): Record<string, PreparedDependency> {
   return Object.fromEntries(Array.from(shared, ([dependency, name]) => [name, dependency]));
 }
@@ -269,7 +270,6 @@ interface MatchedGuard {
 
 interface Refusal {
   readonly error: HTTPError;
-  /** Whether the request has credentials for it. */
   readonly isSent: boolean;
 }
 
@@ -293,9 +293,9 @@ function together(refusals: readonly Refusal[]): HTTPError {
 }
 
 /**
- * Identifies the caller that a guard accepted: by the guard itself, or else by the credentials of
- * its security schemes, or else by the headers and cookies that it declares. Undefined if the
- * client has sent none of them.
+ * Identifies the caller that a guard accepted: by the guard, else by the credentials of its
+ * security schemes, else by the headers and cookies that it declares. Undefined without any of
+ * them.
  *
  * @throws {TypeError} If no part of the request identifies its caller.
  */
@@ -339,7 +339,7 @@ function declaredInputs(
 }
 
 /**
- * Writes a subject that a function of the program returned. 7 and "7" are two subjects.
+ * The key of a subject that a function of the program returned: 7 and "7" are two subjects.
  *
  * @throws {TypeError} If it is neither a string nor a number: all such callers would be one.
  */
@@ -361,4 +361,13 @@ function credentialsFor(
   if (scheme.type !== "apiKey") return request.raw.headers.get("authorization");
   if (scheme.in === "header") return request.raw.headers.get(scheme.name);
   return scheme.in === "cookie" ? request.cookies[scheme.name] : request.query.get(scheme.name);
+}
+
+/** Redacts the API keys in queries, in all output of this process. */
+export function hideKeys(dependencies: Iterable<PreparedDependency>): void {
+  for (const { security } of withNeeded<PreparedDependency>(dependencies)) {
+    for (const { scheme } of security.flatMap((way) => [...way.values()])) {
+      if (scheme.type === "apiKey" && scheme.in === "query") hideInQuery(scheme.name);
+    }
+  }
 }

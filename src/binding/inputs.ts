@@ -10,18 +10,15 @@ import { FormBody, isStream, JsonBody, streamOpener } from "./bodies.ts";
 import { dependenciesOf, type DependencyLevel } from "./levels.ts";
 import { type InputOwner, ownerOf, type PathNames, reserveName, TextFields } from "./text_fields.ts";
 
-/** The options of a route that declare input. */
 export type InputOptions = TextOptions & Pick<RouteDeclaration, "body" | "form" | "deps" | "limits">;
 
 /** The inputs of a handler. They do not depend on the scopes that includes add. */
 export interface HandlerInputs extends Omit<InputOwner, "name"> {
   /** The names in the path as the route declares it. */
   readonly ownNames: ReadonlySet<string>;
-  /** Undefined if the route declares no body. */
   readonly body: Body | undefined;
 }
 
-/** The inputs of a handler that has none. */
 export const NO_INPUTS: HandlerInputs = {
   isHandler: true,
   options: {},
@@ -43,11 +40,10 @@ type NamedDependencies = ReadonlyMap<string, PreparedDependency>;
 /**
  * Checks the inputs of a handler.
  *
- * @param ownNames The names in the path as the route declares it.
  * @param scope The dependencies of the scope that declares the route.
  * @throws {RouteError} If a dependency has the name of another argument, or two of them give a path
  * parameter different types.
- * @throws {TypeError} If a value is not a schema, or JSON or a form cannot satisfy the body.
+ * @throws {TypeError} If a value is no schema, or JSON or a form cannot satisfy the body.
  */
 export function declareInputs(
   options: InputOptions,
@@ -69,12 +65,12 @@ export function declareInputs(
 }
 
 /**
- * Checks that the text inputs of a handler, of its dependencies and of those of the scope that
- * declares it can be bound to a path.
+ * Checks that the text inputs of a handler, its dependencies and those of its own scope can be
+ * bound to a path.
  *
  * @param levels The levels of the route, of which the last two are checked.
- * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
- * @throws {TypeError} If no text can satisfy a schema.
+ * @throws {RouteError} If a name is bound twice, or the path lacks a parameter.
+ * @throws {TypeError} If no string can satisfy a schema.
  */
 export function checkInputs(
   inputs: HandlerInputs,
@@ -88,9 +84,9 @@ export function checkInputs(
 }
 
 /**
- * Checks that the text inputs of the guards of outer scopes can be bound to a whole path.
+ * Checks the text inputs of the guards of outer scopes.
  *
- * @throws {RouteError} If the path does not contain a parameter.
+ * @throws {RouteError} If the path lacks a parameter.
  */
 export function checkOuterInputs(pathNames: readonly string[], levels: readonly DependencyLevel[], name: string): void {
   checkDependencies(levels.slice(0, -2), wholePath(pathNames), name);
@@ -102,9 +98,7 @@ function checkDependencies(levels: readonly DependencyLevel[], path: PathNames, 
   }
 }
 
-/**
- * The path as the guards of outer scopes know it: they can declare any of its names as `params`.
- */
+/** The path for guards of outer scopes, which can declare any of its names as `params`. */
 export function wholePath(pathNames: readonly string[]): PathNames {
   return { all: pathNames, own: new Set(pathNames) };
 }
@@ -116,8 +110,8 @@ function bodyOf({ body, form, limits = {} }: InputOptions, name: string): Body |
 }
 
 /**
- * The schemas of path parameters with those that the handler leaves to its dependencies, and to
- * those of the scope that declares it. Names that an include adds are not known to the route.
+ * The schemas of path parameters, with those of its dependencies for names that the handler does
+ * not declare. The route does not know the names that an include adds.
  *
  * @throws {RouteError} If two dependencies give a parameter different types.
  */

@@ -7,7 +7,6 @@ import type { SecurityScheme } from "./security.ts";
 
 /** The dependencies of a scope, or those of a route, which is the innermost level. */
 export interface DependencyLevel {
-  /** By the names of the handler's arguments. */
   readonly deps: ReadonlyMap<string, PreparedDependency>;
   /** The dependencies for whose values requests are counted. No handler gets them. */
   readonly counted: readonly PreparedDependency[];
@@ -18,7 +17,6 @@ export type Indices = ReadonlyMap<PreparedDependency, number>;
 
 type Dependencies = ReadonlySet<PreparedDependency>;
 
-/** The dependencies of a level, without those that they need. */
 export function declaredOn({ deps, counted }: DependencyLevel): PreparedDependency[] {
   return [...deps.values(), ...counted];
 }
@@ -41,12 +39,10 @@ export function withDependencies(dependencies: Iterable<PreparedDependency>, kno
 }
 
 /**
- * The guards among dependencies: those that declare `security`, those that stand on a scope, and
- * those that need a guard.
+ * The guards among dependencies: those that declare `security`, belong to a scope, or need a guard.
+ * A replacement is a guard if the original is one.
  *
- * With replacements, a dependency is a guard if the one that it replaces is a guard.
- *
- * @param standing The dependencies that stand on scopes.
+ * @param standing The dependencies of scopes.
  */
 export function guardsAmong(
   dependencies: readonly PreparedDependency[],
@@ -57,10 +53,7 @@ export function guardsAmong(
   return new Set(dependencies.filter((dependency) => decide(declaredAs(dependency), declared, known)));
 }
 
-/**
- * Whether a dependency is a guard wherever it stands: it, or one that it needs, declares
- * `security`.
- */
+/** Whether it is a guard in any place: it, or one that it needs, declares `security`. */
 export function isGuard(dependency: PreparedDependency): boolean {
   return guardsAmong([dependency], []).size > 0;
 }
@@ -93,11 +86,10 @@ export function guardsOf(levels: readonly DependencyLevel[]): readonly (readonly
 }
 
 /**
- * The dependencies of a level in the rounds in which they run. A guard that has inputs of its own
- * runs in a later round than the guards that it needs: a client without credentials gets their 401,
- * and not a 422 that describes the inputs.
+ * The rounds in which dependencies run. A guard with inputs of its own runs after the guards that
+ * it needs: a client without credentials gets their 401, not a 422 that describes the inputs.
  *
- * @param dependencies Guards and what they need, each after those that it needs.
+ * @param dependencies Guards and their needs, each after those that it needs.
  */
 export function roundsOf(
   dependencies: readonly PreparedDependency[],
@@ -114,7 +106,7 @@ export function roundsOf(
     const before = needed.flatMap((other) => rounds.get(other) ?? []);
     rounds.set(dependency, before.length === 0 ? 0 : Math.max(...before) + (isBringing ? 1 : 0));
   }
-  // What is no guard runs with the first guard that needs it.
+  // A dependency that is no guard runs with the first guard that needs it.
   for (const dependency of dependencies.toReversed()) {
     const round = rounds.get(dependency) ?? 0;
     for (const needed of dependency.deps.values()) {
@@ -131,9 +123,9 @@ function hasInputs({ options }: PreparedDependency): boolean {
 }
 
 /**
- * Whether a shared cache could give one caller the reply to another: a guard does not say what it
- * reads of a request, or reads anything but `Authorization`. Shared caches keep no reply to a
- * request with that header (RFC 9111, section 3.5), and do not know of keys in other headers.
+ * Whether a shared cache could give one caller's reply to another: a guard does not declare what it
+ * reads, or reads more than `Authorization`. Shared caches store no reply to a request with that
+ * header (RFC 9111, section 3.5), and ignore keys in other headers.
  */
 export function isForOneCaller(levels: readonly DependencyLevel[]): boolean {
   const standing = levels.slice(0, -1).flatMap(({ deps }) => [...deps.values()]);

@@ -1,17 +1,15 @@
 /** Dependencies in the place of others, for tests. */
-import { type PreparedDependency, toDependency } from "./dependency.ts";
+import { type PreparedDependency, toDependency, withNeeded } from "./dependency.ts";
 
 export class Replacements {
-  /** What replaces a dependency, as it was given. */
+  /** The replacements as given. */
   readonly #given = new Map<PreparedDependency, PreparedDependency>();
-  /** Each dependency as it is with the replacements. */
+  /** Each dependency with the replacements applied. */
   readonly #made = new Map<PreparedDependency, PreparedDependency>();
   readonly #beingMade = new Set<PreparedDependency>();
 
   /**
-   * Checks the replacements.
-   *
-   * @param pairs Each a dependency, and what makes its value in its place.
+   * @param pairs Each a dependency and its replacement.
    * @throws {TypeError} If one is no such pair, or a dependency is replaced twice.
    */
   constructor(pairs: unknown) {
@@ -27,17 +25,12 @@ export class Replacements {
   }
 
   /**
-   * Checks that each replaced dependency is one of an application.
-   *
    * @param needed The dependencies of the application, without those that they need.
-   * @throws {TypeError} If one is not: the real one would run unseen.
+   * @throws {TypeError} If the application does not need a replaced dependency: the real one would
+   * run unseen.
    */
   checkNeeded(needed: Iterable<PreparedDependency>): void {
-    const all = new Set(needed);
-    // The loop also visits what is added to the set while it runs.
-    for (const { deps, inner } of all) {
-      for (const dependency of [...deps.values(), ...inner?.guards ?? []]) all.add(dependency);
-    }
+    const all = withNeeded<PreparedDependency>(needed, "inner");
     for (const { name } of this.#given.keys().filter((key) => !all.has(key))) {
       throw new TypeError(
         `Cannot override "${name}": nothing in the application needs it, give the same dependency as in "deps"`,
@@ -46,8 +39,8 @@ export class Replacements {
   }
 
   /**
-   * A dependency as it is with the replacements: its replacement, the same over replaced ones, or
-   * itself if it needs none of them.
+   * A dependency with the replacements applied: its replacement, the same with replaced needs, or
+   * itself.
    *
    * @throws {TypeError} If a replacement needs what it replaces through another dependency.
    */
@@ -69,17 +62,16 @@ export class Replacements {
     return made;
   }
 
-  /** The values of a record or map of dependencies, as they are with the replacements. */
   ofAll(deps: ReadonlyMap<string, PreparedDependency>): ReadonlyMap<string, PreparedDependency> {
     return new Map(Array.from(deps, ([name, dependency]) => [name, this.of(dependency)]));
   }
 
   /**
-   * A replacement, which runs where the dependency would: a guard stays one, with what it declares
-   * to the document.
+   * A replacement in the place of a dependency: a guard stays one, with its security in the
+   * document.
    */
   #inPlace(dependency: PreparedDependency, replacement: PreparedDependency): PreparedDependency {
-    // What it gets under the name of the dependency itself is the one that it replaces.
+    // Under the name of the dependency itself, it gets the original.
     const original = () => this.#over(dependency, (needed) => this.of(needed));
     const over = this.#over(replacement, (needed) => needed === dependency ? original() : this.of(needed));
     const { options, deps, resolve, cleansUp, starts } = over;
@@ -90,7 +82,7 @@ export class Replacements {
     return { ...dependency, ...own, inner: undefined, callerOf: undefined, declared: dependency };
   }
 
-  /** The dependency over replaced ones; itself if it needs none of them. */
+  /** The dependency with replaced needs; itself if it needs none of them. */
   #over(dependency: PreparedDependency, of: (needed: PreparedDependency) => PreparedDependency): PreparedDependency {
     const { inner } = dependency;
     if (inner) {

@@ -32,9 +32,7 @@ export class Stage {
   readonly #steps: readonly Step[];
 
   /**
-   * Prepares a stage.
-   *
-   * @param dependencies The dependencies, each after those of the stage that it needs.
+   * @param dependencies Each after those of the stage that it needs.
    * @param indices The indices of these dependencies, and of those that they need.
    */
   constructor(dependencies: readonly PreparedDependency[], indices: Indices) {
@@ -59,8 +57,7 @@ export class Stage {
   /**
    * Resolves the dependencies, and adds their values.
    *
-   * @param args The arguments of each dependency, in the order of {@linkcode Stage.dependencies}.
-   * @param first The index of the first dependency's arguments.
+   * @param args The arguments of each dependency, in order, from the index `first`.
    */
   async resolve(
     request: HttpRequest,
@@ -88,7 +85,6 @@ export class Stage {
   }
 }
 
-/** The arguments that the dependencies become, with the indices of their values. */
 export function needsOf(deps: ReadonlyMap<string, PreparedDependency>, indices: Indices): readonly Need[] {
   return Array.from(deps, ([name, dependency]) => [name, indices.get(dependency)!]);
 }

@@ -1,33 +1,11 @@
 /** Security schemes of OpenAPI 3.1: how clients authenticate. */
 import * as v from "valibot";
 import { nearest } from "../base/options.ts";
-import { hideInQuery } from "../log/redaction.ts";
 import { nodeOf, type SchemaNode } from "../schema/schema.ts";
 
 /**
  * How a client authenticates: security schemes by name, all of which are required. The names are
  * those of the whole application. An empty object means that nothing is required.
- *
- * @example A bearer token, which the documentation page asks for
- * ```ts
- * import { App, dependency, HTTPError } from "@webfw/core";
- * import { assertEquals } from "@std/assert";
- * import * as v from "valibot";
- *
- * const currentUser = dependency(
- *   { headers: { authorization: v.optional(v.string()) }, security: { bearer: { type: "http", scheme: "bearer" } } },
- *   async (_request, { headers }) => {
- *     if (headers.authorization === "Bearer secret") return "Ada";
- *     throw new HTTPError(401, undefined, { headers: { "www-authenticate": "Bearer" } });
- *   },
- * );
- *
- * const app = new App();
- * app.get("/me", { deps: { user: currentUser } }, async (_request, { user }) => ({ user }));
- * const { paths, components } = app.openapi();
- * assertEquals(paths["/me"]?.get?.security, [{ bearer: [] }]);
- * assertEquals(components.securitySchemes, { bearer: { type: "http", scheme: "bearer" } });
- * ```
  */
 export type SecurityRequirement = Readonly<Record<string, RequiredScheme>>;
 
@@ -176,26 +154,6 @@ function mergeAlternatives(one: SecurityAlternative, other: SecurityAlternative)
     merged.set(name, { scheme, scopes: [...new Set([...known, ...scopes])] });
   }
   return merged;
-}
-
-/** A dependency, as far as its security matters. */
-interface Secured {
-  readonly security: readonly SecurityAlternative[];
-  readonly deps: ReadonlyMap<string, Secured>;
-}
-
-/**
- * Redacts the API keys in queries, in all output of this process: an App serves the dependencies.
- */
-export function hideKeys(dependencies: Iterable<Secured>): void {
-  const all = new Set(dependencies);
-  // The set grows during the iteration.
-  for (const { security, deps } of all) {
-    for (const needed of deps.values()) all.add(needed);
-    for (const { scheme } of security.flatMap((way) => [...way.values()])) {
-      if (scheme.type === "apiKey" && scheme.in === "query") hideInQuery(scheme.name);
-    }
-  }
 }
 
 let schemeSchema: v.GenericSchema<unknown, RequiredScheme> | undefined;

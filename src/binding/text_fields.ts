@@ -1,4 +1,4 @@
-/** Binds what a request sends as text: its path, query, headers and cookies. */
+/** Binds the text inputs of requests: path, query, headers and cookies. */
 import { type InputSource, type Issue, RouteError, ValidationError } from "../base/errors.ts";
 import { pickQuery, queryText, type QueryValue } from "../http/query.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
@@ -8,16 +8,14 @@ import { boundIssues, toIssue } from "../schema/issues.ts";
 import { checkDefaults, type Dataset, type Schema, type SchemaIssue } from "../schema/schema.ts";
 import type { PreparedDependency, TextOptions } from "./dependency.ts";
 
-/** Arguments by name. */
 export type Args = Record<string, unknown>;
 
 /** The handler or dependency whose arguments are bound. */
 export interface InputOwner {
   readonly isHandler: boolean;
-  /** Its name in messages. */
   readonly name: string;
   readonly options: TextOptions;
-  /** Argument names that other inputs use, with a description of each for messages. */
+  /** Argument names of other inputs, with a description for messages. */
   readonly reserved: ReadonlyMap<string, string>;
 }
 
@@ -31,15 +29,13 @@ export function ownerOf({ name, options, deps }: PreparedDependency, where = "")
   return { isHandler: false, name: name + where, options, reserved };
 }
 
-/** The names of the parameters in a route's path. */
 export interface PathNames {
-  /** All names, in order. */
   readonly all: readonly string[];
-  /** The names in the path as the route declares it. Includes add the others. */
+  /** The names in the path of the declaration. Includes add the others. */
   readonly own: ReadonlySet<string>;
 }
 
-/** The names where no path is known. */
+/** For dependencies whose path is unknown. */
 export const NO_PATH: PathNames = { all: [], own: new Set() };
 
 /** An argument that is an object of several inputs. */
@@ -55,12 +51,11 @@ interface Field {
   /** Undefined for a path parameter without a schema: a string. */
   readonly validator: Validator | undefined;
   readonly isList: boolean;
-  /** The index of the owner. */
   readonly owner: number;
   readonly schema: Schema | undefined;
-  /** The indices of further owners that declare the same schema. They get the same value. */
+  /** Further owners that declare the same schema, and get the same value. */
   others?: number[];
-  /** The argument that contains the value; undefined if the value itself is an argument. */
+  /** The argument that contains the value; undefined if the value is an argument itself. */
   readonly group: Group | undefined;
 }
 
@@ -74,14 +69,11 @@ export class TextFields {
   /** The index of each key of the query, shared by all owners. */
   readonly #queryKeys: ReadonlyMap<string, number>;
 
-  /** Whether a schema is async. */
   readonly isAsync: boolean;
 
   /**
-   * Prepares the inputs.
-   *
-   * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
-   * @throws {TypeError} If no text can satisfy a schema.
+   * @throws {RouteError} If a name is bound twice, or the path lacks a parameter.
+   * @throws {TypeError} If no string can satisfy a schema.
    */
   constructor(owners: readonly InputOwner[], path: PathNames) {
     const queryKeys = new Map<string, number>();
@@ -101,7 +93,7 @@ export class TextFields {
     return this.#fields.length === 0 && this.#groups.every((groups) => groups.length === 0);
   }
 
-  /** For sync schemas. Adds an issue for each fault. */
+  /** For sync schemas. Adds the issues. */
   bind(request: HttpRequest, issues: Issue[]): Args[] {
     const args = this.#emptyArgs();
     const path = contextOf(request).values;
@@ -120,7 +112,7 @@ export class TextFields {
     return args;
   }
 
-  /** The same where a schema is async. */
+  /** For async schemas. */
   async bindAsync(request: HttpRequest, issues: Issue[]): Promise<Args[]> {
     const args = this.#emptyArgs();
     const path = contextOf(request).values;
@@ -165,7 +157,7 @@ export function bindText(fields: TextFields, request: HttpRequest): readonly Arg
 }
 
 /**
- * The same where a schema may be async.
+ * For sync and async schemas.
  *
  * @throws {ValidationError} With all issues.
  */
@@ -237,7 +229,6 @@ function addFields(
   for (const [name, schema] of Object.entries(cookies)) add("cookie", name, 0, schema, "cookies");
 }
 
-/** A schema that is ready for text. */
 interface TextInput {
   readonly validator: Validator;
   readonly isList: boolean;
@@ -246,7 +237,7 @@ interface TextInput {
 /** Schemas are coerced at the first declaration that uses them. */
 const textInputs = new WeakMap<Schema, TextInput>();
 
-/** @throws {TypeError} If no text can satisfy a schema, or its default does not fit. */
+/** @throws {TypeError} If no string can satisfy a schema, or its default does not fit. */
 function textInputOf(schema: Schema, subject: string): TextInput {
   let input = textInputs.get(schema);
   if (!input) {
@@ -263,18 +254,14 @@ function ownSchema(schemas: Readonly<Record<string, Schema>>, name: string): Sch
 }
 
 /**
- * Whether a name under `query` is bound to the path: includes add path parameters that the route
- * does not know, and a dependency knows no path at all.
+ * Whether a name under `query` is bound to the path: an include adds path parameters that the route
+ * does not know, and a dependency knows no path.
  */
 function isRebound(name: string, { isHandler }: InputOwner, path: PathNames): boolean {
   return !isHandler || !path.own.has(name);
 }
 
-/**
- * Reserves a name among the arguments.
- *
- * @throws {RouteError} If it is reserved already.
- */
+/** @throws {RouteError} If another input has the name. */
 export function reserveName(reserved: Map<string, string>, name: string, by: string, owner: string): void {
   const before = reserved.get(name);
   if (before !== undefined) {
@@ -312,8 +299,8 @@ function put(field: Field, value: unknown, args: readonly Args[]): void {
 }
 
 /**
- * Validates a value. An async schema runs once for each input of a request, also where a guard and
- * the handler declare it: its check may be a query of a database.
+ * Validates a value. An async schema runs once for each input of a request, even if a guard and the
+ * handler declare it: it may query a database.
  */
 function validateOnce(
   { schema, source, name }: Field,

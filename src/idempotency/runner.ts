@@ -91,8 +91,8 @@ function hostsOf(request: HttpRequest): [url: string, header: string] {
 
 /** With the prefix that a proxy or a mount has removed: it can name a tenant. */
 function pathsOf(request: HttpRequest): [prefix: string, mounts: string, path: string] {
-  const { raw, served, forwarded } = contextOf(request);
-  return [forwarded?.prefix ?? "", served === raw ? "" : pathOf(served.url), request.path];
+  const { raw, received, forwarded } = contextOf(request);
+  return [forwarded?.prefix ?? "", received === raw ? "" : pathOf(received.url), request.path];
 }
 
 function pathOf(url: string): string {

@@ -1,6 +1,6 @@
 /**
- * Finds the route of a request, and runs it. Before any middleware, a precheck that is composed for
- * each route checks the host, answers preflights, and checks the origin of a page.
+ * Finds the route of a request, and runs it. The precheck of a route comes before all middleware:
+ * it checks the host, answers preflights, and checks the origin of a page.
  */
 import { HTTPError, isHTTPError } from "../base/errors.ts";
 import { isForOneCaller } from "../binding/levels.ts";
@@ -41,36 +41,33 @@ import { OpenWebSockets, WebSocketRoute } from "./websocket_route.ts";
 
 /** The hosts and origins that an application accepts, and the proxies that it trusts. */
 export interface PrecheckParts {
-  /** The hosts that it answers to; undefined for all. */
+  /** Undefined for all hosts. */
   readonly hosts: HostList | undefined;
-  /** The other origins whose pages may use it. */
+  /** Other origins whose pages may use the application. */
   readonly origins: OriginList;
-  /** Lets pages of these origins read replies; undefined if there are none. */
+  /** Lets pages of these origins read replies; undefined without origins. */
   readonly cors: Cors | undefined;
   readonly proxies: ProxyTrust;
 }
 
-/** What a dispatcher needs. */
 interface DispatcherParts extends PrecheckParts, Omit<PipelineParts, keyof SharedWork> {
   readonly app: AppHandle;
   readonly routes: readonly AnyRoute[];
-  /** The prefixes of routers and includes. */
   readonly prefixes: readonly string[];
-  /** The application's own routes, such as `/docs`. */
+  /** The endpoints of the application itself, such as `/docs`. */
   readonly builtIns: readonly BuiltInRoute[];
   /** The application's middlewares. They wrap every reply, also a 404. */
   readonly middlewares: readonly Middleware[];
   readonly limits: ResolvedLimits;
 }
 
-/** A route of the application itself. */
 export interface BuiltInRoute extends PlainHandler {
   /** The method; `*` for all methods that no other route has. */
   readonly method: string;
   readonly path: string;
-  /** The pages that may use it; undefined if the origins of the application decide. */
+  /** Undefined if the origins of the application decide. */
   readonly pages?: PagePolicy;
-  /** Whether a guard decides who gets its replies, so that shared caches may not keep them. */
+  /** Whether a guard protects it, so that shared caches may not store its replies. */
   readonly isPrivate?: boolean;
 }
 
@@ -80,38 +77,31 @@ export interface PagePolicy {
   readonly cors: Cors | undefined;
 }
 
-/** The route of a request that has not come by its path. */
+/** The route of a request that did not come by its path. */
 export interface Destination {
   readonly route: Route;
-  /** The decoded values of the path's parameters; empty if they are invalid. */
   readonly values: readonly string[];
 }
 
-/** Dispatches the requests of one application. */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #tree: RouteTree<ServedRoute> = new RouteTree();
-  /**
-   * The routes for paths that the other tree does not have; undefined if the application serves no
-   * files.
-   */
+  /** Folders of files, which come after all other routes; undefined without any. */
   #files: RouteTree<ServedRoute & { readonly route: FilesRoute }> | undefined;
   readonly #served = new Map<AnyRoute, ServedRoute>();
   readonly #pipeline: PipelineParts;
   readonly #unmatched: MatchedRoute;
   readonly #hasWebSockets: boolean;
   readonly #precheckUnmatched: Precheck | undefined;
-  /** The last step of replies, unless an endpoint has its own. */
   readonly #finalize: ReplyStep;
   readonly #target: TargetCheck = new TargetCheck();
   readonly background: BackgroundTasks;
-  /** The open WebSockets. */
   readonly openSockets: OpenWebSockets;
 
   /**
    * Composes each route with its middlewares, once.
    *
-   * @param shared What is under way in another dispatcher. Both keep it together.
+   * @param shared The work of another dispatcher, to share with it.
    */
   constructor(parts: DispatcherParts, shared?: SharedWork) {
     const background = this.background = shared?.background ?? new BackgroundTasks();
@@ -181,24 +171,19 @@ export class Dispatcher {
     }
   }
 
-  /** The routes of the application. */
   get routes(): readonly AnyRoute[] {
     return this.#parts.routes;
   }
 
-  /**
-   * Makes a dispatcher of the same application with other routes.
-   *
-   * @param builtIns The application's own routes over the new dispatcher.
-   */
+  /** A dispatcher of the same application with other routes and endpoints. */
   with(routes: readonly AnyRoute[], builtIns: readonly BuiltInRoute[]): Dispatcher {
     return new Dispatcher({ ...this.#parts, routes, builtIns }, this);
   }
 
   /**
-   * The route for a method and path; null for one of the application's own.
+   * The route for a method and path; null for an endpoint of the application.
    *
-   * @throws {HTTPError} If there is no route.
+   * @throws {HTTPError} If there is none.
    */
   routeOf(method: string, path: string): RouteInfo | null {
     return this.#tree.find(method, path).entry.info;
@@ -207,8 +192,8 @@ export class Dispatcher {
   /**
    * Answers a request. It never rejects.
    *
-   * @param info The connection; undefined without a server.
-   * @param call The call of an agent that the request belongs to.
+   * @param info Undefined without a server.
+   * @param call The agent's call that makes the request.
    */
   dispatch(
     raw: Request,
@@ -245,17 +230,17 @@ export class Dispatcher {
     return isKept ? reply : reply.then(withoutBody);
   }
 
-  /** Adds the CORS headers to a new reply that was made before the application served. */
+  /** Adds CORS headers to a reply from before the start of the application. */
   withCors(raw: Request, response: Response): Response {
     this.#parts.cors?.stamp(raw, response);
     return response;
   }
 
   /**
-   * Runs the middlewares, limits and guards of a route, and nothing else. It never rejects. What a
-   * limit or a guard throws goes to the call.
+   * Runs the middlewares, limits and guards of a route, and nothing else. It never rejects: errors
+   * of limits and guards go to the call.
    *
-   * @returns The reply of what refuses the request, 422 for the faults of its arguments, or 204.
+   * @returns The refusal, 422 for invalid arguments, or 204.
    */
   evaluateGuards(
     raw: Request,
@@ -272,7 +257,7 @@ export class Dispatcher {
     return runRoute(context, new HttpRequest(context, state), served, "guards");
   }
 
-  /** The folder that may have a file for a GET or HEAD that no route answers. */
+  /** A folder that may have a file for a GET or HEAD without a route. */
   #fileFor({ url, method }: Request, refusal: unknown, end: number): Match<ServedRoute> | undefined {
     if (!this.#files || (method !== "GET" && method !== "HEAD")) return undefined;
     if (!isHTTPError(refusal) || (refusal.status !== 404 && refusal.status !== 405)) return undefined;
@@ -292,12 +277,11 @@ export class Dispatcher {
     return { entry: { ...served, endpoint }, values };
   }
 
-  /** What serves a request that is refused. */
+  /** Answers a refused request, inside the middlewares. */
   #unmatchedBy(refusal: unknown, precheck: Precheck | undefined): Match<ServedRoute> {
     return { entry: this.#plain({ handler: () => Promise.reject(refusal) }, precheck), values: [] };
   }
 
-  /** Wraps a handler that belongs to no route in the application's middlewares. */
   #plain(
     { handler, authorize }: PlainHandler,
     precheck: Precheck | undefined,
@@ -322,13 +306,11 @@ function inOrder(steps: readonly (Precheck | undefined)[]): Precheck | undefined
   };
 }
 
-/**
- * Methods that clients may send to a route for all methods. A span has no other one in its name.
- */
+/** Methods that may be in the name of a span. */
 const KNOWN_METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /**
- * Names the span of a request by its route; undefined where OpenTelemetry is off.
+ * Names the span of a request by its route; undefined without OpenTelemetry.
  *
  * @param method The method of the route; `*` for all.
  */
@@ -339,18 +321,16 @@ function nameSpan(method: string, path: string): Precheck | undefined {
   });
 }
 
-/** Refuses hosts that are not in the list. */
 function refuseOtherHosts(hosts: HostList | undefined): Precheck | undefined {
   return hosts && ((request) => {
     const { host, peer } = contextOf(request);
-    // Reading the headers checks that the list holds for the Host header, too.
+    // Reading the headers checks the Host header against the list, too.
     const { headers } = request;
     if (hosts.hasAuthority(host) || isLocalRequest(headers, peer, host)) return;
     throw new HTTPError(421, 'This host is not served here: the option "hosts" of the App names those that are');
   });
 }
 
-/** Answers preflights by the methods of their paths. */
 function answerPreflight(
   cors: Cors | undefined,
   methodsOf: (request: HttpRequest) => Iterable<string>,
@@ -362,10 +342,10 @@ function answerPreflight(
 }
 
 /**
- * Refuses what comes from pages of other origins.
+ * Refuses requests from pages of other origins.
  *
- * @param method The method of the route; undefined if it is known with the request only.
- * @param origins The other origins whose pages may ask.
+ * @param method The method of the route; undefined if each request has its own.
+ * @param origins Other origins whose pages are accepted.
  */
 function checkOrigin(method: string | undefined, origins: OriginList): Precheck | undefined {
   if (method === undefined) {

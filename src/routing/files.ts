@@ -61,15 +61,13 @@ export interface RegisterFiles<Prefix extends string, Given = None> {
 
 const FILES_OPTIONS: OptionNames<FilesOptions> = { spa: true, immutable: true };
 
-/** A folder is not in the document. */
 const OPTIONS: RouteInfo["options"] = { hidden: true };
 
 /** The folder in which build tools put files whose names have a hash of their content. */
 const ASSETS = "assets/";
 
-/** A route for the paths below its own that no other route answers. */
 export class FilesRoute extends Route {
-  /** It has no dependency of its own; see {@linkcode FilesRoute.starts}. */
+  /** See {@linkcode FilesRoute.starts}. */
   readonly deps: ReadonlyMap<string, PreparedDependency> = new Map();
   readonly #folder: ServedFolder;
 
@@ -102,7 +100,6 @@ export class FilesRoute extends Route {
     return new FilesRoute(parts, { root, spa, isImmutable: readImmutable(immutable, action) });
   }
 
-  /** Checks the folder when the application starts. */
   get starts(): readonly (() => Promise<void>)[] {
     return [async () => {
       const { checkFolder } = await load(() => import("../http/files/folder.ts"));

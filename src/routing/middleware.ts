@@ -52,11 +52,6 @@ export type Endpoint = (request: HttpRequest) => Promise<Response>;
 /** Makes the reply of an error, which belongs to the request alone. It never rejects. */
 export type ErrorBoundary = (thrown: unknown, request: HttpRequest) => Response | Promise<Response>;
 
-/**
- * Checks a middleware.
- *
- * @throws {TypeError} If it is not an async function of at most two arguments.
- */
 export function checkMiddleware(middleware: unknown): Middleware {
   if (!isAsyncFunction(middleware)) {
     const cure = typeof middleware === "string"
@@ -68,11 +63,6 @@ export function checkMiddleware(middleware: unknown): Middleware {
   return middleware as Middleware;
 }
 
-/**
- * Checks the handler of errors.
- *
- * @throws {TypeError} If it is no function of at most two arguments.
- */
 export function checkErrorHandler(handler: unknown): void {
   if (typeof handler === "function" && handler.length <= 2) return;
   const given = typeof handler === "function" ? `one of ${handler.length}` : quote(handler);
@@ -155,7 +145,6 @@ export type ErrorHandler<State = Record<string, unknown>> = (
   request: HttpRequest<State>,
 ) => Response | void | Promise<Response | void>;
 
-/** Makes the function that turns errors into replies. */
 export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary {
   const shape = async (error: HTTPError, request: HttpRequest, context: RequestContext): Promise<Response> => {
     try {

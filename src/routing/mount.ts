@@ -34,7 +34,6 @@ export type MountedHandler<State = Record<string, unknown>> = (
   info: MountInfo<State>,
 ) => Response | Promise<Response>;
 
-/** The key of the life of an application, for one that mounts it. */
 export const MOUNTING: unique symbol = Symbol("webfw.mounting");
 
 /** @ignore An application that another one can mount: an `App`. */
@@ -43,49 +42,45 @@ export interface MountableApp {
   readonly [MOUNTING]: MountedApp;
 }
 
-/** The tasks and WebSockets of an application, which its stop waits for. */
 export interface SharedWork {
   readonly background: BackgroundTasks;
   readonly openSockets: OpenWebSockets;
 }
 
-/** The life of a mounted application, which is a part of the life of the one that mounts it. */
+/** A mounted application, whose lifecycle is part of that of the application that mounts it. */
 export interface MountedApp extends Service<unknown> {
   readonly fetch: (request: Request, info?: ConnectionInfo) => Promise<Response>;
   /** The applications that it mounts itself. */
   mounted(): readonly MountedApp[];
-  /** The cookies of its sessions, and of those of the applications that it mounts. */
+  /** The cookies of its sessions, and of those of its mounts. */
   sessionCookies(): readonly SessionCookieOf[];
   /**
-   * Checks the sessions of its mounts once more, since more can be declared after a mount.
+   * Checks the sessions of its mounts again: more can be declared after a mount.
    *
    * @throws {TypeError} If two sessions have one cookie.
    */
   checkSessions(): void;
-  /** Other workers of this process serve it, too. */
+  /** Called if other workers of this process serve it, too. */
   expectWorkers(): void;
-  /** Accepts requests again after a close. */
   reopen(): void;
-  /** Keeps its tasks and WebSockets with those of the application that mounts it. */
+  /** Shares tasks and WebSockets with the application that mounts it. */
   join(outer: SharedWork): void;
 }
 
-/** Applications by their `fetch`, which mounts get like the functions of other frameworks. */
+/** Applications by their `fetch`: a mount gets it like a function of another framework. */
 const applications = new WeakMap<object, MountedApp>();
 
-/** Makes an application known by its `fetch`. */
 export function registerMountable(app: MountedApp): void {
   applications.set(app.fetch, app);
 }
 
-/** The applications that some routes mount, each once. */
 export function mountedApps(routes: readonly BaseRoute[]): readonly MountedApp[] {
   const apps = routes.flatMap((route) => route instanceof MountRoute && route.app ? [route.app] : []);
   return [...new Set(apps)];
 }
 
 /**
- * Refuses an application that is mounted within itself, which would wait for its own start.
+ * Refuses an application that is mounted within itself: it would wait for its own start.
  *
  * @throws {RouteError} With code `conflict`.
  */
@@ -138,12 +133,9 @@ export interface RegisterMount<State, Prefix extends string, Given = None> {
 
 const MOUNT_OPTIONS: OptionNames<MountOptions> = { strip: true };
 
-/** A mount is not in the document. */
 const OPTIONS: RouteInfo["options"] = { hidden: true };
 
-/** A route for all methods of a path and of everything below it. */
 export class MountRoute extends Route {
-  /** The application that it mounts; undefined for another handler. */
   readonly app: MountedApp | undefined;
   readonly #mounted: MountedHandler;
   readonly #strips: boolean;
@@ -195,10 +187,7 @@ export class MountRoute extends Route {
     return [segments, [...segments, { kind: "literal", text: "" }], [...segments, { kind: "rest", name: "" }]];
   }
 
-  /**
-   * Keeps what its guards know of the caller, and what counts a request once more, for the
-   * application that it mounts.
-   */
+  /** Stores the caller and the limits of a request for the mounted application. */
   keep(request: HttpRequest, values: Values): void {
     const context = contextOf(request);
     const { binder } = this.compiled;
@@ -222,8 +211,8 @@ export class MountRoute extends Route {
 const NO_GUARDS: Pick<Mounted, "callerOf" | "countAgain"> = { callerOf: undefined, countAgain: undefined };
 
 /**
- * Identifies the caller of a request by the guards of its route, and by those around the mount of
- * its application: idempotency keys belong to callers.
+ * Identifies the caller by the guards of the route, and by those around the mount: idempotency keys
+ * belong to callers.
  */
 export async function callerThroughMounts(
   request: HttpRequest,
@@ -246,16 +235,12 @@ function isMountable(value: unknown): value is MountableApp {
   return typeof value === "object" && value !== null && MOUNTING in value;
 }
 
-/** A request for a mounted handler. */
 interface Stripped {
   readonly platform: Request;
-  /** The part of the path that was removed. */
   readonly taken: string;
-  /** Whether the rest of the path is empty. */
   readonly isWithoutSlash: boolean;
 }
 
-/** Makes the handler of a mount, which drops the first segments of the path. */
 function handlerOf(
   mounted: MountedHandler,
   dropped: number,
@@ -304,15 +289,15 @@ function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): Moun
 }
 
 /**
- * The methods that a `Request` cannot have: `TRACE`, `TRACK`, `CONNECT`, and the others in lower
- * case, some of which it would write in upper case.
+ * Methods that a `Request` cannot have: `TRACE`, `TRACK`, `CONNECT`, and lower-case ones, some of
+ * which it would capitalize.
  */
 const NO_METHOD = /^(?:TRACE|TRACK|CONNECT)$|[a-z]/;
 
 /**
- * Takes the first segments off the path. The body becomes an unread stream.
+ * Removes the first segments of the path. The body becomes an unread stream.
  *
- * @throws {HTTPError} With 501, if it cannot have the method.
+ * @throws {HTTPError} With 501, if a `Request` cannot have the method.
  */
 function strip(request: HttpRequest, dropped: number): Stripped {
   if (NO_METHOD.test(request.method)) throw new HTTPError(501, "The method cannot be served here");
@@ -330,9 +315,9 @@ function strip(request: HttpRequest, dropped: number): Stripped {
     headers: raw.headers,
     body: hasBody && raw.body !== null ? request.stream() : null,
   });
-  // It has to be that of the URL, which has the host that a proxy names.
+  // The host of the URL: a proxy may name another one than the header has.
   if (forwarded?.host !== undefined) platform.headers.set("host", forwarded.host);
-  // To read the signal of a server's request costs a listener, so only handlers that use it do.
+  // A listener on the signal of a server's request has a cost, so it is read on first use.
   Object.defineProperty(platform, "signal", { get: () => request.signal });
   return { platform, taken: path.slice(0, start), isWithoutSlash: start > 0 && start === path.length };
 }

@@ -1,22 +1,16 @@
 /** Path templates: `/books/{id}`, `/files/{path...}`. */
 import { RouteError } from "../base/errors.ts";
 
-/** One segment of a template. */
 export type Segment =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "rest"; readonly name: string };
 
-/** A parsed template. */
 export interface PathTemplate {
-  /** As it is written. */
   readonly text: string;
   readonly segments: readonly Segment[];
-  /** The names of the parameters in their order. */
   readonly names: readonly string[];
-  /**
-   * The text without the names, `/books/{}`. Templates with the same shape match the same paths.
-   */
+  /** The template without names, `/books/{}`. Templates of one shape match the same paths. */
   readonly shape: string;
 }
 
@@ -28,8 +22,8 @@ interface ForeignParameter {
 }
 
 /**
- * The parameters of other frameworks. They are compiled on use, because the character classes of
- * Unicode take about a millisecond, and most paths need none of them.
+ * The parameters of other frameworks. Compiled on use: the character classes of Unicode take about
+ * a millisecond, and most paths do not need them.
  */
 const foreignPatterns = (): readonly RegExp[] =>
   [
@@ -46,27 +40,26 @@ const foreignPatterns = (): readonly RegExp[] =>
  * Parses a template.
  *
  * A segment that starts like a parameter of another framework, such as `:id`, `*`, `[id]` or
- * `<id>`, is refused: as a literal, it would match a path that no client requests. After other
- * text, as in `books:batch`, the same characters are literal.
+ * `<id>`, is refused: as a literal, it would match a path that no client requests. Elsewhere in a
+ * segment, as in `books:batch`, these characters are literal.
  *
- * @param text The template: empty, or starting with a slash.
+ * @param text Empty, or starting with a slash.
  * @throws {RouteError} With code `path`, if it is malformed.
  */
 export function parsePath(text: string, action: string): PathTemplate {
   return parse(text, action, (name) => `write "{${name}...}"`);
 }
 
-/** Parses a template or a prefix. They differ in the cure for a foreign rest parameter. */
-function parse(text: string, action: string, cureOfRest: (name: string) => string): PathTemplate {
-  const fail = (reason: string): never => {
+function failing(text: string, action: string): (reason: string) => never {
+  return (reason) => {
     throw new RouteError("path", `Cannot ${action} at "${text}": ${reason}`);
   };
-  if (typeof text !== "string") {
-    fail(`the path must be a string, got ${typeof text}`);
-  }
-  if (text !== "" && !text.startsWith("/")) {
-    fail('the path must start with "/"');
-  }
+}
+
+function parse(text: string, action: string, cureOfRest: (name: string) => string): PathTemplate {
+  const fail = failing(text, action);
+  if (typeof text !== "string") fail(`the path must be a string, got ${typeof text}`);
+  if (text !== "" && !text.startsWith("/")) fail('the path must start with "/"');
   const parts = text.split("/").slice(1);
   for (const [index, part] of parts.entries()) {
     const { name, isRest } = readForeign(part) ?? {};
@@ -77,31 +70,21 @@ function parse(text: string, action: string, cureOfRest: (name: string) => strin
   const segments = parts.map((part): Segment => parseSegment(part, fail));
   const names = segments.flatMap((segment) => segment.kind === "literal" ? [] : [segment.name]);
   const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) fail(`"{${twice}}" stands in it twice, rename one`);
-  if (names.includes("__proto__")) {
-    fail('a parameter cannot be named "__proto__"');
-  }
-  const rest = segments.findIndex((segment) => segment.kind === "rest");
-  if (rest >= 0 && rest < segments.length - 1) {
-    fail('only the last segment may be "{name...}"');
-  }
+  if (twice !== undefined) fail(`"{${twice}}" occurs twice, rename one`);
+  if (names.includes("__proto__")) fail('a parameter cannot be named "__proto__"');
+  if (segments.slice(0, -1).some(({ kind }) => kind === "rest")) fail('only the last segment may be "{name...}"');
   return { text, segments, names, shape: segments.map(shapeOf).join("") };
 }
 
 /**
- * Checks a prefix and parses it.
- *
  * @param prefix Empty, or starting with a slash and not ending with one.
  * @throws {RouteError} With code `path`, if it is malformed.
  */
 export function parsePrefix(prefix: string, action: string): PathTemplate {
   const template = parse(prefix, action, () => "leave it out: a prefix takes what follows by itself");
-  if (prefix.endsWith("/")) {
-    throw new RouteError("path", `Cannot ${action} at "${prefix}": a prefix must not end with "/"`);
-  }
-  if (template.segments.some((segment) => segment.kind === "rest")) {
-    throw new RouteError("path", `Cannot ${action} at "${prefix}": "{name...}" cannot stand in a prefix`);
-  }
+  const fail = failing(prefix, action);
+  if (prefix.endsWith("/")) fail('a prefix must not end with "/"');
+  if (template.segments.at(-1)?.kind === "rest") fail('"{name...}" cannot stand in a prefix');
   return template;
 }
 
@@ -116,7 +99,7 @@ function readForeign(part: string): ForeignParameter | undefined {
 
 function matchParameter(part: string): RegExpExecArray | null {
   if (!part.startsWith("{")) return null;
-  // Most names are ASCII, and need none of the classes of Unicode.
+  // Most names are ASCII, which needs none of the classes of Unicode.
   return /^\{([A-Za-z_$][\w$]*)(\.\.\.)?\}$/.exec(part) ??
     /^\{([\p{ID_Start}_$][\p{ID_Continue}$]*)(\.\.\.)?\}$/u.exec(part);
 }
@@ -131,9 +114,7 @@ function parseSegment(part: string, fail: (reason: string) => never): Segment {
   if (/%(?!25)/.test(part)) {
     fail(`write "${part}" decoded, and a literal "%" as "%25": requests are decoded before they are compared`);
   }
-  if (part === "." || part === "..") {
-    fail(`no request can have the segment "${part}"`);
-  }
+  if (part === "." || part === "..") fail(`no request can have the segment "${part}"`);
   return { kind: "literal", text: part.replaceAll("%25", "%") };
 }
 

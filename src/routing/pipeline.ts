@@ -1,5 +1,5 @@
 /**
- * The way of a request through its route: precheck, middleware, guards and limits of each scope,
+ * The steps of a request in its route: precheck, middleware, guards and limits of each scope,
  * inputs, other dependencies, handler, model, reply, and the work after it.
  */
 import { load } from "../base/async_context.ts";
@@ -29,10 +29,9 @@ import type { AnyRoute } from "./registry.ts";
 import type { AnyHandler, ResourceMetadataHintOf, Route } from "./route.ts";
 import { type OpenWebSockets, WebSocketHandshake, WebSocketRoute } from "./websocket_route.ts";
 
-/** What a request runs of its route: before a batch of calls, agents evaluate the guards alone. */
+/** Which steps run: before a batch of calls, agents evaluate only the guards. */
 export type Extent = "full" | "guards";
 
-/** What all routes of an application share. */
 export interface PipelineParts {
   readonly toErrorReply: ErrorBoundary;
   /** Returns the signal that is aborted when the server stops. */
@@ -45,19 +44,17 @@ export interface PipelineParts {
 }
 
 /**
- * Checks a request.
- *
  * @returns The reply, if it is known already.
  * @throws {HTTPError} The refusal.
  */
 export type Precheck = (request: HttpRequest) => Response | void;
 
-/** A route, or another handler, in its middlewares. */
+/** A route or another handler, in its middlewares. */
 export interface ServedRoute extends MatchedRoute {
   readonly precheck: Precheck | undefined;
-  /** Runs the middlewares and what is inside of them. It never rejects. */
+  /** Runs the middlewares and the steps inside of them. It never rejects. */
   readonly endpoint: Endpoint;
-  /** Runs the middlewares and the guards, and nothing else. Made at first use. */
+  /** Runs only the middlewares and the guards. Made on first use. */
   readonly guards: () => Endpoint;
   readonly finalize: ReplyStep;
   readonly toErrorReply: ErrorBoundary;
@@ -91,38 +88,33 @@ async function answerRefusal(
   return finalize(context, await toErrorReply(refusal, request));
 }
 
-/** What runs inside of the middlewares. */
+/** The steps inside of the middlewares. */
 interface Work {
-  /** Its name in messages. */
   readonly name: string;
   readonly handler: AnyHandler;
   readonly binder: Binder;
   readonly authorize: Authorize | undefined;
   /** Checks the handshake of a WebSocket before the guards run. */
   readonly begin?: ((request: HttpRequest) => void) | undefined;
-  /** Gets the values of the dependencies before the handler runs. */
+  /** Called with the values of the dependencies before the handler. */
   readonly keep?: ((request: HttpRequest, values: Values) => void) | undefined;
-  /** The route, if it runs once for each `Idempotency-Key`. */
+  /** The route, if its replies are kept by `Idempotency-Key`. */
   readonly idempotent?: Route | undefined;
-  /** What a refusal tells a client that needs a token. */
+  /** What a refusal contains for a client that needs a token. */
   readonly hintFor?: ((request: HttpRequest) => ResourceMetadataHint | undefined) | undefined;
-  /** The option `response`. */
   readonly model?: Schema | undefined;
-  /** The option `status`. */
   readonly status?: number | undefined;
 }
 
 const NO_BINDER = compileBinder({ inputs: NO_INPUTS, pathNames: [], name: "", levels: [] });
 
-/** A handler that is no route's, such as an endpoint of the application itself. */
 export interface PlainHandler {
-  /** Its replies are its own, not kept for other requests. */
+  /** Its replies are new, not kept for other requests. */
   readonly handler: (request: HttpRequest) => Promise<Response>;
-  /** The guards and limits before it; undefined if there are none. */
+  /** Undefined without guards and limits. */
   readonly authorize?: Authorize | undefined;
 }
 
-/** Puts a handler that is no route's into middlewares. */
 export function plainEndpoint(
   { handler, authorize }: PlainHandler,
   middlewares: readonly Middleware[],
@@ -133,7 +125,7 @@ export function plainEndpoint(
   return inMiddlewares({ name: "", handler: own, binder: NO_BINDER, authorize }, middlewares, parts, finalize, "full");
 }
 
-/** Puts a route into its middlewares. The outermost function finalizes the reply. */
+/** The outermost function finalizes the reply. */
 export function routeEndpoint(route: AnyRoute, parts: PipelineParts, finalize: ReplyStep, extent: Extent): Endpoint {
   const { name, middlewares, compiled: { binder, authorize } } = route;
   const hintFor = (request: HttpRequest) => parts.metadataHint(route, request);
@@ -165,10 +157,7 @@ function inMiddlewares(
   return compose(middlewares, workEndpoint(work, parts, undefined, extent), parts.toErrorReply, finalize);
 }
 
-/**
- * Binds the arguments of a handler, runs it, reduces the result to the model, and makes the reply.
- * Without `finalize` the reply belongs to the request alone, so that middleware may change it.
- */
+/** Without `finalize` the reply belongs to the request alone, so that middleware may change it. */
 function workEndpoint(work: Work, parts: PipelineParts, finalize: ReplyStep | undefined, extent: Extent): Endpoint {
   const { name, handler, binder: { isAsync, bind, resolve, supply }, authorize, begin, keep, model, status } = work;
   const { toErrorReply, stopping, cors } = parts;
@@ -249,7 +238,7 @@ function workEndpoint(work: Work, parts: PipelineParts, finalize: ReplyStep | un
 /**
  * The reply to an agent whose call the guards accept.
  *
- * @throws {ValidationError} If the arguments of the call have faults.
+ * @throws {ValidationError} If the arguments of the call are invalid.
  */
 function replyOfGuards({ call }: RequestContext): Response {
   if (call?.issues && call.issues.length > 0) throw new ValidationError(call.issues);
@@ -259,8 +248,8 @@ function replyOfGuards({ call }: RequestContext): Response {
 /**
  * Ends the dependencies that end with the handler.
  *
- * @throws {unknown} Their error, or that of the reply which a middleware has sent meanwhile. Then
- * the reply is not sent, so its stream is cancelled.
+ * @throws {unknown} Their error, or that of the reply that a middleware has sent meanwhile. Then
+ * the stream of this reply is cancelled.
  */
 async function endWithHandler(context: RequestContext, reply: Response): Promise<void> {
   try {
@@ -272,12 +261,10 @@ async function endWithHandler(context: RequestContext, reply: Response): Promise
   }
 }
 
-/** Reduces each value of a stream. */
 function eachOf(reduce: Reduce): Reduce {
   return (source) => mapValues(source as AsyncIterable<unknown>, reduce);
 }
 
-/** Makes the last step of replies. */
 export function finalizer(background: BackgroundTasks, cors: Cors | undefined): ReplyStep {
   if (!cors) return (context, response) => finish(context, response, background);
   return (context, response) => {
@@ -288,7 +275,7 @@ export function finalizer(background: BackgroundTasks, cors: Cors | undefined): 
   };
 }
 
-/** Marks replies as those of one caller, where nothing says how long caches may keep them. */
+/** Keeps replies without `Cache-Control` out of shared caches. */
 export function keepFromSharedCaches(finalize: ReplyStep): ReplyStep {
   return (context, response) => {
     if (response.status === 101 || response.headers.has("cache-control")) return finalize(context, response);
@@ -298,7 +285,6 @@ export function keepFromSharedCaches(finalize: ReplyStep): ReplyStep {
   };
 }
 
-/** Whether the reply of a result is made at once, and not streamed. */
 function isBuffered(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return true;
   if (result instanceof ChosenReply) return isBuffered(result["~value"]);
@@ -320,14 +306,13 @@ function finish(context: RequestContext, response: Response, background: Backgro
   return sent === reply ? reply : context.reply.setOwned(sent);
 }
 
-/** Makes the client close its connection, so that its next request goes to another server. */
+/** Closes the connection, so that the next request of the client goes to another server. */
 function closing(context: RequestContext, response: Response): Response {
   const reply = context.reply.toOwned(response);
   reply.headers.set("connection", "close");
   return reply;
 }
 
-/** How the replies of a route are made. */
 interface Replies {
   readonly toReply: (result: unknown, context: RequestContext) => Promise<Response>;
   readonly toErrorReply: ErrorBoundary;
@@ -336,12 +321,11 @@ interface Replies {
 type Args = Readonly<Record<string, unknown>>;
 
 /**
- * Answers a request, given the arguments of the handler, those that are input of the client, and
- * the values of the dependencies.
+ * Answers a request: `args` has all arguments of the handler, `input` only those that the client
+ * sent.
  */
 type IdempotentAnswer = (request: HttpRequest, args: Args, input: Args, values: Values) => Promise<Response>;
 
-/** Makes the function that runs the handler of a route, or repeats its reply. */
 function idempotentAnswer(
   { handler, compiled: { binder }, idempotency, options, name }: Route,
   { toReply, toErrorReply }: Replies,
@@ -376,7 +360,7 @@ function idempotentAnswer(
   };
 }
 
-/** Whether a result is a stream of values. It is not begun. */
+/** Whether a result is a stream of values. The stream is not started. */
 function isStream(result: unknown): boolean {
   if (result instanceof ChosenReply) return isStream(result["~value"]);
   if (result instanceof EventStream) return true;

@@ -1,5 +1,5 @@
 /** The declarations of an application or a router: its routes and middlewares. */
-import type { PreparedDependency, SessionCookieOf } from "../binding/dependency.ts";
+import { type PreparedDependency, type SessionCookieOf, withNeeded } from "../binding/dependency.ts";
 import { declaredOn } from "../binding/levels.ts";
 import { atCaller, RouteError } from "../base/errors.ts";
 import type { RouteDeclaration, WebSocketDeclaration } from "../http/route_info.ts";
@@ -18,45 +18,40 @@ import { WebSocketRoute } from "./websocket_route.ts";
 
 const METHOD = /^[A-Z][A-Z-]*$/;
 
-/** All references to routes. They differ in their types alone. */
+/** All references to routes. Only their types differ. */
 const ROUTE_REF: Readonly<Record<never, never>> = Object.freeze({});
 
 export type AnyRoute = Route | WebSocketRoute;
 
 const METHODS_OPTIONS: OptionNames<RouteDeclaration & MethodsOption> = { ...OPTION_NAMES.route, methods: true };
 
-/** A path that the application itself serves. */
+/** A path that the application serves itself. */
 export interface ReservedPath {
   readonly path: string;
-  /** What is served there, for messages. */
   readonly what: string;
-  /** The option of the application that changes the path. */
   readonly option: string;
 }
 
-/** Checks of scopes and routes: that they can be documented, and can be the tools they declare. */
+/** Checks that scopes and routes can be documented, and can be the tools that they declare. */
 export interface RegistryChecks {
   /** @throws {TypeError} If a scope cannot be documented. */
   readonly scope: (scope: Scope, action: string) => void;
   /** @throws {TypeError | RouteError} If a new route cannot be documented, or be a tool. */
   readonly route: (route: AnyRoute) => void;
-  /** @throws {RouteError} If outer scopes keep a checked route from being a tool. */
+  /** @throws {RouteError} If a route cannot be a tool in its outer scopes. */
   readonly included: (route: AnyRoute) => void;
 }
 
 interface RegistryParts {
-  /** The prefix of all paths. */
   readonly prefix: string;
-  /** Whether it is an application, so that its paths are complete and start with a slash. */
+  /** Whether it is an application: paths are complete and start with a slash. */
   readonly isRoot: boolean;
-  /** The options for all routes. */
   readonly options: ScopeDeclaration;
-  /** The store of the limits that have none of their own. */
+  /** The store of limits without one of their own. */
   readonly limitStore?: DeclaredLimit["store"];
   readonly checks: RegistryChecks;
 }
 
-/** The routes and middlewares of an application or a router. */
 export class Registry {
   readonly scope: Scope;
   readonly #prefix: string;
@@ -66,12 +61,10 @@ export class Registry {
   readonly #sessionCookies = new SessionCookies();
   /** By the shape of the path. */
   readonly #reserved = new Map<string, ReservedPath>();
-  /** The reason why no more declarations are possible. */
+  /** Why no more declarations are possible. */
   #frozen: string | undefined;
 
   /**
-   * Makes an empty registry.
-   *
    * @throws {RouteError} With code `path`, if the prefix is malformed; with code `conflict`, if it
    * has the name of a dependency.
    * @throws {TypeError} If an option is wrong.
@@ -86,19 +79,18 @@ export class Registry {
     this.use(declaredOn(this.scope.level), action);
   }
 
-  /** The routes in the order of their registration. */
   get routes(): readonly AnyRoute[] {
     return this.#routes.all;
   }
 
-  /** The prefixes of routers and includes, each up to its first parameter. */
+  /** The prefixes of routers and includes, up to their first parameter. */
   get prefixes(): readonly string[] {
     return [...new Set([...this.#prefixes].map((prefix) => prefix.replace(/\/\{.*$/s, "")))].filter(Boolean);
   }
 
   /**
-   * Gives each operation a unique name. Routes that are not in the document come last, because they
-   * must not change the names in it.
+   * Gives each operation a unique name. Routes outside the document come last, so that they do not
+   * change the names in it.
    */
   nameOperations(): void {
     assignOperationIds(this.routes.toSorted((a, b) => Number(isDocumented(b)) - Number(isDocumented(a))));
@@ -118,12 +110,10 @@ export class Registry {
     }
   }
 
-  /** After it, declarations throw, with the reason. */
   freeze(reason: string): void {
     this.#frozen ??= reason;
   }
 
-  /** Makes the function that registers routes for one method: `get`, `post` and so on. */
   registerMethod<State, Prefix extends string, Given, Method extends string>(
     method: Method,
   ): RegisterRoute<State, Prefix, Given, Method> {
@@ -135,7 +125,6 @@ export class Registry {
     return atCaller(register) as RegisterRoute<State, Prefix, Given, Method>;
   }
 
-  /** Makes the function `route`, which registers routes for the methods in its options. */
   registerMethods<State, Prefix extends string, Given>(): RegisterDeclared<State, Prefix, MethodsOption, Given> {
     const register = (path: string, given: RouteDeclaration & MethodsOption, handler: unknown): typeof ROUTE_REF => {
       const action = `register a route at "${path}"`;
@@ -151,7 +140,6 @@ export class Registry {
     return atCaller(register) as RegisterDeclared<State, Prefix, MethodsOption, Given>;
   }
 
-  /** Makes the function `websocket`, which registers WebSocket routes. */
   registerWebSocket<State, Prefix extends string, Given>(): RegisterWebSocket<State, Prefix, Given> {
     const register = (path: string, ...rest: unknown[]): typeof ROUTE_REF => {
       const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
@@ -181,8 +169,6 @@ export class Registry {
   /**
    * Adds the routes of another registry, all or none, and freezes that registry.
    *
-   * @param prefix A prefix before that of the other registry.
-   * @param options The options for all of its routes here.
    * @throws {RouteError} With code `conflict`, `path`, `tool` or `frozen`.
    * @throws {TypeError} If an option is wrong.
    */
@@ -217,7 +203,6 @@ export class Registry {
     });
   }
 
-  /** Adds a route for a path and all paths below it. */
   #addBelow(path: string, action: string, declare: (path: string) => Route): void {
     this.#assertOpen(action);
     // The slash alone is the prefix of all paths.
@@ -229,8 +214,6 @@ export class Registry {
   }
 
   /**
-   * Adds a middleware, inside those before it.
-   *
    * @throws {TypeError} If it is not an async function.
    * @throws {RouteError} With code `frozen`, if it is too late.
    */
@@ -239,7 +222,6 @@ export class Registry {
     this.scope.middlewares.push(checkMiddleware(middleware));
   }
 
-  /** Adds a route for each method, all or none. */
   #register(methods: readonly string[], path: string, options: RouteDeclaration, handler: unknown): void {
     const full = this.#fullPath(path, methods.join(", "));
     const wrong = methods.find((method) => !METHOD.test(method) || method === "CONNECT" || method === "TRACE");
@@ -257,7 +239,7 @@ export class Registry {
     );
   }
 
-  /** The full path of a new route, after checks that come before those of its options. */
+  /** The full path of a new route. Its checks precede those of the options. */
   #fullPath(path: string, methods: string): string {
     const full = this.#prefix + path;
     const action = `register ${methods}`;
@@ -272,7 +254,6 @@ export class Registry {
     this.#addRoutes(routes, "register the route");
   }
 
-  /** Adds routes, all or none. */
   #addRoutes(routes: readonly AnyRoute[], action: string): void {
     const sessions = routes.map((route) => this.#checkSessions(route, action));
     this.#routes.add(routes, action);
@@ -285,7 +266,7 @@ export class Registry {
   }
 
   /**
-   * Adds the sessions that mounted applications have declared since they were mounted.
+   * Adds sessions that mounted applications declared after the mount.
    *
    * @throws {TypeError} If two sessions have one cookie.
    */
@@ -295,7 +276,6 @@ export class Registry {
     }
   }
 
-  /** The cookies of all sessions, also those of mounted applications. */
   get sessionCookies(): readonly SessionCookieOf[] {
     return this.#sessionCookies.all;
   }
@@ -307,7 +287,7 @@ export class Registry {
   }
 
   /**
-   * Checks that dependencies can be used beside those that are.
+   * Checks further dependencies.
    *
    * @throws {TypeError} If two sessions have one cookie.
    */
@@ -349,11 +329,7 @@ function assertNamesDiffer(prefix: string, { level: { deps } }: Scope, action: s
   );
 }
 
-/**
- * A copy of a route below a prefix and in outer scopes.
- *
- * @throws {RouteError} If the full path is malformed, or a name is bound twice.
- */
+/** @throws {RouteError} If the full path is malformed, or a name is bound twice. */
 function includedIn(route: AnyRoute, prefix: PathTemplate, outer: readonly Scope[]): AnyRoute {
   const { text } = route.template;
   const template = prefix.text === "" ? route.template : parsePath(prefix.text + text, `include ${route.method}`);
@@ -363,35 +339,26 @@ function includedIn(route: AnyRoute, prefix: PathTemplate, outer: readonly Scope
   return copy;
 }
 
-/** The dependencies of routes and of their scopes. */
 export function neededBy(routes: readonly AnyRoute[]): PreparedDependency[] {
   return routes.flatMap(({ dependencies }) => dependencies);
 }
 
-/** What has to be checked when an application with some routes starts, besides dependencies. */
+/** Folders are checked when the application starts. */
 export function foldersOf(routes: readonly AnyRoute[]): FilesRoute[] {
   return routes.filter((route) => route instanceof FilesRoute);
 }
 
-/** Whether a route is in the document. */
 export function isDocumented(route: AnyRoute): route is Route {
   return route instanceof Route && !route.options.hidden;
 }
 
-/**
- * Refuses a handler in the place of the options.
- *
- * @throws {TypeError} If there is one.
- */
+/** @throws {TypeError} If a handler is in the place of the options. */
 function checkOrder(options: unknown, action: string): void {
   if (typeof options !== "function") return;
   throw new TypeError(`Cannot ${action}: the options come before the handler, write (path, options, handler)`);
 }
 
-/**
- * The options for a further method of a route. Operations and tools have unique names, so it gets
- * other ones.
- */
+/** The options for a further method of a route, without the unique names of operation and tool. */
 function withoutNames({ operationId: _, ...options }: RouteDeclaration): RouteDeclaration {
   if (typeof options.tool !== "object" || options.tool === null) return options;
   // A copy would lose inherited members.
@@ -399,7 +366,6 @@ function withoutNames({ operationId: _, ...options }: RouteDeclaration): RouteDe
   return { ...options, tool };
 }
 
-/** What uses the dependencies, for messages. */
 interface User {
   readonly action: string;
   readonly route?: string;
@@ -407,11 +373,10 @@ interface User {
 
 interface UsedCookie {
   readonly cookie: SessionCookieOf;
-  /** Whether its session belongs to a mounted application. */
   readonly isMounted: boolean;
 }
 
-/** The sessions that an application or a router uses, also those of applications that it mounts. */
+/** The session cookies of an application or a router, also those of mounted applications. */
 export class SessionCookies {
   readonly #used: UsedCookie[] = [];
 
@@ -447,7 +412,6 @@ export class SessionCookies {
     return found;
   }
 
-  /** Adds sessions that were checked. */
   add(found: readonly UsedCookie[]): void {
     for (const one of found) {
       const isKnown = this.#used.some(({ cookie, isMounted }) =>
@@ -460,11 +424,7 @@ export class SessionCookies {
 
 /** The cookies of dependencies, of those that they need, and of guards within them. */
 function cookiesOf(dependencies: Iterable<PreparedDependency>): SessionCookieOf[] {
-  const all = new Set(dependencies);
-  // The loop also visits what is added to the set while it runs.
-  for (const { deps, inner } of all) {
-    for (const needed of [...deps.values(), ...inner?.guards ?? []]) all.add(needed);
-  }
+  const all = withNeeded<PreparedDependency>(dependencies, "inner");
   return [...all].flatMap(({ cookie }) => cookie ?? []);
 }
 

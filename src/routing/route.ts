@@ -27,18 +27,17 @@ import { parsePath, type PathTemplate, type Segment } from "./path.ts";
 import { checkOptionValues, effectiveOptions, type Level, type Scope, toLevel } from "./scope.ts";
 
 export interface RouteParts {
-  /** What the route was declared with. Its copies under other paths, and for tests, share it. */
+  /** Shared by the copies of a route under other paths, and for tests. */
   readonly declared: {
     readonly method: string;
     readonly options: RouteInfo["options"];
-    /** Empty if the handler has no name. */
     readonly handlerName: string;
     readonly inputs: HandlerInputs;
   };
   readonly template: PathTemplate;
   /** The application, includes and routers around it, the outermost first. */
   readonly scopes: readonly Scope[];
-  /** The dependencies and limits of its scopes, or the replacements of a test, and its own. */
+  /** The dependencies and limits of its scopes and its own, or their replacements in a test. */
   readonly levels: readonly Level[];
   /** The limits at work in a test; by default those of the application. */
   readonly limiters?: RateLimiters;
@@ -51,7 +50,6 @@ export abstract class BaseRoute implements RouteInfo {
   readonly options: RouteInfo["options"];
   readonly scopes: readonly Scope[];
   readonly levels: readonly Level[];
-  /** The default name of the operation, derived from handler, method and path. */
   readonly derivedId: string;
   /** The name of the operation. It is unique after {@linkcode assignOperationIds}. */
   operationId: string;
@@ -74,29 +72,24 @@ export abstract class BaseRoute implements RouteInfo {
     return this.template.text;
   }
 
-  /** The shapes of its paths. No other route with its method can have one of them. */
+  /** No other route with its method can have one of them. */
   get shapes(): readonly string[] {
     return [this.template.shape];
   }
 
-  /** The segments of the paths that it serves. */
   get patterns(): readonly (readonly Segment[])[] {
     return [this.template.segments];
   }
 
-  /** Its name in messages. */
   get name(): string {
     return `${this.method} ${this.path}`;
   }
 
-  /**
-   * The middlewares around it, the outermost first. They are complete when the application starts.
-   */
+  /** The outermost first. They are complete when the application starts. */
   get middlewares(): readonly Middleware[] {
     return this.scopes.flatMap(({ middlewares }) => middlewares);
   }
 
-  /** Whether pages of all origins may send unsafe requests, or open the WebSocket. */
   get crossOrigin(): boolean {
     return this.options.crossOrigin ?? false;
   }
@@ -106,12 +99,11 @@ export abstract class BaseRoute implements RouteInfo {
     return dependenciesOf(this.levels);
   }
 
-  /** Whether it, or a scope around it, limits how often clients may send requests. */
   get isLimited(): boolean {
     return this.levels.some(({ rateLimits }) => rateLimits.length > 0);
   }
 
-  /** The route as it serves requests. It is compiled once, when the application starts to serve. */
+  /** Compiled once, when the application starts to serve. */
   get compiled(): CompiledRoute {
     return this.#compiled ??= compileRoute({
       inputs: this.parts.declared.inputs,
@@ -122,15 +114,14 @@ export abstract class BaseRoute implements RouteInfo {
     });
   }
 
-  /** A copy with other parts. */
   abstract with(changed: Partial<RouteParts>): BaseRoute;
 
   /**
-   * Checks that its inputs can be bound to its path. The path of a route in a router may lack names
-   * that an include adds, so only the application checks the guards of outer scopes.
+   * Checks that its inputs can be bound to its path. Only the application checks the guards of
+   * outer scopes: an include may add names to the path.
    *
-   * @param isSamePath Whether the names in its path are as at the last check.
-   * @throws {RouteError} If a name is bound twice, or the path does not contain a parameter.
+   * @param isSamePath Whether the path has the same names as at the last check.
+   * @throws {RouteError} If a name is bound twice, or the path lacks a parameter.
    */
   checkInputs(isSamePath = false): void {
     const { levels, template: { names, text } } = this;
@@ -139,7 +130,6 @@ export abstract class BaseRoute implements RouteInfo {
     if (this.scopes[0]!.isRoot) checkOuterInputs(names, levels, name);
   }
 
-  /** Its limits in an application. */
   limitsOver(base: ResolvedLimits): ResolvedLimits {
     return resolveLimits(this.options.limits, base, this.name);
   }
@@ -155,7 +145,6 @@ export type ResourceMetadataHintOf = (route: BaseRoute, request: HttpRequest) =>
  * Checks what all kinds of routes declare.
  *
  * @param path The path with the prefix of its router.
- * @param handlerName The name of the handler; empty if it has none.
  * @throws {TypeError} If an option is wrong.
  * @throws {RouteError} If the path is malformed, or a name is bound twice.
  */
@@ -179,10 +168,8 @@ export function routeParts(
   return { declared, template, scopes: [scope], levels };
 }
 
-/** The handler of any route. */
 export type AnyHandler = (request: HttpRequest, args: never) => Promise<unknown> | AsyncGenerator<unknown>;
 
-/** A route that answers requests. */
 export class Route extends BaseRoute {
   readonly handler: AnyHandler;
   /** How it answers requests with an `Idempotency-Key`; undefined if it ignores the header. */
@@ -199,7 +186,7 @@ export class Route extends BaseRoute {
    * Checks a route.
    *
    * @param path The path with the prefix of its router.
-   * @param rateLimits The limits of the option `rateLimit`, which its other methods share.
+   * @param rateLimits The limits, which the other methods of one declaration share.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
    * @throws {RouteError} If the path is malformed, or a name is bound twice.
    */
@@ -226,7 +213,6 @@ export class Route extends BaseRoute {
   }
 }
 
-/** Why a route streams; undefined if it does not. */
 function streamOf({ body, response }: RouteDeclaration, handler: AnyHandler): string | undefined {
   if (body && isStream(body)) return "its body is a stream, which cannot be compared with another one";
   const isStreamed = isDeclaredReply(response) && (response.type === "events" || response.type === "json_lines");
@@ -243,7 +229,6 @@ function checkHandler(handler: unknown, name: string): asserts handler is AnyHan
   );
 }
 
-/** @throws {TypeError} If the handler streams, and what it declares is whole. */
 function checkResult({ response }: RouteDeclaration, handler: AnyHandler, name: string): void {
   if (!isDeclaredReply(response) || !isAsyncGeneratorFunction(handler)) return;
   if (response.type === "replies") {
@@ -259,8 +244,8 @@ function checkResult({ response }: RouteDeclaration, handler: AnyHandler, name: 
 }
 
 /**
- * Refuses dependencies that would have ended before the handler uses them. What guards need may end
- * then: it is not handed to the handler.
+ * Refuses dependencies that would end before the handler uses them. Dependencies that only guards
+ * need may end then.
  *
  * @param handed The dependencies that the handler gets, by name.
  * @throws {TypeError} If the handler streams, and one of them ends before the reply is sent.
@@ -320,45 +305,34 @@ function checkStatus({ status, response }: RouteDeclaration, handler: AnyHandler
  */
 export type Authorize = (request: HttpRequest) => Promise<Values>;
 
-/** The limits of a level at work. */
 export interface LevelLimits {
-  /** The limits that count the request before the guards of the level run. */
+  /** Count the request before the guards of the level run. */
   readonly before: readonly RateLimiter[];
-  /** The limits that count the values of dependencies, after the guards. */
+  /** Count the values of dependencies, after the guards. */
   readonly after: readonly ValueLimit[];
 }
 
-/** A limit that counts the value of a dependency. */
 export interface ValueLimit {
   readonly limiter: RateLimiter;
   readonly dependency: PreparedDependency;
 }
 
-/** A route that can serve requests. */
 export interface CompiledRoute {
   readonly binder: Binder;
-  /** The limits of each level, the outermost first. */
   readonly limits: readonly LevelLimits[];
   /** Undefined if there is nothing to check. */
   readonly authorize: Authorize | undefined;
 }
 
-/** What a route is compiled from. */
 interface CompileParts {
   readonly inputs: HandlerInputs;
-  /** The names in its full path. */
   readonly pathNames: readonly string[];
-  /** Its name in messages. */
   readonly name: string;
-  /** Its scopes, the outermost first, and the route itself. */
   readonly levels: readonly Level[];
-  /** The limits of the application at work. */
   readonly limiters: RateLimiters;
 }
 
 /**
- * Compiles a route.
- *
  * @throws {TypeError} If the `store` of a limit makes no limiter.
  * @throws {RouteError} If a replacement binds a name twice, or one that the path lacks.
  */
@@ -369,8 +343,7 @@ export function compileRoute(parts: CompileParts): CompiledRoute {
 }
 
 /**
- * Numbers the limits in the order of their declarations: so all processes of a program give a limit
- * the same name.
+ * Numbers limits in the order of their declarations, so a limit has the same name in all processes.
  */
 function limitsOf({ name, levels, limiters }: CompileParts): readonly LevelLimits[] {
   let number = 0;
@@ -386,7 +359,6 @@ function limitsOf({ name, levels, limiters }: CompileParts): readonly LevelLimit
   });
 }
 
-/** In each level, the limits before the guards, the guards, and the limits of values. */
 function authorizeBy(limits: readonly LevelLimits[], { guards, indices, isSingle }: Binder): Authorize | undefined {
   const steps = limits.flatMap(({ before, after }, level) => [
     ...before.map((limiter): GuardStep => ({ index: undefined, run: (request) => limiter.check(request) })),
@@ -400,8 +372,7 @@ function authorizeBy(limits: readonly LevelLimits[], { guards, indices, isSingle
 }
 
 /**
- * Counts a request once more by all limits of its route, in their order. The guards do not run
- * again.
+ * Counts a request again by all limits of its route, without running the guards.
  *
  * @throws {HTTPError} With 429.
  */
@@ -423,10 +394,9 @@ export async function countAgain(
 }
 
 /**
- * Makes the function that runs steps one after another.
+ * Runs steps one after another; undefined without steps.
  *
  * @param isSingle Whether the route has one dependency.
- * @returns Undefined if there is no step.
  */
 export function runInOrder(steps: readonly GuardStep[], isSingle: boolean): Authorize | undefined {
   const [first] = steps;
@@ -446,17 +416,15 @@ export function runInOrder(steps: readonly GuardStep[], isSingle: boolean): Auth
   };
 }
 
-/** An operation as {@linkcode assignOperationIds} sees it. */
 interface NamedOperation {
   readonly options: { readonly operationId?: string };
-  /** Its default name. */
   readonly derivedId: string;
   operationId: string;
 }
 
 /**
- * Gives each operation a unique name. Declared names stay. A default name that is taken gets the
- * lowest free number, as in `getBook2`.
+ * Gives each operation a unique name. A default name that is taken gets the lowest free number, as
+ * in `getBook2`.
  *
  * @param routes The routes of an application in their order.
  * @returns The same routes.
@@ -465,7 +433,7 @@ export function assignOperationIds<Operation extends NamedOperation>(
   routes: readonly Operation[],
 ): readonly Operation[] {
   const taken = new Set(routes.map((route) => route.options.operationId));
-  // The last number of each name, so that taken numbers are not tried again.
+  // The last number of each name: taken numbers are not tried again.
   const numbers = new Map<string, number>();
   for (const route of routes) {
     if (route.options.operationId !== undefined) continue;
@@ -481,14 +449,13 @@ export function assignOperationIds<Operation extends NamedOperation>(
 }
 
 /**
- * The default name of an operation: the name of the handler, or else one of method and path, such
- * as `getBooksId`.
+ * The default name of an operation: the name of the handler, else method and path, as in
+ * `getBooksId`.
  *
- * It is ASCII, because validators and code generators need that. Accents are dropped (`übersicht`
- * becomes `ubersicht`), and so are letters of other alphabets. A path without an ASCII word is
- * `Path`.
+ * It is ASCII, as validators and code generators require. Accents (`übersicht` becomes `ubersicht`)
+ * and letters of other alphabets are dropped. A path without an ASCII word is `Path`.
  *
- * @param handlerName The name of the handler; empty if it has none.
+ * @param handlerName Empty if the handler has no name.
  */
 export function derivedIdOf(handlerName: string, method: string, { segments }: PathTemplate): string {
   const name = withoutAccents(handlerName).replace(/[^A-Za-z0-9_$]+/g, "_");

@@ -58,7 +58,6 @@ export type ScopeDeclaration = GroupOptions & Pick<RouteDeclaration, "deps" | "r
 interface Declarations {
   readonly route: RouteDeclaration;
   readonly websocket: WebSocketDeclaration;
-  /** A router or an include. */
   readonly group: ScopeDeclaration;
   readonly app: ScopeOptions & Pick<ScopeDeclaration, "deps" | "rateLimit">;
 }
@@ -159,16 +158,13 @@ export class Scope {
   readonly isRoot: boolean;
   /** The middlewares, the outermost first. The array can grow until the scope is frozen. */
   readonly middlewares: Middleware[] = [];
-  /** Whether it changes the effective options of its routes. */
   readonly isDescriptive: boolean;
   readonly #limitStore: DeclaredLimit["store"];
   #limiters: RateLimiters | undefined;
 
   /**
-   * Checks the options of a scope.
-   *
-   * @param action What is being done, for messages: "make a router".
-   * @param limitStore Where limits of an application count that have no store of their own.
+   * @param action The action for messages: "make a router".
+   * @param limitStore The store of the application's limits without one of their own.
    * @throws {TypeError} If an option is wrong.
    */
   constructor(options: ScopeDeclaration, action: string, isRoot: boolean, limitStore?: DeclaredLimit["store"]) {
@@ -181,12 +177,11 @@ export class Scope {
     this.#limitStore = limitStore;
   }
 
-  /** The limits at work in the application that this is. */
+  /** The limits of the application that this scope is. */
   get limiters(): RateLimiters {
     return this.#limiters ??= new RateLimiters(this.#limitStore);
   }
 
-  /** Whether it changes nothing for its routes. */
   get isEmpty(): boolean {
     return Object.keys(this.options).length === 0 && this.level.deps.size === 0;
   }
@@ -209,11 +204,7 @@ export function effectiveOptions(declared: RouteInfo["options"], scopes: readonl
   return Object.freeze({ ...declared, ...inherited });
 }
 
-/**
- * Checks the options that have a check of their own.
- *
- * @throws {TypeError} If one is wrong.
- */
+/** @throws {TypeError} If an option is wrong. */
 export function checkOptionValues(options: RouteDeclaration | WebSocketDeclaration, action: string): void {
   for (const [name, value] of Object.entries(options)) {
     if (value !== undefined) OPTIONS[name as keyof AllOptions].check?.(value, name, action);

@@ -6,10 +6,9 @@ import { WEBSOCKET } from "../http/websocket/handshake.ts";
 import type { Segment } from "./path.ts";
 import type { BaseRoute } from "./route.ts";
 
-/** An entry that matches a path. */
 export interface Match<Entry> {
   readonly entry: Entry;
-  /** The decoded values of the path's parameters in their order. */
+  /** The decoded values of the path parameters, in order. */
   readonly values: string[];
 }
 
@@ -83,12 +82,11 @@ export const UPGRADE = "GET WebSocket";
 /** With more literals than this, hashing is cheaper than comparing each. */
 const MAX_COMPARED = 8;
 
-/** The values of literal segments. */
 class Literals<Value> {
   readonly #values = new Map<string, Value>();
   #few: { readonly text: string; readonly value: Value }[] = [];
 
-  /** The value of a segment; made if there is none. */
+  /** Returns the value of a segment; makes it if there is none. */
   open(text: string, make: () => Value): Value {
     let value = this.#values.get(text);
     if (value === undefined) {
@@ -102,7 +100,8 @@ class Literals<Value> {
   }
 
   /**
-   * The value of the segment from `start` to `end` of a path, cut out only if there may be one.
+   * The value of the segment between two indices of a path. The segment is copied only if it may
+   * match.
    */
   at(path: string, start: number, end: number): Value | undefined {
     const few = this.#few;
@@ -122,7 +121,7 @@ interface Branch<Entry> {
   entries: Methods<Entry>;
 }
 
-/** An array, because comparing a few methods is quicker than hashing the method of each request. */
+/** An array: comparing a few methods is faster than hashing the method of each request. */
 type Methods<Entry> = readonly { readonly method: string; readonly entry: Entry }[];
 
 /**
@@ -135,7 +134,6 @@ type Methods<Entry> = readonly { readonly method: string; readonly entry: Entry 
 export class RouteTree<Entry> {
   readonly #root: Branch<Entry> = emptyBranch();
 
-  /** Adds an entry for a path and a method, or {@linkcode ANY_METHOD}. */
   add(method: string, segments: readonly Segment[], entry: Entry): void {
     let branch = this.#root;
     for (const segment of segments) {
@@ -154,14 +152,13 @@ export class RouteTree<Entry> {
    * Finds the most specific entry that has the method. GET also serves HEAD, and an upgrade at a
    * path without WebSocket. A WebSocket also gets GET and HEAD where nothing else does.
    *
-   * The path is not cut out of the URL, because that costs as much as the search itself.
+   * The path is not copied out of the URL: that would cost as much as the search itself.
    *
    * @param method The method, or {@linkcode UPGRADE}.
-   * @param url The text that contains the path as it was sent.
-   * @param start The index of the path's first slash.
+   * @param start The index of the first slash of the path.
    * @param end The index after the path.
-   * @throws {HTTPError} With 400 if the path is malformed, 404 if nothing matches it, 405 if
-   * nothing has the method.
+   * @throws {HTTPError} With 400 if the path is malformed, 404 if nothing matches it, 405 if no
+   * match has the method.
    */
   find(method: string, url: string, start = 0, end: number = url.length): Match<Entry> {
     // The platform's URL takes a backslash for a slash, so handlers would see another path.
@@ -177,7 +174,7 @@ export class RouteTree<Entry> {
     return this.#search(method, url, start, end);
   }
 
-  /** The methods of a path, in no order; none if its encoding is broken. */
+  /** The methods of a path in any order; none if its encoding is invalid. */
   methodsOf(url: string, start: number, end: number): Iterable<string> {
     try {
       const methods = this.#methodsAt(decodePath(url.slice(start, end)));
@@ -232,13 +229,10 @@ function entryOf<Entry>(methods: Methods<Entry>, method: string): Entry | undefi
 }
 
 /**
- * Visits the matching shapes, the most specific first, until one has the method.
+ * Searches the matching shapes, the most specific first, until one has the method.
  *
- * @param text The text that contains the path.
- * @param start The index of the next segment; above `end` if there is none.
- * @param end The index after the path.
+ * @param start The index of the next segment; above `end` after the last one.
  * @param names The number of parameters so far.
- * @param method The method.
  */
 function search<Entry>(
   branch: Branch<Entry>,
@@ -261,7 +255,7 @@ function search<Entry>(
   return rest && withValue(rest, names, text.slice(start, end));
 }
 
-/** A match without values. They are filled in on the way back, when the match is certain. */
+/** A match without values. They are added on the way back, when the match is certain. */
 function matchOf<Entry>(methods: Methods<Entry>, method: string, names: number): Match<Entry> | undefined {
   const entry = pick(methods, method);
   return entry === undefined ? undefined : { entry, values: new Array(names) };
@@ -288,20 +282,16 @@ function segmentEnd(text: string, start: number, end: number): number {
   return slash < 0 || slash > end ? end : slash;
 }
 
-/** Whether a range of a text contains some characters. */
+/** Whether a range of a string contains some characters. */
 function contains(characters: string, text: string, start: number, end: number): boolean {
   const index = text.indexOf(characters, start);
   return index >= 0 && index < end;
 }
 
-/** Replaces an escaped slash, which is not a separator. No decoded text has this lone surrogate. */
+/** Replaces an escaped slash, which is no separator. No decoded string has this lone surrogate. */
 const SLASH = "\ud800";
 
-/**
- * Decodes each segment of a path once.
- *
- * @throws {HTTPError} With 400, if an escape is broken.
- */
+/** @throws {HTTPError} With 400, if an escape is invalid. */
 function decodePath(path: string): string {
   try {
     return path.split("/").map((segment) => decodeURIComponent(segment).replaceAll("/", SLASH)).join("/");
@@ -315,10 +305,10 @@ function withSlashes(value: string): string {
 }
 
 /**
- * Refuses dot segments. Honest clients resolve them before sending; one that arrives, even behind
- * an escaped slash, is an attack.
+ * Refuses dot segments. Clients resolve them before sending, so one that arrives, even after an
+ * escaped slash, is an attack.
  *
- * @throws {HTTPError} With 400, if there is one.
+ * @throws {HTTPError} With 400.
  */
 function refuseDotSegments(path: string): void {
   if (withSlashes(path).split("/").some((part) => part === "." || part === "..")) {

@@ -19,15 +19,12 @@ import type { AcceptedHandshake, UpgradeParts, WebSocketHandler, WebSocketServic
 
 const DEFAULT_IDLE_TIMEOUT: Duration = "120s";
 
-/** The checked options. */
 interface WebSocketPlan extends WebSocketService {
-  /** The origins whose pages may connect, besides those of the application. */
+  /** Origins whose pages may connect, besides those of the application. */
   readonly origins: OriginList;
-  /** The subprotocols, the preferred one first. */
   readonly protocols: readonly string[];
 }
 
-/** A WebSocket route. */
 export class WebSocketRoute extends BaseRoute {
   readonly plan: WebSocketPlan;
 
@@ -37,8 +34,9 @@ export class WebSocketRoute extends BaseRoute {
   }
 
   /**
-   * Checks a declaration and makes its record. The path includes the prefix of the router.
+   * Checks a declaration.
    *
+   * @param path The path with the prefix of the router.
    * @throws {TypeError} If the handler is not async, or an option is wrong.
    * @throws {RangeError} If a bound is not positive.
    * @throws {RouteError} If the path is malformed, or a name is bound twice.
@@ -70,9 +68,9 @@ interface WebSocketParts extends UpgradeParts {
 }
 
 /**
- * The handshake of a route. All that can refuse a request runs before the upgrade. A GET without an
- * upgrade gets the same refusals, else 426. Browsers do not show the status of a refused handshake:
- * their programs can send such a GET to learn it.
+ * The handshake of a route. Refusals come before the upgrade. A GET without an upgrade gets the
+ * same refusals, else 426: browsers do not show the status of a refused handshake, so programs can
+ * send such a GET to learn it.
  */
 export class WebSocketHandshake {
   readonly #route: WebSocketRoute;
@@ -90,11 +88,7 @@ export class WebSocketHandshake {
     chooseProtocol(raw, this.#route.plan.protocols);
   };
 
-  /**
-   * Accepts a request whose arguments are bound.
-   *
-   * @throws {HTTPError} With 426, if it does not ask for an upgrade.
-   */
+  /** @throws {HTTPError} With 426, if the request does not ask for an upgrade. */
   readonly accept = async (request: HttpRequest, args: unknown): Promise<Response> => {
     const { raw } = request;
     if (!asksForWebSocket(raw)) {
@@ -109,10 +103,9 @@ export class WebSocketHandshake {
   };
 
   /**
-   * Upgrades the requests that the middlewares have accepted, too.
+   * Upgrades requests that the middlewares have accepted, too.
    *
-   * @param endpoint The middlewares, with what is inside of them.
-   * @param finalize The last step of a reply that is not an upgrade.
+   * @param finalize The last step of a reply that is no upgrade.
    */
   upgradeAfter(endpoint: Endpoint, finalize: ReplyStep): Endpoint {
     const { toErrorReply, background } = this.#parts;
@@ -133,14 +126,13 @@ export class WebSocketHandshake {
   }
 }
 
-/** The open WebSockets of an application. */
 export class OpenWebSockets {
   readonly #transports = new Set<WebSocketTransport>();
   /** Whether a client left without the closing handshake. Deno keeps such a socket for a minute. */
   hasBroken = false;
   /**
-   * How many have not opened. Where the client went during the handshake, none ever does: Deno
-   * keeps the connection until the process ends, and its server does not shut down before.
+   * How many have not opened. If the client left during the handshake, none ever does: Deno keeps
+   * the connection until the process ends, and its server does not shut down before.
    */
   unopened = 0;
 
@@ -148,7 +140,6 @@ export class OpenWebSockets {
     return this.#transports.size;
   }
 
-  /** Keeps a transport until the client has disconnected. */
   add(transport: WebSocketTransport): void {
     this.#transports.add(transport);
     this.unopened++;

@@ -48,11 +48,9 @@ export interface UpgradeParts {
 }
 
 /**
- * Upgrades a request, and runs the handler over the connection.
- *
  * @throws {HTTPError} With 501 if the request does not come from a server; with 503 if the server
- *   stops meanwhile, because nothing would close the connection, or if too many streams are open;
- *   with 400 if the client has gone.
+ * stops, since nothing would close the connection, or if too many streams are open; with 400 if the
+ * client has disconnected.
  */
 export async function upgrade(
   request: HttpRequest,
@@ -85,9 +83,7 @@ export async function upgrade(
   return response;
 }
 
-/** An upgraded request. */
 interface Upgraded extends Deno.WebSocketUpgrade {
-  /** What a transport is given. */
   readonly pollsToClose?: number;
 }
 
@@ -103,7 +99,6 @@ function upgradeOrRelease(raw: Request, idleTimeout: number, release: () => void
   }
 }
 
-/** Upgrades a request without a connection; undefined if it has one, or has no socket. */
 function localUpgrade(raw: Request): Upgraded | undefined {
   const socket = takeLocalSocket(raw);
   // What is on its way is not lost when such a socket is closed.
@@ -120,8 +115,8 @@ function platformUpgrade(raw: Request, idleTimeout: number): Upgraded {
 }
 
 /**
- * Whether an upgraded request came from a server. Deno makes a socket of any request. The socket of
- * a request from elsewhere never opens. A request from a server cannot be upgraded twice.
+ * Whether an upgraded request came from a server, which cannot upgrade it twice. Deno makes a
+ * socket of any request; one from elsewhere never opens.
  */
 function isFromServer(upgraded: Request): boolean {
   try {
@@ -132,7 +127,7 @@ function isFromServer(upgraded: Request): boolean {
   }
 }
 
-/** Runs the handler from the opening of the connection on, and waits for the end of both. */
+/** Runs the handler once the connection is open, and waits for the end of both. */
 async function serve(
   transport: WebSocketTransport,
   handle: () => Promise<unknown>,

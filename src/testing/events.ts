@@ -45,25 +45,6 @@ export type TestEvent<Data> =
 /**
  * The events of a stream. Leaving a loop ends the stream. The type of the data is not checked:
  * `client.api` knows it.
- *
- * @example All events, until the stream ends
- * ```ts
- * import { App, SSE } from "@webfw/core";
- * import { TestClient } from "@webfw/core/testing";
- * import { assertEquals } from "@std/assert";
- *
- * const app = new App();
- * app.get("/steps", async () =>
- *   SSE((async function* () {
- *     yield { event: "step", data: 1 };
- *     yield { event: "end", data: 2 };
- *   })()));
- *
- * await using client = new TestClient(app);
- * const seen: unknown[] = [];
- * for await (const { type, data } of client.events("/steps")) seen.push([type, data]);
- * assertEquals(seen, [["step", 1], ["end", 2]]);
- * ```
  */
 export class TestEvents<Data = unknown> implements AsyncIterableIterator<TestEvent<Data>, void>, AsyncDisposable {
   readonly #reply: Promise<Response>;

@@ -133,25 +133,6 @@ const OPTIONS: OptionNames<TestClientOptions> = {
  * });
  * assertEquals(await client.get("/books/7").json(), "Emma, read by a test");
  * ```
- *
- * @example A session, in a cookie that the client keeps
- * ```ts
- * import { App } from "@webfw/core";
- * import { session } from "@webfw/core/auth";
- * import { TestClient } from "@webfw/core/testing";
- * import { assertEquals } from "@std/assert";
- * import * as v from "valibot";
- *
- * const visit = session(v.object({ name: v.string() }), { secret: "0b72d3c1".repeat(4) });
- * const app = new App();
- * app.post("/login", { deps: { visit } }, async (_request, { visit }) => await visit.set({ name: "Ada" }));
- * app.get("/me", { deps: { visit: visit.required() } }, async (_request, { visit }) => visit.data.name);
- *
- * await using client = new TestClient(app, { cookies: true, headers: { "accept-language": "en" } });
- * assertEquals((await client.get("/me")).status, 401);
- * await client.post("/login");
- * assertEquals(await client.get("/me").json(), "Ada");
- * ```
  */
 export class TestClient<Api = unknown, const Given extends readonly AnyDependency[] = readonly AnyDependency[]>
   implements AsyncDisposable {
@@ -396,21 +377,6 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
    *
    * @param name The name of the cron.
    * @throws {TypeError} If there is no cron of this name, or the client does not test an `App`.
-   *
-   * @example A cron that removes drafts
-   * ```ts
-   * import { App } from "@webfw/core";
-   * import { TestClient } from "@webfw/core/testing";
-   * import { assertEquals } from "@std/assert";
-   *
-   * const drafts = new Set(["a", "b"]);
-   * const app = new App();
-   * app.cron("clean up", "0 3 * * *", async () => drafts.clear());
-   *
-   * await using client = new TestClient(app);
-   * await client.runCron("clean up");
-   * assertEquals(drafts.size, 0);
-   * ```
    */
   async runCron(name: string): Promise<void> {
     const protocol = protocolOf(this.#app);
