@@ -5,9 +5,7 @@ import { readAddress } from "../http/host.ts";
 /** The options of a test request, besides its method and path. */
 export interface TestRequestInit extends Omit<RequestInit, "method" | "body"> {
   /** The query. An array repeats its name for each element; `undefined` is not sent. */
-  query?: Readonly<
-    Record<string, QueryPart | readonly QueryPart[] | undefined>
-  >;
+  query?: Readonly<Record<string, QueryPart | readonly QueryPart[] | undefined>>;
   /** A JSON body. The content type is `application/json` unless `headers` have another. */
   json?: unknown;
   /** A body of the platform. */
