@@ -9,7 +9,10 @@ import type { HttpRequest } from "../../http/request.ts";
 import type { RateLimiter } from "../../rate_limit/limiter.ts";
 import type { Route } from "../../routing/route.ts";
 
-/** Runs each guard and limit once for a request. */
+/**
+ * Runs each guard and limit once for a request. `runRoute` would run them, and the middleware, for
+ * each tool, and refuse because of arguments that a list does not have.
+ */
 export class Permissions {
   readonly #caller: HttpRequest;
   readonly #made: Made = new Map();
