@@ -1,7 +1,7 @@
 /** The AsyncAPI document: channels of WebSocket routes, event streams and topics. */
 import { isDeclaredReply } from "../../http/replies/declared_reply.ts";
 import type { AnyRoute } from "../../routing/registry.ts";
-import type { Route, BaseRoute } from "../../routing/route.ts";
+import type { BaseRoute, Route } from "../../routing/route.ts";
 import type { Schema } from "../../schema/schema.ts";
 import { WebSocketRoute } from "../../routing/websocket_route.ts";
 import type { DeclaredTopic } from "../../topics/topics.ts";
