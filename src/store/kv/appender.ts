@@ -12,7 +12,7 @@ import {
   republishedOf,
   sessionOf,
 } from "./batch.ts";
-import { KEYS_PER_READ, type KvCheck, type KvConnection, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
+import { inParts, KEYS_PER_READ, type KvCheck, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
 import {
   batchesPrefix,
@@ -61,13 +61,11 @@ interface CheckedVersions {
 }
 
 export class Appender {
-  readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
   readonly #logs = new OrderedMap<string, WrittenLog>();
 
-  constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
-    this.#connection = connection;
+  constructor(incarnations: Incarnations, now: () => number) {
     this.#incarnations = incarnations;
     this.#now = now;
   }
@@ -225,7 +223,7 @@ export class Appender {
     const messages = part.map(({ message }) => message);
 
     let confirmedAt = incarnation.confirmedAt;
-    const version = await this.#connection.use(
+    const version = await this.#incarnations.connection.use(
       (engine) => {
         const now = performance.now();
         // A version of the session's entry cannot hold in a database that was created again. In one
@@ -271,7 +269,7 @@ export class Appender {
           sets.push({ key, value: encodeFence(entry), expireIn });
         }
         if (checks.length === 0) return true;
-        await this.#connection.use((engine) => engine.write({ checks, sets }), signal, "write");
+        await this.#incarnations.connection.use((engine) => engine.write({ checks, sets }), signal, "write");
       }
     };
     const found = await Promise.all(inParts([...republishedOf(batch)], KEYS_PER_READ - 1).map(find));
@@ -289,11 +287,4 @@ function newWrittenLog(name: string, incarnation: Incarnation): WrittenLog {
     { key: changedKey(shardOf(name)), value: encoder.encode(name) },
   ];
   return { incarnation, sets, hasPolicy: false, newestIds: undefined, session: undefined };
-}
-
-function inParts<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
-  return Array.from(
-    { length: Math.ceil(items.length / size) },
-    (_, part) => items.slice(part * size, (part + 1) * size),
-  );
 }

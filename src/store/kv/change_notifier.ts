@@ -6,7 +6,7 @@
 import { detached } from "../../log/log.ts";
 import { type AppendResult, Callbacks } from "../topic_store.ts";
 import { pause } from "../store_connection.ts";
-import { KEYS_PER_READ, type KvConnection, type KvEntry } from "./engine.ts";
+import { inParts, KEYS_PER_READ, type KvConnection, type KvEntry } from "./engine.ts";
 import { type Incarnation, type Incarnations, logIncarnationOf, noteVersion } from "./incarnation.ts";
 import { CHANGE_SHARDS, changedKey, headKey, INCARNATION_KEY, shardOf, VERSION_LENGTH } from "./keys.ts";
 
@@ -30,7 +30,6 @@ interface WatchedLog {
 }
 
 export class ChangeNotifier {
-  readonly #connection: KvConnection;
   readonly #watching: KvConnection | undefined;
   readonly #incarnations: Incarnations;
   readonly #interval: number;
@@ -46,13 +45,7 @@ export class ChangeNotifier {
    * @param watching A second connection for the watch: on a shared one, the reply of a write waits
    * 40 ms for the change that it caused. Undefined if the database notifies no other processes.
    */
-  constructor(
-    connection: KvConnection,
-    watching: KvConnection | undefined,
-    incarnations: Incarnations,
-    interval: number,
-  ) {
-    this.#connection = connection;
+  constructor(incarnations: Incarnations, watching: KvConnection | undefined, interval: number) {
     this.#watching = watching;
     this.#incarnations = incarnations;
     this.#interval = interval;
@@ -197,10 +190,9 @@ export class ChangeNotifier {
     const { seen } = shard;
     const { known } = this.#incarnations;
     const logs = [...shard.logs].filter(([, { notified }]) => notified < seen);
-    for (let start = 0; start < logs.length; start += KEYS_PER_READ) {
-      const part = logs.slice(start, start + KEYS_PER_READ);
+    for (const part of inParts(logs, KEYS_PER_READ)) {
       const keys = part.map(([name]) => headKey(name));
-      const heads = await this.#connection.use((engine) => engine.get(keys), this.#closing.signal);
+      const heads = await this.#incarnations.connection.use((engine) => engine.get(keys), this.#closing.signal);
       // A version of an ended incarnation would hide those of the current one.
       if (this.#incarnations.known !== known) return;
       for (const [index, [, log]] of part.entries()) notifyUpTo(log, heads[index]?.version ?? "");

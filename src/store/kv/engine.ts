@@ -94,3 +94,10 @@ function toEntry({ key, value, versionstamp }: Deno.KvEntryMaybe<unknown>): KvEn
 export function toForeignEntryError(key: Deno.KvKey): TypeError {
   return new TypeError(`Cannot read the store of topics: something else has written the key "${key.join(" ")}"`);
 }
+
+export function inParts<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
+  return Array.from(
+    { length: Math.ceil(items.length / size) },
+    (_, part) => items.slice(part * size, (part + 1) * size),
+  );
+}

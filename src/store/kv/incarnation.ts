@@ -28,7 +28,7 @@ export interface Snapshot {
 }
 
 export class Incarnations {
-  readonly #connection: KvConnection;
+  readonly connection: KvConnection;
   readonly #onEnd: () => void;
   #known: Incarnation | undefined;
   #changes = 0;
@@ -36,7 +36,7 @@ export class Incarnations {
   #reading: Promise<Snapshot> | undefined;
 
   constructor(connection: KvConnection, onEnd: () => void) {
-    this.#connection = connection;
+    this.connection = connection;
     this.#onEnd = onEnd;
   }
 
@@ -59,7 +59,7 @@ export class Incarnations {
     for (;;) {
       const changes = this.#changes;
       const read = [INCARNATION_KEY, ...keys];
-      const [entry, ...entries] = await this.#connection.use((engine) => engine.get(read), signal);
+      const [entry, ...entries] = await this.connection.use((engine) => engine.get(read), signal);
       if (this.isKnown(entry)) return { incarnation: this.#known!, entries };
       // This read may be outdated, since another one has seen a change after it began.
       if (changes !== this.#changes) continue;
@@ -104,7 +104,7 @@ export class Incarnations {
   /** Only if the entry still has this id; `""` stands for no entry. */
   async #replace(id: string, signal: AbortSignal | undefined): Promise<void> {
     const key = fencingTokenKey(id);
-    await this.#connection.use(async (engine) => {
+    await this.connection.use(async (engine) => {
       const [entry, token] = await engine.get([INCARNATION_KEY, key]);
       if (idOf(entry) !== id) return;
       const checks = [{ key: INCARNATION_KEY, version: entry?.version ?? null }, {

@@ -1,7 +1,7 @@
 /** Records in Deno KV, beside the logs of topics. */
 import type { ListedRecord, RecordKey, RecordStore, StoredRecord } from "../record_store.ts";
 import { Watchers } from "../topic_store.ts";
-import type { KvConnection, KvEntry, KvKey, KvWrite } from "./engine.ts";
+import type { KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import { decodeValue, encodeValue, keyOfRecord, recordKey } from "./keys.ts";
 
@@ -35,14 +35,12 @@ interface ExpectedVersion extends WrittenVersion {
  * that it replaces, even if its caller expects none.
  */
 export class KvRecords implements RecordStore {
-  readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
   readonly #watchers = new Watchers();
   #refusals = 0;
 
-  constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
-    this.#connection = connection;
+  constructor(incarnations: Incarnations, now: () => number) {
     this.#incarnations = incarnations;
     this.#now = now;
   }
@@ -79,7 +77,7 @@ export class KvRecords implements RecordStore {
     let from = recordKey(prefix);
     const end = [...from.slice(0, -1), `${from.at(-1)}\0`];
     for (let limit = FIRST_PAGE;;) {
-      const entries = await this.#connection.use((engine) => engine.list(from, end, limit));
+      const entries = await this.#incarnations.connection.use((engine) => engine.list(from, end, limit));
       for (const entry of entries) {
         const record = this.#toRecord(entry, incarnation);
         if (record) yield { key: keyOfRecord(entry.key), ...record };
@@ -132,7 +130,11 @@ export class KvRecords implements RecordStore {
   ): Promise<WrittenVersion | undefined> {
     const { newestVersion, newestRecord } = incarnation;
     const checks = [checkOf(incarnation), { key, version: expected }];
-    const version = await this.#connection.use((engine) => engine.write({ ...write, checks }), undefined, "write");
+    const version = await this.#incarnations.connection.use(
+      (engine) => engine.write({ ...write, checks }),
+      undefined,
+      "write",
+    );
     if (version === undefined) {
       if (++this.#refusals % REFUSALS_BEFORE_CHECK === 0) await this.#incarnations.confirm(incarnation, undefined);
       return undefined;

@@ -65,13 +65,13 @@ export class KvStore implements Store {
       toConnection({ ...options, open: openWatching, isLogged: false });
     const time = this.now = now ?? (() => connection.now());
     const incarnations = new Incarnations(connection, () => this.#notifier.reset());
-    const newReader = () => new KvLogReader(connection, incarnations, time);
+    const newReader = () => new KvLogReader(incarnations, time);
     this.#reader = newReader();
     this.#endReader = newReader();
-    this.#appender = new Appender(connection, incarnations, time);
-    this.#notifier = new ChangeNotifier(connection, watching, incarnations, interval);
-    this.#retention = new RetentionWorker(connection, incarnations, newReader(), TRIM_INTERVAL, time);
-    this.#records = new KvRecords(connection, incarnations, time);
+    this.#appender = new Appender(incarnations, time);
+    this.#notifier = new ChangeNotifier(incarnations, watching, interval);
+    this.#retention = new RetentionWorker(incarnations, newReader(), TRIM_INTERVAL, time);
+    this.#records = new KvRecords(incarnations, time);
     this.#processLock = processLock;
   }
 

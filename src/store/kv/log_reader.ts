@@ -10,7 +10,7 @@ import {
   type ReadLimits,
   type StoredMessage,
 } from "../topic_store.ts";
-import type { KvConnection, KvEntry, KvKey } from "./engine.ts";
+import type { KvEntry, KvKey } from "./engine.ts";
 import { type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import {
   batchesPrefix,
@@ -55,14 +55,12 @@ interface Listing {
 
 /** Each instance bounds its own reads, so that one kind of reader never waits for another. */
 export class KvLogReader {
-  readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #now: () => number;
   readonly #pages = new Semaphore(MAX_PAGES);
   #slowUntil = -Infinity;
 
-  constructor(connection: KvConnection, incarnations: Incarnations, now: () => number) {
-    this.#connection = connection;
+  constructor(incarnations: Incarnations, now: () => number) {
     this.#incarnations = incarnations;
     this.#now = now;
   }
@@ -70,7 +68,10 @@ export class KvLogReader {
   /** The policies of all logs that were ever appended to, some at a time. */
   async *policies(signal?: AbortSignal): AsyncGenerator<readonly KvEntry[]> {
     for (let from = POLICIES_START;;) {
-      const entries = await this.#connection.use((engine) => engine.list(from, POLICIES_END, MAX_POLICIES), signal);
+      const entries = await this.#incarnations.connection.use(
+        (engine) => engine.list(from, POLICIES_END, MAX_POLICIES),
+        signal,
+      );
       yield entries;
       if (entries.length < MAX_POLICIES) return;
       from = keyAfter(entries.at(-1)!.key);
@@ -175,7 +176,7 @@ export class KvLogReader {
       });
     } catch (error) {
       // The database cannot be reached: the waiting reads would fail, too, one after the other.
-      if (!signal?.aborted) this.#pages.failWaiters(error, this.#connection.retryTimeout);
+      if (!signal?.aborted) this.#pages.failWaiters(error, this.#incarnations.connection.retryTimeout);
       throw error;
     }
   }
@@ -183,7 +184,7 @@ export class KvLogReader {
   /** A failed attempt may have requested more than a slow line transfers in time. */
   #list(from: KvKey, end: KvKey, limit: number, signal: AbortSignal | undefined): Promise<Listing> {
     let isFirst = true;
-    return this.#connection.use(async (engine) => {
+    return this.#incarnations.connection.use(async (engine) => {
       if (!isFirst) this.#slowUntil = performance.now() + SLOW_TIME;
       const asked = isFirst ? limit : 1;
       isFirst = false;

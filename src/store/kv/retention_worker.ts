@@ -2,7 +2,7 @@
 import { detached } from "../../log/log.ts";
 import { type Cursor, LOG_START, type LogBounds, type LogPolicy, type LogRef } from "../topic_store.ts";
 import { Lease } from "../lease.ts";
-import { KEYS_PER_READ, type KvCheck, type KvConnection, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
+import { inParts, KEYS_PER_READ, type KvCheck, type KvEntry, type KvKey, type KvSet } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations } from "./incarnation.ts";
 import { type BatchSize, endOf, headKey, LEASE_KEY, lowWatermarkKey, measureBatch } from "./keys.ts";
 import { type BatchPage, type KvLogReader, toLog } from "./log_reader.ts";
@@ -21,7 +21,6 @@ const NO_LIMITS = { maxMessages: Infinity, maxBytes: Infinity };
 type RenewLease = () => Promise<boolean>;
 
 export class RetentionWorker {
-  readonly #connection: KvConnection;
   readonly #incarnations: Incarnations;
   readonly #reader: KvLogReader;
   readonly #interval: number;
@@ -35,13 +34,11 @@ export class RetentionWorker {
   readonly #lease: Lease<Uint8Array<ArrayBuffer>>;
 
   constructor(
-    connection: KvConnection,
     incarnations: Incarnations,
     reader: KvLogReader,
     interval: number,
     now: () => number,
   ) {
-    this.#connection = connection;
     this.#incarnations = incarnations;
     this.#reader = reader;
     this.#interval = interval;
@@ -79,7 +76,7 @@ export class RetentionWorker {
 
   async #deleteLease(version: string): Promise<boolean> {
     const write = { checks: [{ key: LEASE_KEY, version }], deletes: [LEASE_KEY] };
-    return await this.#connection.use((engine) => engine.write(write), undefined, "write") !== undefined;
+    return await this.#incarnations.connection.use((engine) => engine.write(write), undefined, "write") !== undefined;
   }
 
   async trim(log: LogRef): Promise<LogBounds> {
@@ -118,16 +115,15 @@ export class RetentionWorker {
   /** Without it, another process would acquire the lease in a long round, and measure all logs. */
   readonly #renewLease: RenewLease = async () => {
     if (!this.#lease.isRenewalDue) return true;
-    const [lease] = await this.#connection.use((engine) => engine.get([LEASE_KEY]), this.#closing.signal);
+    const [lease] = await this.#incarnations.connection.use((engine) => engine.get([LEASE_KEY]), this.#closing.signal);
     return (lease?.version ?? null) === this.#lease.version && await this.#acquireLease(lease);
   };
 
   async #headsOf(names: readonly string[]): Promise<readonly Cursor[]> {
-    const parts: Promise<(KvEntry | undefined)[]>[] = [];
-    for (let start = 0; start < names.length; start += KEYS_PER_READ) {
-      const keys = names.slice(start, start + KEYS_PER_READ).map(headKey);
-      parts.push(this.#connection.use((engine) => engine.get(keys), this.#closing.signal));
-    }
+    const { connection } = this.#incarnations;
+    const parts = inParts(names.map(headKey), KEYS_PER_READ).map((keys) => {
+      return connection.use((engine) => engine.get(keys), this.#closing.signal);
+    });
     return (await Promise.all(parts)).flat().map(toEnd);
   }
 
@@ -192,7 +188,11 @@ export class RetentionWorker {
   }
 
   #write(checks: readonly KvCheck[], sets: readonly KvSet[], deletes: readonly KvKey[] = []) {
-    return this.#connection.use((engine) => engine.write({ checks, sets, deletes }), this.#closing.signal, "write");
+    return this.#incarnations.connection.use(
+      (engine) => engine.write({ checks, sets, deletes }),
+      this.#closing.signal,
+      "write",
+    );
   }
 }
 

@@ -26,8 +26,8 @@ Deno.test("A round of trimming ends when it is closed, also where the database d
   const open = () => Promise.resolve(engine);
   const connection = toConnection({ name: "a silent one", open, requestTimeout: 1, retryTimeout: Infinity });
   const incarnations = new Incarnations(connection, () => {});
-  const reader = new KvLogReader(connection, incarnations, Date.now);
-  const worker = new RetentionWorker(connection, incarnations, reader, 1, Date.now);
+  const reader = new KvLogReader(incarnations, Date.now);
+  const worker = new RetentionWorker(incarnations, reader, 1, Date.now);
   // The worker's own timer keeps no program alive.
   const keeping = setInterval(() => {}, 1_000);
   worker.start();
@@ -53,8 +53,8 @@ async function workerOf(
   const store = new KvStore({ name: "memory", interval: 50, open: () => Promise.resolve(engine) });
   const connection = toConnection({ name: "memory", open: () => Promise.resolve(asked) });
   const incarnations = new Incarnations(connection, () => {});
-  const reader = new KvLogReader(connection, incarnations, Date.now);
-  const worker = new RetentionWorker(connection, incarnations, reader, 1, Date.now);
+  const reader = new KvLogReader(incarnations, Date.now);
+  const worker = new RetentionWorker(incarnations, reader, 1, Date.now);
   // The worker's own timer keeps no program alive.
   const keeping = setInterval(() => {}, 1_000);
   const close = async () => {
