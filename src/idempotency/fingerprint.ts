@@ -96,7 +96,7 @@ class Fingerprint {
     this.#text = "";
   }
 
-  /** By its content, which is read later, so that the boundary of a form has no effect. */
+  /** Hashes the content later, so that the boundary of a form has no effect. */
   #addFile(file: Blob, depth: number): void {
     this.#files.push(file);
     this.#write("f");

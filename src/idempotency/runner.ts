@@ -12,9 +12,9 @@ import { fingerprintOf, hashOf } from "./fingerprint.ts";
 import { type CapturedReply, captureReply, keepBody, type KeptReply, repeatReply } from "./kept_reply.ts";
 import type { Idempotency } from "./options.ts";
 
-/** Of a node whose end the store cannot detect, in milliseconds. */
+/** The lease of a node whose end the store cannot detect, in milliseconds. */
 const LEASE = 30_000;
-/** Of a process whose end the store detects: its thread can be blocked for long. */
+/** The lease of a process whose end the store detects: its thread can be blocked for long. */
 const HELD = 3_600_000;
 /** The parts of a body expire so much later than their reply. */
 const MARGIN = 60_000;
@@ -89,7 +89,7 @@ function hostsOf(request: HttpRequest): [url: string, header: string] {
   return [request.url.hostname, header?.toLowerCase().replace(/:\d*$/, "") ?? ""];
 }
 
-/** With the prefix that a proxy or a mount has removed: it can name a tenant. */
+/** The path, and the prefix that a proxy or a mount has removed: it can name a tenant. */
 function pathsOf(request: HttpRequest): [prefix: string, mounts: string, path: string] {
   const { raw, received, forwarded } = contextOf(request);
   return [forwarded?.prefix ?? "", received === raw ? "" : pathOf(received.url), request.path];
@@ -231,7 +231,7 @@ class Claim {
   }
 }
 
-/** Of statuses below 500. */
+/** Statuses below 500 that mean a temporary failure. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 409, 423, 425, 429]);
 
 /** A success with `Retry-After`, such as 202, is none. */

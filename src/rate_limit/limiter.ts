@@ -103,7 +103,7 @@ export class RateLimiter {
     this.#counts = this.#opening = undefined;
   }
 
-  /** By the address of the client, or the function in `by`. Throws an `HTTPError` with 429. */
+  /** Counts by the address or the function in `by`. Throws an `HTTPError` with 429. */
   check(request: HttpRequest): Promise<void> | undefined {
     const { by } = this.#declared;
     if (by) return this.#count(request, by(request));
@@ -113,7 +113,7 @@ export class RateLimiter {
     return address === null ? undefined : this.#count(request, networkOf(address));
   }
 
-  /** By the value of the dependency in `by`. Throws an `HTTPError` with 429. */
+  /** Counts by the value of the dependency in `by`. Throws an `HTTPError` with 429. */
   checkValue(request: HttpRequest, value: unknown): Promise<void> | undefined {
     return this.#count(request, this.#declared.after!.key(value));
   }

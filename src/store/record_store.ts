@@ -5,7 +5,7 @@
 import type { Duration } from "../base/options.ts";
 
 export interface ProcessStore {
-  /** By which others can ask whether this process has ended. Undefined if they cannot. */
+  /** The name by which others ask whether this process has ended. Undefined if they cannot. */
   processName?(): Promise<string | undefined>;
 
   /**
@@ -53,7 +53,7 @@ export interface ListedRecord<Value = unknown> extends StoredRecord<Value> {
 export interface SetRecordOptions<Expiry = Duration> {
   /** Null: the record must be absent. By default it is not checked. */
   expect?: string | null;
-  /** By the clock of the store: in ten years at most, by default never. */
+  /** When the record expires, by the clock of the store: in ten years at most, by default never. */
   expiresIn?: Expiry;
 }
 
@@ -92,7 +92,7 @@ export interface RecordStore {
   /** @returns Whether the record is absent now; false if it was not as expected. */
   delete(key: RecordKey, options: DeleteRecordOptions): Promise<boolean>;
 
-  /** In any order. A record that is written or deleted meanwhile may be listed or not. */
+  /** Lists records in any order. One that is written or deleted meanwhile may be missing. */
   list(prefix: RecordKey): AsyncIterable<ListedRecord<string>>;
 
   /**

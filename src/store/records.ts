@@ -263,7 +263,7 @@ export async function hintsOf(records: Records, key: readonly string[], onChange
   return store.watch?.([space, ...key], onChange) ?? (() => {});
 }
 
-/** For `hasProcessEnded` in another process; undefined if this one has no name. */
+/** The name of this process for `hasProcessEnded`; undefined if it has none. */
 export async function processNameOf(records: Records): Promise<string | undefined> {
   try {
     return await partsOf(records).context.processes?.().processName?.();

@@ -39,7 +39,7 @@ export interface LogPolicy {
    * overhead. A store may exceed a small bound, and never removes the newest message.
    */
   readonly bytes: number;
-  /** In milliseconds, within {@linkcode StoreCapabilities.ids}: how long ids are remembered. */
+  /** How long ids are remembered, in ms, within {@linkcode StoreCapabilities.ids}. */
   readonly dedupe: number;
 }
 

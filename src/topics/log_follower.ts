@@ -4,7 +4,7 @@ import { detached } from "../log/log.ts";
 import { isMisfit, isSameIncarnation, type TopicMessage, uniformRun } from "./message.ts";
 import type { LogSlice, TopicLog } from "./topic_log.ts";
 
-/** Of data. A single larger message stays, too. */
+/** The most bytes of data in memory. A single larger message stays, too. */
 const MAX_RECENT_BYTES = 1024 * 1024;
 
 export interface LiveReader {
@@ -41,7 +41,7 @@ export class LogFollower<Data> {
   readonly #unwatch: () => void;
   readonly #readers = new Set<LiveReader>();
   #waiting = new Set<LiveReader>();
-  /** With their readers. Their positions move with the end. */
+  /** Subscribers at the end, with their readers. Their positions move with the end. */
   readonly #subscribers = new Map<Broadcaster, Map<unknown, LiveReader>>();
   #recent: RecentMessages<Data> | undefined;
   #isBroadcasting = false;
@@ -233,7 +233,7 @@ export class LogFollower<Data> {
     this.#isBroadcasting = false;
   }
 
-  /** At the position where the end was before. */
+  /** Returns subscribers to their readers, at the position where the end was before. */
   #releaseSubscribers(position: string): void {
     for (const subscribers of this.#subscribers.values()) {
       for (const reader of subscribers.values()) {
@@ -283,7 +283,7 @@ export class RecentMessages<Data> {
   #bytes = 0;
   #start: string;
   #end: string;
-  /** By index: all readers at one position get the same array. */
+  /** Arrays by index: all readers at one position get the same one. */
   readonly #lists = new Map<number, readonly TopicMessage<Data>[]>();
 
   constructor(start: string, maxMessages: number, maxBytes: number) {

@@ -256,7 +256,7 @@ class PendingMessage {
   #sentId: string | undefined;
   isAborted = false;
   readonly begin: number = performance.now();
-  /** In the context of the code that publishes this message, not of an earlier publisher. */
+  /** Runs work in the context of the code that publishes, not of an earlier publisher. */
   readonly inContext: <Result>(work: () => Result) => Result = captureSpan();
   /** Must settle before the message is sent; undefined as soon as it has. */
   blocker: Promise<void> | undefined;

@@ -180,7 +180,7 @@ export class Subscription<Data = unknown> implements AsyncIterableIterator<Topic
   }
 }
 
-/** For a receiver of batches without promises. */
+/** The reader, for a receiver of batches without promises. */
 export function readerOf(subscription: Subscription): SubscriptionReader<unknown> {
   return getReader(subscription);
 }

@@ -22,7 +22,7 @@ export interface TopicBounds {
   readonly highWatermark: string;
 }
 
-/** With the bounds of the topic at the same moment. */
+/** A part of a topic, with its bounds at the same moment. */
 export interface LogSlice<Data> extends TopicBounds {
   /** In order, without a hole; also those that do not fit the schema of the topic. */
   readonly messages: readonly TopicMessage<Data>[];
@@ -34,7 +34,7 @@ export class TopicLog<Data> {
   readonly #log: LogRef;
   readonly #spans: TopicSpans | undefined;
   readonly #check: StoredCheck | undefined;
-  /** By the id after which they read. */
+  /** Reads in progress, by the id after which they read. */
   readonly #shared = new Map<string, Promise<LogSlice<Data>>>();
 
   /** After a stop of the application, `store` returns another store. */
@@ -49,7 +49,7 @@ export class TopicLog<Data> {
     return toBounds(await this.#store().bounds(this.#log));
   }
 
-  /** For all readers at the end. It sees all earlier appends. */
+  /** Reads for all readers at the end. It sees all earlier appends. */
   readLive(after: string): Promise<LogSlice<Data>> {
     return this.#read(after, { ...READ_LIMITS, isLive: true });
   }
@@ -64,7 +64,7 @@ export class TopicLog<Data> {
     return read;
   }
 
-  /** Before the first message of a time. */
+  /** The id before the first message of a time. */
   async seek(time: Date): Promise<string> {
     const { incarnation, cursor } = await this.#store().seek(this.#log, time);
     return toId(incarnation, cursor);
@@ -156,7 +156,7 @@ function toFault(error: unknown): CheckedData {
   return { fault: `a check has thrown ${error}` };
 }
 
-/** By OpenTelemetry's conventions for messaging. */
+/** The attributes of OpenTelemetry's conventions for messaging. */
 export function messagingAttributes(topic: string, operation: string, type = operation): Record<string, string> {
   return {
     "messaging.system": "webfw",
@@ -169,7 +169,7 @@ export function messagingAttributes(topic: string, operation: string, type = ope
 export class TopicSpans {
   readonly #tracing: Tracing;
   readonly #log: LogRef;
-  /** Of names of spans: empty if the name of the topic may come from a client. */
+  /** The end of a span's name: empty if the name of the topic may come from a client. */
   readonly #suffix: string;
 
   constructor(tracing: Tracing, log: LogRef, isTransient: boolean) {

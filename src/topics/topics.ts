@@ -38,7 +38,7 @@ export interface DeclaredTopic {
 }
 
 export interface TopicsOptions {
-  /** On first use, and again after a close. If it cannot be reached, its methods throw. */
+  /** Opens the store on first use, and again after a close. Its methods throw, not this. */
   readonly openStore: (isDurable: boolean) => TopicStore;
   /** If it was, records are durable though no topic is. */
   readonly isStoreNamed?: () => boolean;
@@ -61,7 +61,7 @@ export class Topics implements Service {
   readonly #transient = new OrderedMap<string, Entry>();
   /** Followers, and watches of records: closed when the application drains. */
   readonly #followers = new Set<Pick<LogFollower<unknown>, "close">>();
-  /** By `isDurable`. */
+  /** The open stores, by `isDurable`. */
   readonly #stores = new Map<boolean, TopicStore>();
   readonly #consumers: DeclaredConsumer[] = [];
   #isServing = false;
@@ -203,7 +203,7 @@ export class Topics implements Service {
     this.#isOpen = true;
   }
 
-  /** After a close it is another one. */
+  /** The open store, or a new one: after a close it is another one. */
   storeOf(isDurable: boolean): TopicStore {
     const store = this.#stores.get(isDurable) ?? this.#openStore(isDurable);
     this.#stores.set(isDurable, store);

@@ -179,7 +179,7 @@ async function addPages(
   throw new Error(`${problem}: others change it all the time, try again`);
 }
 
-/** Without failures: counting them reads all. */
+/** The report without failures: counting them reads all of them. */
 export type ConsumerProgress = Omit<ConsumerReport, "failures">;
 
 /** Sorted by name. */

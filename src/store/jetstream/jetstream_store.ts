@@ -84,7 +84,7 @@ export class JetStreamStore implements TopicStore {
   }
 }
 
-/** For one server, in milliseconds. */
+/** The time to connect to one server, in milliseconds. */
 const CONNECT_TIMEOUT = 2_000;
 /** In milliseconds. After two pings without an answer, the connection is closed. */
 const PING_INTERVAL = 2_000;

@@ -133,7 +133,7 @@ export class LogStreams {
     });
   }
 
-  /** After a restored backup, which repeats sequence numbers, unless `former` has ended. */
+  /** Begins another incarnation: a restored backup repeats sequence numbers. */
   async renew(client: NatsClient, log: LogRef, former: string): Promise<LogStream> {
     const { stream } = await this.#ask(client, log);
     if (stream.incarnation !== former) return stream;

@@ -83,7 +83,7 @@ export class NatsClient implements StoreEngine {
   readonly #nats: NatsPackage;
   readonly #connection: NatsConnection;
   readonly #clock: StoreClock;
-  /** By the last part of the subject of the replies. */
+  /** The reads in progress, by the last part of the subject of their replies. */
   readonly #reads = new Map<string, (error: Error | null, message: NatsMessage | undefined) => void>();
   /** End the waits for subscriptions to reach the server. */
   readonly #flushes = new Set<(error: Error) => void>();
@@ -165,7 +165,7 @@ export class NatsClient implements StoreEngine {
     return acknowledgement;
   }
 
-  /** From any replica, in one request. There are gaps where replies were lost. */
+  /** Any replica answers. There are gaps where replies were lost. */
   read(stream: string, query: object): Promise<NatsMessage[]> {
     const { promise, resolve, reject } = Promise.withResolvers<NatsMessage[]>();
     const found: NatsMessage[] = [];

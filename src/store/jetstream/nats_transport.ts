@@ -47,7 +47,7 @@ export class NatsTransport {
     return this.#isDone;
   }
 
-  /** With TLS, if the server or the options require it. */
+  /** Connects with TLS if the server or the options require it. */
   async connect({ hostname, port, tlsName }: Server, options: TransportOptions): Promise<void> {
     try {
       const socket = this.#assign(await Deno.connect({ hostname, port }));

@@ -23,7 +23,7 @@ const MAX_PAUSE = 50;
 /** How long a page is read again and again, in milliseconds. */
 const READ_TIMEOUT = 30_000;
 
-/** Of a search: the servers' numbers have no room for nanoseconds of a later time. */
+/** The latest time of a search: later nanoseconds have no room in the servers' numbers. */
 const LATEST = Date.UTC(2200, 0);
 
 export class StreamReader {

@@ -26,7 +26,7 @@ import {
   shardOf,
 } from "./keys.ts";
 
-/** In milliseconds: longer than an append is retried, or a message with an unknown outcome. */
+/** The least life of dedup entries: appends and unknown outcomes are retried for less. */
 const MIN_DEDUP = 120_000;
 /**
  * How many ids a write checks one by one. It has at most 10 checks: the incarnation, the session,

@@ -166,7 +166,7 @@ export interface Republished extends GeneratedId {
   readonly pending: Pending;
 }
 
-/** By their original sessions. */
+/** Republished messages by their original sessions. */
 export function republishedOf({ pending }: Batch): Map<string, readonly Republished[]> {
   const republished = pending.flatMap((pending) => {
     const generated = pending.id === undefined ? undefined : parseGeneratedId(pending.id);

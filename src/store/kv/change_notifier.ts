@@ -14,7 +14,7 @@ const SHARD_KEYS = Array.from({ length: CHANGE_SHARDS }, (_, shard) => changedKe
 
 /** A pause as a multiple of a comparison: unwatched logs may change all the time. */
 const REST = 4;
-/** In milliseconds: a comparison also takes long while the database cannot be reached. */
+/** The longest pause: a comparison takes long while the database cannot be reached. */
 const MAX_REST = 1_000;
 
 interface Shard {
@@ -88,7 +88,7 @@ export class ChangeNotifier {
     await Promise.all([this.#polling, this.#comparing]);
   }
 
-  /** Its connection must be closed before. */
+  /** Resolves when the watch has ended. Close its connection before. */
   async ended(): Promise<void> {
     await this.#following;
   }

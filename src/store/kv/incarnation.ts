@@ -73,7 +73,7 @@ export class Incarnations {
     return entry !== undefined && this.#known?.version === entry.version && this.#known.id === idOf(entry);
   }
 
-  /** After a restored backup, which repeats cursors. Nothing if another one has begun. */
+  /** Begins another incarnation: a restored backup repeats cursors. */
   async renew({ id }: Incarnation, signal?: AbortSignal): Promise<void> {
     await this.#replace(id, signal);
     await this.get([], signal);
@@ -121,7 +121,7 @@ export function logIncarnationOf(name: string, { id }: Incarnation): string {
   return hashOf(id + name).toString(16).padStart(8, "0");
 }
 
-/** In one incarnation only: a database that is created again may repeat the version alone. */
+/** Holds in one incarnation: databases that are created again repeat versions, but no ids. */
 export function checkOf({ id, version }: Incarnation): KvCheck {
   return { key: fencingTokenKey(id), version };
 }

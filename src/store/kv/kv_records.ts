@@ -5,9 +5,9 @@ import type { KvEntry, KvKey, KvWrite } from "./engine.ts";
 import { checkOf, type Incarnation, type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import { decodeValue, encodeValue, keyOfRecord, recordKey } from "./keys.ts";
 
-/** After so many, check that the incarnation still has its fencing token. */
+/** After so many refusals, check that the incarnation still has its fencing token. */
 const REFUSALS_BEFORE_CHECK = 4;
-/** Of a list: how many entries are read first, to learn how large they are, and later at most. */
+/** How many entries are read first, to learn how large they are, and later at most. */
 const FIRST_PAGE = 10;
 const MAX_PAGE = 200;
 const PAGE_BYTES = 1024 * 1024;

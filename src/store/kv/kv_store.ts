@@ -24,7 +24,7 @@ import { hasOwnClient, IN_MEMORY, openFile, pathOf } from "./open_file.ts";
 import { ProcessLock } from "./process_lock.ts";
 import { RetentionWorker } from "./retention_worker.ts";
 
-/** In milliseconds. So a lease that is not released is free within 30 s. */
+/** How often logs are trimmed, in ms: a lease that is not released is free within 30 s. */
 const TRIM_INTERVAL = 5_000;
 
 export type ConnectionOptions = Omit<StoreConnectionOptions<KvEngine>, "probe" | "isBusy">;
@@ -47,7 +47,7 @@ type Store = Required<TopicStore>;
 
 export class KvStore implements Store {
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
-  /** By the database: the clocks of nodes differ. */
+  /** The time of the database: the clocks of nodes differ. */
   readonly now: Store["now"];
   readonly #connection: KvConnection;
   readonly #watching: KvConnection | undefined;

@@ -260,7 +260,7 @@ function toText(version: bigint): string {
 /** Runs a number of actions at once. The others wait in their order. */
 class Semaphore {
   #free: number;
-  /** With the time at which they began to wait, by `performance.now()`. */
+  /** When each began to wait, by `performance.now()`. */
   readonly #waiters = new Map<PromiseWithResolvers<void>, number>();
 
   constructor(size: number) {

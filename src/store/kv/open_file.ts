@@ -89,7 +89,7 @@ async function checkPermissions(path: string, { unread }: FileLocation): Promise
   throw cannotOpen(path, permissionsReason(missing) + hint);
 }
 
-/** For the file, or for its folder if that must be created, or if that is unknown. */
+/** The file, or its folder if that must be created or cannot be seen. */
 async function neededPermissions(path: string): Promise<readonly NeededPermission[]> {
   const folder = folderOf(path);
   const isVisible = await isGranted({ name: "read", path: folder });

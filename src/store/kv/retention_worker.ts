@@ -7,9 +7,9 @@ import { checkOf, type Incarnation, type Incarnations } from "./incarnation.ts";
 import { type BatchSize, endOf, headKey, LEASE_KEY, lowWatermarkKey, measureBatch } from "./keys.ts";
 import { type BatchPage, type KvLogReader, toLog } from "./log_reader.ts";
 
-/** In rounds: the fourth one acquires an unchanged lease. Rounds take time, too. */
+/** The lease in rounds: a process that finds it unchanged in the fourth round acquires it. */
 const LEASE_ROUNDS = 2.5;
-/** After so many, since another process removes too, the next round continues. */
+/** After so many refusals by another process that removes, the next round continues. */
 const MAX_REFUSALS = 10;
 /** The most bytes of keys of one write, of which Deno KV allows 80 KiB. */
 const MAX_KEY_BYTES = 64 * 1024;

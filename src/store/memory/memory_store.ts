@@ -148,7 +148,7 @@ export class MemoryStore implements TopicStore {
     Deno.unrefTimer(this.#sweepTimer);
   }
 
-  /** For topics that no reader uses. A read removes expired messages by itself. */
+  /** Removes expired messages of topics that no reader uses. */
   #sweep(): void {
     let hasMessages = false;
     for (const [, log] of this.#logs) {
@@ -189,7 +189,7 @@ class MemoryLog {
     this.#now = now;
   }
 
-  /** In bytes, estimated. */
+  /** An estimate in bytes. */
   get size(): number {
     return LOG_OVERHEAD + this.#dataBytes + this.#idBytes + this.#count * ENTRY_OVERHEAD;
   }

@@ -14,11 +14,11 @@ import {
 /** @ignore Connects the workers of a process to the store in the first of them. */
 export type WorkerPorts =
   | {
-    /** In the first worker: one for each of the others. */
+    /** The first worker has one for each of the others. */
     readonly guests: readonly MessagePort[];
   }
   | {
-    /** In the others: the one to the first. */
+    /** The others have one to the first. */
     readonly host: MessagePort;
   };
 

@@ -318,7 +318,7 @@ export class Consumer implements Service<void> {
     return Math.min(...times);
   }
 
-  /** By the clock of the store. */
+  /** When a pending message is due, by the clock of the store. */
   #whenDue(state: ConsumerState): number {
     let due = Infinity;
     for (const page of state.pages) due = Math.min(due, page.due);

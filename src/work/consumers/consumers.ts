@@ -101,7 +101,7 @@ function contextOf(
   };
 }
 
-/** In a trace of its own, linked to that of the publisher. */
+/** Runs the handler in a trace of its own, linked to that of the publisher. */
 async function handle(
   { name, log, handler }: DeclaredConsumer,
   message: TopicMessage,

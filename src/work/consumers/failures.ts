@@ -18,7 +18,7 @@ export interface Failure {
 
 export interface DeadLetterTopic {
   readonly name: string;
-  /** In bytes, of one message. */
+  /** The size limit of a message, in bytes. */
   readonly maxBytes: number;
   publish(letter: DeadLetter, options: { readonly id: string }, trace: string | undefined): Promise<unknown>;
 }
@@ -44,7 +44,7 @@ interface Reason {
 /** A dead letter if the consumer has a topic for them, else a stored failure. */
 export class Failures {
   readonly #options: FailuresOptions;
-  /** By id of a message that could not be parked: why it must be. */
+  /** Why messages must be parked that could not be, by their ids. */
   readonly #reasons = new Map<string, Reason>();
   #trimming: Promise<void> | undefined;
   #untilTrim = 1;
@@ -87,7 +87,7 @@ export class Failures {
     }
   }
 
-  /** For a message that was handled after all. */
+  /** Deletes the failure of a message that was handled after all. */
   async forget(id: string): Promise<void> {
     await this.#options.records.delete(failureKey(this.#options.consumer, id), {});
   }

@@ -20,7 +20,7 @@ export type Outcome =
 
 export interface Delivery {
   readonly at: Cursor;
-  /** Undefined if the log has it no more. */
+  /** Undefined if it is no longer in the log. */
   readonly message: ReadMessage | undefined;
   readonly attempt: number;
   readonly crashCount: number;
@@ -38,7 +38,7 @@ export interface InFlightOptions {
   /** In milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
-  /** In milliseconds since 1970, by the store. */
+  /** The time of the store, in milliseconds since 1970. */
   readonly time: () => number;
   readonly isHeld: () => boolean;
   readonly handle: (message: ReadMessage, attempt: number, signal: AbortSignal) => unknown;
@@ -73,7 +73,7 @@ export class InFlight {
   #ready: Delivery[] = [];
   /** The oldest first. */
   readonly #runs = new Set<Run>();
-  /** Also those that are no longer in flight. */
+  /** The messages whose handlers run, also those that are no longer in flight. */
   readonly #running = new Set<Cursor>();
   /** Keys of a message that is being handled or parked. */
   readonly #busyKeys = new Map<string, Delivery>();
@@ -206,7 +206,7 @@ export class InFlight {
     for (const delivery of this.#deliveries.values()) if (!delivery.outcome) this.#release(delivery);
   }
 
-  /** Of failed or released deliveries. */
+  /** The keys of failed or released deliveries. */
   #failedKeys(): ReadonlySet<string | undefined> {
     const failed = new Set<string | undefined>();
     if (this.#finished === 0) return failed;

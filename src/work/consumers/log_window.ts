@@ -219,7 +219,7 @@ function checkReaches({ highWatermark }: LogPage, cursor: Cursor): void {
   if (highWatermark < cursor) throw new Error("The store does not have yet what it has recorded before");
 }
 
-/** Before the messages, the first of which follows the position. */
+/** The gaps before messages, the first of which follows the position. */
 export function countGaps(after: Cursor, messages: readonly ReadMessage[]): number {
   let gaps = 0;
   let last = after;
@@ -239,7 +239,7 @@ interface FoundKey {
 
 export interface MessageReading {
   readonly keyOf: KeyOf | undefined;
-  /** For messages that may be older than the schema of the topic. */
+  /** The check of messages that may be older than the schema of the topic. */
   readonly check?: StoredCheck | undefined;
 }
 
@@ -326,7 +326,7 @@ function callKey(keyOf: KeyOf, message: TopicMessage): FoundKey {
   }
 }
 
-/** At most 11 characters. Keys with the same hash share a queue, which is slower, but correct. */
+/** A hash of at most 11 characters. Keys with the same hash share a queue. */
 export function hashKey(key: string): string {
   let [high, low] = [0x811c9dc5, 0x9747b28c];
   for (let index = 0; index < key.length; index++) {

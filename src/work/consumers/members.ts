@@ -102,7 +102,7 @@ export class Members {
     return this.#ended.has(node) || now - (this.#sightings.get(node)?.time ?? now) >= this.#lease;
   }
 
-  /** Of a node that has ended: its process is not known to be running. */
+  /** Whether a node that has ended has crashed: its process is not known to be running. */
   hasCrashed(node: string): boolean {
     return !this.#alive.has(node);
   }

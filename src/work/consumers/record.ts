@@ -15,7 +15,7 @@ export interface Range {
   count: number;
   /** For each message {@linkcode LEFT} or {@linkcode HELD}; "" if the range still holds all. */
   left: string;
-  /** Of the held messages, if the consumer has keys. */
+  /** The keys of the held messages, if the consumer has keys. */
   keys?: readonly string[] | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface ConsumerState {
    * node may, by a write.
    */
   claimer: string;
-  /** By node that holds something: a number that changes with each of its writes. */
+  /** The heartbeats of nodes that hold something: each write of a node changes its number. */
   nodes: Record<string, number>;
   ranges: Range[];
   /** In the order of the log. */
@@ -97,7 +97,7 @@ export function failureKey({ topic, name }: ConsumerName, ...id: [] | [id: strin
 type PackedPending = [at: string, attempt: number, due: number, crashCount: number, node: number, key?: string];
 
 interface PackedState extends Omit<ConsumerState, "next" | "ranges" | "pending" | "pages" | "nodes"> {
-  /** Of all cursors. */
+  /** The prefix of all cursors. */
   readonly prefix: string;
   readonly next: string;
   readonly nodes: [string, number][];

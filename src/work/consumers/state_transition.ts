@@ -174,7 +174,7 @@ export class StateTransition {
     if (this.#options.hasKeys) { for (const range of this.#ownRanges()) range.keys = this.#keysOf(range); }
   }
 
-  /** For messages that a node may have claimed: the first moment of a handler can crash it. */
+  /** Counts a crash for messages that a node may have claimed without recording them. */
   async #suspectNext(log: LogReading): Promise<void> {
     const { state } = this;
     const messages = (await log.readAfter(state.next, MAX_UNRECORDED)).slice(0, Math.max(0, spaceIn(state)));
@@ -185,7 +185,7 @@ export class StateTransition {
     state.next = last.cursor;
   }
 
-  /** To restore before messages are claimed. */
+  /** The page to restore before messages are claimed. */
   get duePage(): PendingPage | undefined {
     const { pending, pages } = this.state;
     const due = pages.filter(({ due, count }) => due <= this.#options.time && pending.length + count <= MAX_WAITING);
@@ -296,7 +296,7 @@ export class StateTransition {
     return [...keys];
   }
 
-  /** Of messages before `next` that are not queued in this process. */
+  /** The keys of messages before `next` that are not queued in this process. */
   #blockedKeys(): (string | undefined)[] {
     const { pending, ranges } = this.state;
     const others = ranges.filter(({ node }) => node !== this.#options.node);
@@ -304,7 +304,7 @@ export class StateTransition {
   }
 }
 
-/** Of no node, and not held up by an earlier message of their key. */
+/** Pending messages of no node that no earlier message of their key holds up. */
 export function* claimable({ pending, ranges }: ConsumerState): Generator<PendingMessage> {
   const keys = new Set(ranges.flatMap(({ keys }) => keys ?? []));
   for (const entry of pending) {
@@ -335,7 +335,7 @@ export function isFull(state: ConsumerState, hasKeys: boolean): boolean {
   return spaceIn(state) <= 0 || (hasKeys && pending.length >= most);
 }
 
-/** For so many messages the record has space. */
+/** How many more messages the record has space for. */
 export function spaceIn({ pending, ranges, pages }: ConsumerState): number {
   const held = ranges.reduce((sum, range) => sum + heldCount(range), 0);
   return MAX_IN_RECORD - pending.length - held - Math.ceil(pages.length * PAGE_COST);

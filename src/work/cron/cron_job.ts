@@ -197,7 +197,7 @@ export class CronJob implements Service<void> {
     return Math.max(1, this.#times.next(now) - now);
   }
 
-  /** By a read of the record: at first, after the wall clock was set, and after a sleep. */
+  /** Reads the time of the store: at first, after the wall clock was set, after a sleep. */
   async #learnTime(): Promise<void> {
     const { clock } = this.#context;
     const skew = clock.wall() - clock.now();
