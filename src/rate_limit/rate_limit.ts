@@ -102,6 +102,8 @@ export interface RateLimitByValue<Value, State = Record<string, unknown>> extend
  */
 export interface SharedLimiter {
   /**
+   * Counts a request.
+   *
    * @param key The limit and the caller.
    * @throws {SharedCount} If the limit was reached already.
    * @throws {Error} If the store fails.

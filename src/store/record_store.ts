@@ -4,6 +4,7 @@
  */
 import type { Duration } from "../base/options.ts";
 
+/** The part of a store that knows which processes have ended. */
 export interface ProcessStore {
   /** The name by which others ask whether this process has ended. Undefined if they cannot. */
   processName?(): Promise<string | undefined>;
@@ -89,7 +90,7 @@ export interface RecordStore {
    */
   set(key: RecordKey, value: string, options: SetRecordOptions<number>): Promise<string | null>;
 
-  /** @returns Whether the record is absent now; false if it was not as expected. */
+  /** Deletes a record. Resolves to whether it is absent now; false if it was not as expected. */
   delete(key: RecordKey, options: DeleteRecordOptions): Promise<boolean>;
 
   /** Lists records in any order. One that is written or deleted meanwhile may be missing. */
