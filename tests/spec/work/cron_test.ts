@@ -143,7 +143,7 @@ Deno.test("`app.run({ gracePeriod })`: the signal of a run is aborted at its end
     return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   });
   const stop = new AbortController();
-  const running = app.run({ port: 0, signal: stop.signal, gracePeriod: 100, onListen: () => clock.go() });
+  const running = app.run({ port: 0, signal: stop.signal, gracePeriod: 1_000, onListen: () => clock.go() });
   const signal = await begun.promise;
   stop.abort();
   await running;
