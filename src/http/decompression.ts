@@ -66,7 +66,7 @@ export class DecompressingReader implements ByteReader {
   }
 }
 
-function decompressor(coding: Coding): import("node:zlib").Gunzip {
+function decompressor(coding: Coding): ReturnType<ReturnType<typeof nodeZlib>["createGunzip"]> {
   const zlib = nodeZlib();
   if (coding === "br") return zlib.createBrotliDecompress();
   return coding === "gzip" ? zlib.createGunzip() : zlib.createInflate();

@@ -1,11 +1,7 @@
 // Ways to look into an OpenAPI document.
 
-import type {
-  OpenAPIDocument,
-  OpenAPIMethod,
-  OpenAPIOperation,
-  OpenAPIReference,
-} from "../../src/describe/openapi/document.ts";
+import type { OpenAPIDocument } from "../../src/describe/openapi/document.ts";
+import type { OpenAPIMethod, OpenAPIOperation, OpenAPIReference } from "../../src/http/operation.ts";
 
 /** An operation, which has to be there. */
 export function operationAt(document: OpenAPIDocument, method: OpenAPIMethod, path: string): OpenAPIOperation {

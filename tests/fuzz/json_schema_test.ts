@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { isAlwaysSent, isRequired } from "../../src/describe/json_schema/optionality.ts";
-import type { JsonSchema } from "../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema } from "../../src/schema/json_schema.ts";
 import { Models } from "../../src/describe/json_schema/models.ts";
 import { stringify } from "../../src/http/json.ts";
 import { coerceJson } from "../../src/schema/coerce_json.ts";

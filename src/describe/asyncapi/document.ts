@@ -1,13 +1,8 @@
 /** The types of the AsyncAPI document: the part of AsyncAPI 3.0.0 that webfw writes. */
 import type { SecurityScheme } from "../../binding/security.ts";
-import type { JsonSchema } from "../json_schema/json_schema.ts";
-import type {
-  OpenAPIExternalDocs,
-  OpenAPIInfo,
-  OpenAPILicense,
-  OpenAPIServerVariable,
-  OpenAPITag,
-} from "../openapi/document.ts";
+import type { JsonSchema } from "../../schema/json_schema.ts";
+import type { OpenAPIInfo, OpenAPILicense, OpenAPITag } from "../openapi/document.ts";
+import type { OpenAPIExternalDocs, OpenAPIServerVariable } from "../../http/operation.ts";
 
 export interface AsyncAPIDocument {
   asyncapi: "3.0.0";

@@ -12,7 +12,6 @@ import {
   annotate,
   anyOf,
   type Form,
-  type JsonSchema,
   nothing,
   oneOfValues,
   orNull,
@@ -25,6 +24,7 @@ import {
   withoutNull,
   withoutNumberFormat,
 } from "./json_schema.ts";
+import type { JsonSchema } from "../../schema/json_schema.ts";
 import { BIGINT, describeNonJson, keepsValue } from "./values.ts";
 import { givesUndefined, isRequired, mayBeMissing, mayBeUnsent } from "./optionality.ts";
 import { describePipe, type Pipe } from "./pipe.ts";

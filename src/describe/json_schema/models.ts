@@ -1,7 +1,8 @@
 /** The named models of a document, and the checks that JSON can represent them. */
 import { fallsBack, isBinary, lazyTarget, nodeOf, partsOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { Converter, type ModelScope } from "./converter.ts";
-import { annotate, type Form, type JsonSchema, type Place } from "./json_schema.ts";
+import { annotate, type Form, type Place } from "./json_schema.ts";
+import type { JsonSchema } from "../../schema/json_schema.ts";
 import { FILE, isRefused } from "./values.ts";
 import { ownTitle } from "./pipe.ts";
 

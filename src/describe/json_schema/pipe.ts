@@ -2,16 +2,8 @@
 import { type ConversionConfig, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 import { fallsBack, lazyTarget, type PipeAction, type SchemaNode } from "../../schema/schema.ts";
-import {
-  allOf,
-  annotate,
-  type Form,
-  type JsonSchema,
-  type JsonType,
-  restrict,
-  toJson,
-  typesOf,
-} from "./json_schema.ts";
+import { allOf, annotate, type Form, restrict, toJson, typesOf } from "./json_schema.ts";
+import type { JsonSchema, JsonType } from "../../schema/json_schema.ts";
 import { givesUndefined, hasDefault } from "./optionality.ts";
 import {
   type Change,

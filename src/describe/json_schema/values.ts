@@ -9,7 +9,8 @@ import {
   type Schema,
   type SchemaNode,
 } from "../../schema/schema.ts";
-import { type Form, type JsonSchema, type Place, subjectAt } from "./json_schema.ts";
+import { type Form, type Place, subjectAt } from "./json_schema.ts";
+import type { JsonSchema } from "../../schema/json_schema.ts";
 
 export interface Step extends PipeAction {
   readonly type: string;

@@ -2,14 +2,8 @@
 import * as v from "valibot";
 import { isAsyncFunction } from "../../binding/dependency.ts";
 import { nearest, type OptionNames, quote } from "../../base/options.ts";
-import type {
-  OpenAPIContact,
-  OpenAPIDocument,
-  OpenAPIExternalDocs,
-  OpenAPILicense,
-  OpenAPIServer,
-  OpenAPITag,
-} from "./document.ts";
+import type { OpenAPIContact, OpenAPIDocument, OpenAPILicense, OpenAPITag } from "./document.ts";
+import type { OpenAPIExternalDocs, OpenAPIServer } from "../../http/operation.ts";
 
 /**
  * The parts of the documents besides the routes. Properties whose names begin with `x-` are copied.

@@ -17,31 +17,33 @@
  * @module
  */
 
-export type { JsonSchema, JsonType } from "../json_schema/json_schema.ts";
+export type { JsonSchema, JsonType } from "../../schema/json_schema.ts";
 export type {
-  OpenAPICallback,
-  OpenAPICallbackItem,
   OpenAPIComponents,
   OpenAPIContact,
   OpenAPIDocument,
+  OpenAPIInfo,
+  OpenAPILicense,
+  OpenAPIPathItem,
+  OpenAPITag,
+} from "./document.ts";
+export type {
+  OpenAPICallback,
+  OpenAPICallbackItem,
   OpenAPIEncoding,
   OpenAPIExample,
   OpenAPIExtensions,
   OpenAPIExternalDocs,
   OpenAPIHeader,
-  OpenAPIInfo,
-  OpenAPILicense,
   OpenAPILink,
   OpenAPIMediaType,
   OpenAPIMethod,
   OpenAPIOperation,
   OpenAPIParameter,
-  OpenAPIPathItem,
   OpenAPIReference,
   OpenAPIRequestBody,
   OpenAPIResponse,
   OpenAPIServer,
   OpenAPIServerVariable,
-  OpenAPITag,
-} from "./document.ts";
+} from "../../http/operation.ts";
 export type { DocumentOptions } from "./document_options.ts";

@@ -4,15 +4,8 @@ import type { Route } from "../../routing/route.ts";
 import { Models } from "../json_schema/models.ts";
 import { documentationOf } from "../route/docstring.ts";
 import { inputsOf, type ParameterInput } from "../route/inputs.ts";
-import type {
-  OpenAPIComponents,
-  OpenAPIDocument,
-  OpenAPIInfo,
-  OpenAPIMethod,
-  OpenAPIOperation,
-  OpenAPIPathItem,
-  OpenAPITag,
-} from "./document.ts";
+import type { OpenAPIComponents, OpenAPIDocument, OpenAPIInfo, OpenAPIPathItem, OpenAPITag } from "./document.ts";
+import type { OpenAPIMethod, OpenAPIOperation } from "../../http/operation.ts";
 import type { DocumentOptions } from "./document_options.ts";
 import { headersOfOptions, isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
 import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";

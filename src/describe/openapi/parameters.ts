@@ -1,13 +1,14 @@
 /** Parameters and request bodies of the document. */
 import { takesJson } from "../../schema/coerce_form.ts";
 import { isBinary, lazyTarget, LISTS, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
-import { allOf, type JsonSchema } from "../json_schema/json_schema.ts";
+import { allOf } from "../json_schema/json_schema.ts";
+import type { JsonSchema } from "../../schema/json_schema.ts";
 import { type Models, pascalCase } from "../json_schema/models.ts";
 import { BYTES, mediaTypesOf } from "../json_schema/values.ts";
 import type { RouteDeclaration } from "../../http/route_info.ts";
 import type { Idempotency } from "../../idempotency/options.ts";
 import type { BodyInput, ParameterInput } from "../route/inputs.ts";
-import type { OpenAPIEncoding, OpenAPIParameter, OpenAPIRequestBody } from "./document.ts";
+import type { OpenAPIEncoding, OpenAPIParameter, OpenAPIRequestBody } from "../../http/operation.ts";
 
 /** A segment of a path is never empty. */
 const SEGMENT: JsonSchema = { type: "string", minLength: 1 };

@@ -15,7 +15,7 @@ import type { Route } from "../../routing/route.ts";
 import { isBinary, isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
 import { checkJson, freeName, type Models, pascalCase } from "../json_schema/models.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
-import type { JsonSchema } from "../json_schema/json_schema.ts";
+import type { JsonSchema } from "../../schema/json_schema.ts";
 import { BYTES, mediaTypesOf } from "../json_schema/values.ts";
 import type { RouteInputs } from "../route/inputs.ts";
 import type {
@@ -24,7 +24,7 @@ import type {
   OpenAPIOperation,
   OpenAPIReference,
   OpenAPIResponse,
-} from "./document.ts";
+} from "../../http/operation.ts";
 import type { Idempotency } from "../../idempotency/options.ts";
 import { liftAnnotations } from "./parameters.ts";
 

@@ -3,7 +3,7 @@ import type { PreparedDependency } from "../../binding/dependency.ts";
 import { combineAlternatives, type SecurityAlternative, type SecurityScheme } from "../../binding/security.ts";
 import { RouteError } from "../../base/errors.ts";
 import type { ParameterInput, RouteInputs } from "../route/inputs.ts";
-import type { OpenAPIOperation } from "./document.ts";
+import type { OpenAPIOperation } from "../../http/operation.ts";
 
 const AUTHORIZATION = "authorization";
 

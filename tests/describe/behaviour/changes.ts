@@ -1,6 +1,6 @@
 // Changes one thing in a value, near the bounds of its schema.
 
-import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema } from "../../../src/schema/json_schema.ts";
 import type { Random } from "../../unit/support/random.ts";
 import { partAt, type Path, pathsOf, withoutPart, withPart } from "./parts.ts";
 import type { Schema, Schemas } from "./schemas.ts";

@@ -1,7 +1,7 @@
 // Merges several schemas that all apply into one, as far as it is needed to make values. A
 // validator checks the values.
 
-import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema } from "../../../src/schema/json_schema.ts";
 import type { Schema } from "./schemas.ts";
 
 type Combine = (one: never, other: never) => unknown;

@@ -1,6 +1,6 @@
 // The fields of a form: how the document has a value written, as an urlencoded or a multipart body.
 
-import type { OpenAPIEncoding } from "../../../src/describe/openapi/document.ts";
+import type { OpenAPIEncoding } from "../../../src/http/operation.ts";
 import type { RequestBody } from "./operations.ts";
 import type { Schema, Schemas } from "./schemas.ts";
 

@@ -1,7 +1,7 @@
 // Checks one operation against the document.
 
-import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
-import type { OpenAPIParameter } from "../../../src/describe/openapi/document.ts";
+import type { JsonSchema } from "../../../src/schema/json_schema.ts";
+import type { OpenAPIParameter } from "../../../src/http/operation.ts";
 import type { Random } from "../../unit/support/random.ts";
 import { brokenJson, OTHER_TYPES, trickyJson } from "./bad_bodies.ts";
 import { Changes, type Edges, edgesOf } from "./changes.ts";

@@ -1,13 +1,12 @@
 // The operations of a document: their requests and replies.
 
+import type { OpenAPIDocument, OpenAPIPathItem } from "../../../src/describe/openapi/document.ts";
 import type {
-  OpenAPIDocument,
   OpenAPIEncoding,
   OpenAPIOperation,
   OpenAPIParameter,
-  OpenAPIPathItem,
   OpenAPIResponse,
-} from "../../../src/describe/openapi/document.ts";
+} from "../../../src/http/operation.ts";
 import type { Schema, Schemas } from "./schemas.ts";
 
 /** An operation. */

@@ -1,6 +1,6 @@
 // Parameters as text: how the document serializes a value, and its verdict on a text.
 
-import type { OpenAPIParameter } from "../../../src/describe/openapi/document.ts";
+import type { OpenAPIParameter } from "../../../src/http/operation.ts";
 import type { Random } from "../../unit/support/random.ts";
 import { type Edges, SECRET } from "./changes.ts";
 import type { Schema, Schemas, Verdict } from "./schemas.ts";

@@ -2,7 +2,7 @@
 
 import { Ajv2020, type ValidateFunction } from "npm:ajv@^8.20.0/dist/2020.js";
 import { fullFormats } from "npm:ajv-formats@^3.0.1/dist/formats.js";
-import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema } from "../../../src/schema/json_schema.ts";
 
 /** A schema in a document. */
 export type Schema = JsonSchema | boolean;

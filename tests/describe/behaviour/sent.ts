@@ -1,6 +1,6 @@
 // A request to an operation, also as a command line.
 
-import type { OpenAPIParameter } from "../../../src/describe/openapi/document.ts";
+import type { OpenAPIParameter } from "../../../src/http/operation.ts";
 import type { Random } from "../../unit/support/random.ts";
 import type { Operation } from "./operations.ts";
 

@@ -1,7 +1,7 @@
 // Checks the tools of an application against their descriptions.
 
 import { Agent, type CallResult, type ListedTool } from "../../agents/agent.ts";
-import type { JsonSchema } from "../../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema } from "../../../src/schema/json_schema.ts";
 import { Random } from "../../unit/support/random.ts";
 import { Changes, edgesOf, SECRET } from "./changes.ts";
 import { verdictWithout } from "./dropped_keys.ts";

@@ -1,6 +1,6 @@
 // Requests that the document says are valid.
 
-import type { OpenAPIParameter } from "../../../src/describe/openapi/document.ts";
+import type { OpenAPIParameter } from "../../../src/http/operation.ts";
 import type { Random } from "../../unit/support/random.ts";
 import { fieldsOf, isForm, isWritable, toBody } from "./form_fields.ts";
 import type { Operation } from "./operations.ts";

@@ -1,6 +1,6 @@
 // Values that a schema takes.
 
-import type { JsonSchema, JsonType } from "../../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema, JsonType } from "../../../src/schema/json_schema.ts";
 import type { Random } from "../../unit/support/random.ts";
 import { type Conjunction, conjunctionOf } from "./conjunction.ts";
 import type { Schema, Schemas } from "./schemas.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema } from "../../../../src/schema/json_schema.ts";
 import { Models } from "../../../../src/describe/json_schema/models.ts";
 import type { Schema } from "../../../../src/schema/schema.ts";
 import { ACTIONS } from "./support/action_table.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema } from "../../../../src/schema/json_schema.ts";
 import { faultOf, Models } from "../../../../src/describe/json_schema/models.ts";
 import { number, object, text } from "./support/described.ts";
 import type { Schema } from "../../../../src/schema/schema.ts";

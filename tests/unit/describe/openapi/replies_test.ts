@@ -1,7 +1,7 @@
 import { assertEquals, assertObjectMatch, assertThrows } from "@std/assert";
 import { App, HTTPError, Problem, type ProblemDetails } from "@webfw/core";
 import * as v from "valibot";
-import type { JsonSchema } from "../../../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema } from "../../../../src/schema/json_schema.ts";
 import { Models } from "../../../../src/describe/json_schema/models.ts";
 import {
   checkErrorShape,

@@ -1,6 +1,6 @@
 // The expected descriptions of schemas.
 
-import type { JsonSchema } from "../../../../../src/describe/json_schema/json_schema.ts";
+import type { JsonSchema } from "../../../../../src/schema/json_schema.ts";
 import type { Schema } from "../../../../../src/schema/schema.ts";
 
 /**
