@@ -21,7 +21,6 @@ export interface Counts {
   count(limit: CountedLimit, caller: string): Count | Promise<Count>;
 }
 
-/** The most callers of all limits together. */
 export const MAX_CALLERS = 100_000;
 
 interface Window {
@@ -30,7 +29,7 @@ interface Window {
   count: number;
 }
 
-/** The windows of callers, in the order in which they end: they are equally long. */
+/** The windows of callers, in the order of their ends: they are equally long. */
 type Windows = OrderedMap<string, Window>;
 
 /** Counts in memory. Beyond the maximum, the caller whose window ends first is dropped. */

@@ -210,7 +210,7 @@ export class Topics implements Service {
     return store;
   }
 
-  /** From now on, new topics are transient. */
+  /** New topics are transient from now on. */
   serve(): void {
     this.#isServing = true;
   }

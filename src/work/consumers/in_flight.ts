@@ -35,7 +35,6 @@ export interface InFlightOptions {
   readonly concurrency: number;
   readonly attempts: number;
   readonly backoff: number;
-  /** In milliseconds. */
   readonly timeout: number;
   readonly clock: Clock;
   /** The time of the store, in milliseconds since 1970. */
