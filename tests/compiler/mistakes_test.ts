@@ -54,10 +54,10 @@ function isAsPinned({ fault }: Mistake, [first, ...others]: Fault[]): boolean {
   return first.code === fault.code && inOneOrder(first.message) === inOneOrder(fault.message);
 }
 
-/**
- * Sorts the members of unions of literals: the compiler names them in the order in which it met
- * them anywhere.
- */
+const MEMBER = String.raw`(?:"[^"]*"|\w+(?:<\w+(?:<\w+>)?>)?)`;
+const UNION = new RegExp(String.raw`${MEMBER}(?: \| ${MEMBER})+`, "g");
+
+/** Sorts the members of unions: the compiler names them in the order in which it met them anywhere. */
 function inOneOrder(message: string): string {
-  return message.replaceAll(/"[^"]*"(?: \| "[^"]*")+/g, (union) => union.split(" | ").sort().join(" | "));
+  return message.replaceAll(UNION, (union) => union.split(" | ").sort().join(" | "));
 }
