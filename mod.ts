@@ -74,6 +74,7 @@ export type { ErrorHandler } from "./src/routing/middleware.ts";
 export { Problem } from "./src/describe/openapi/replies.ts";
 
 // Records and topics
+export { topic } from "./src/topics/declared_topic.ts";
 export type { Records } from "./src/store/records.ts";
 export { InvalidMessageError, type Topic } from "./src/topics/topic.ts";
 export { type ConsumerContext, type DeadLetter, Discard } from "./src/topics/consume_options.ts";

@@ -7,7 +7,6 @@ import { REGISTRY_CHECKS } from "../describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
 import { type BuiltIn, builtIns, Documents } from "./built_in.ts";
 import type { DeclareCron } from "../work/cron/options.ts";
-import type { TopicsReport } from "../work/cron/record.ts";
 import { checkErrorShape, type ErrorShape } from "../describe/openapi/replies.ts";
 import { ProtectedResource } from "../describe/mcp/protected_resource.ts";
 import { documentBelow } from "../describe/openapi/openapi.ts";
@@ -47,8 +46,10 @@ import { AppService } from "./app_service.ts";
 import { openDurableStore } from "../store/lazy_store.ts";
 import { isLocationSet } from "../store/location.ts";
 import { MemoryStore } from "../store/memory/memory_store.ts";
+import type { DeclaredTopic } from "../topics/declared_topic.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
+import type { TopicsReport } from "../topics/topic_report.ts";
 import { Topics } from "../topics/topics.ts";
 import { Crons } from "../work/cron/crons.ts";
 
@@ -114,7 +115,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly [WEBFW_APP]: AppProtocol = {
     version: 1,
     asyncapi: () => this.#documents.asyncapi(),
-    checkTopic: (name) => this.#topics.check(name),
+    checkTopic: (name) => this.#topics.checkStored(name),
     changeConsumer: async (action, path) => {
       const { changeConsumer } = await load(() => import("../work/operate.ts"));
       return await changeConsumer(this.#topics, action, path);
@@ -174,7 +175,9 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
     this.mcpUrl = urls.mcpUrl;
-    this.#registry = new Registry({ prefix: "", isRoot: true, options: scope, limitStore, checks: REGISTRY_CHECKS });
+    this.#registry = new Registry({
+      ...{ prefix: "", isRoot: true, options: scope, limitStore, checks: REGISTRY_CHECKS, topics: this.#topics },
+    });
     const info = { title, version, description };
     this.#documents = new Documents({ info, described, registry: this.#registry, topics: this.#topics });
     this.get = this.#registry.registerMethod("GET");
@@ -464,6 +467,17 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   }
 
   /**
+   * Declares a topic that `topic()` made, and returns it. It is the same object for each call, also
+   * of `request.app.topic(Orders)`. A router declares its topics by `router.topic(Orders)`.
+   *
+   * @param declared What `topic(name, options)` returned.
+   * @throws {TypeError} If the application has a topic of this name with other options.
+   * @throws {RouteError} With code `frozen`, if the application serves and has not declared it.
+   */
+  topic<Data, Input>(
+    declared: DeclaredTopic<Data, Input>,
+  ): Topic<Data, Input, { readonly app: App<State>; readonly state: Readonly<State> }>;
+  /**
    * Returns the topic with a name. It is the same object for each call, also of
    * `request.app.topic(name)`.
    *
@@ -480,20 +494,15 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   topic<Data = unknown, Input = Data>(
     name: string,
     options?: TopicOptions<Data, Input>,
+  ): Topic<Data, Input, { readonly app: App<State>; readonly state: Readonly<State> }>;
+  topic<Data, Input>(
+    given: string | DeclaredTopic<Data, Input>,
+    options?: TopicOptions<Data, Input>,
   ): Topic<Data, Input, { readonly app: App<State>; readonly state: Readonly<State> }> {
-    return this.#topics.topic(name, options);
+    return this.#topics.topic(given, options);
   }
 
-  /**
-   * Reports on all durable topics, declared or in the store, and their consumers, also those of
-   * other applications that share the store, on topics in memory that have consumers, and on the
-   * crons. It is for operators and for `webfw topics`, and reads all messages.
-   *
-   * @param options In `after`, the id of the last message that a reader has seen. The report of its
-   * topic then says how far behind the reader is.
-   * @throws {SyntaxError} If the id is malformed.
-   * @throws {TypeError} If a custom store cannot list its logs, or an option is unknown.
-   */
+  // AppHandle documents it.
   async reportTopics(options: { after?: string } = {}): Promise<TopicsReport> {
     checkOptions(options, { after: true }, "report the topics");
     const { reportWork } = await load(() => import("../work/operate.ts"));

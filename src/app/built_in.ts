@@ -26,7 +26,7 @@ import { isDocumented, type Registry, type ReservedPath } from "../routing/regis
 import { Route } from "../routing/route.ts";
 import { toLevel } from "../routing/scope.ts";
 import { ANY_METHOD } from "../routing/table.ts";
-import type { DeclaredTopic } from "../topics/topics.ts";
+import type { DeclaredTopic } from "../topics/declared_topic.ts";
 
 /** The paths of the endpoints; null turns one off. */
 export interface BuiltInUrls {

@@ -10,6 +10,7 @@ import type { RegisterMount } from "../routing/mount.ts";
 import { Registry } from "../routing/registry.ts";
 import { OPTION_NAMES, type RateLimitOption, type ScopeDependencies } from "../routing/scope.ts";
 import type { Mistake } from "../schema/schema.ts";
+import { type DeclaredTopic, RouterTopics } from "../topics/declared_topic.ts";
 import type {
   MethodsOption,
   PathNames,
@@ -152,7 +153,10 @@ export class Router<
    */
   constructor(options: RouterOptions<State, Prefix, Given, Counted> = {}) {
     checkOptions(options, ROUTER_OPTIONS, "make a router");
-    this.#registry = new Registry({ prefix: options.prefix ?? "", isRoot: false, options, checks: REGISTRY_CHECKS });
+    const topics = new RouterTopics();
+    this.#registry = new Registry({
+      ...{ prefix: options.prefix ?? "", isRoot: false, options, checks: REGISTRY_CHECKS, topics },
+    });
     this.get = this.#registry.registerMethod("GET");
     this.post = this.#registry.registerMethod("POST");
     this.put = this.#registry.registerMethod("PUT");
@@ -220,6 +224,38 @@ export class Router<
     options: IncludeOptions<At, State, Counted> = {},
   ): void {
     includeRouter(this.#registry, router, options);
+  }
+
+  /**
+   * Declares a topic with each application that includes the router. Handlers use it by
+   * `request.app.topic(Orders)`.
+   *
+   * @param declared What `topic(name, options)` returned.
+   * @throws {TypeError} If the router has a topic of this name with other options, or it is no such
+   * value. An include throws it if the application has one.
+   * @throws {RouteError} With code `frozen` after the first include.
+   *
+   * @example A topic that comes with its routes
+   * ```ts
+   * import { App, Events, Router, SSE, topic } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const Orders = topic("orders", { schema: v.object({ id: v.number() }) });
+   *
+   * const orders = new Router({ prefix: "/orders" });
+   * orders.topic(Orders);
+   * orders.get("/events", { response: Events(Orders) }, async (request) => {
+   *   return SSE(request.app.topic(Orders).subscribe());
+   * });
+   *
+   * const app = new App();
+   * app.include(orders);
+   * assertEquals(await app.topic(Orders).publish({ id: 1 }).then(({ duplicate }) => duplicate), false);
+   * ```
+   */
+  topic(declared: DeclaredTopic): void {
+    this.#registry.declareTopic(declared);
   }
 
   /**

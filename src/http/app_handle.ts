@@ -1,6 +1,8 @@
 import type { Records } from "../store/records.ts";
+import type { DeclaredTopic } from "../topics/declared_topic.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
+import type { TopicsReport } from "../topics/topic_report.ts";
 import type { Log } from "../log/log.ts";
 import type { RouteInfo } from "./route_info.ts";
 
@@ -30,6 +32,22 @@ export interface AppHandle {
   readonly log: Log;
   /** All routes, including those of routers, in the order of their registration. */
   readonly routes: readonly RouteInfo[];
+  /**
+   * The topic of a value that `topic()` made and the application has declared, always the same
+   * object.
+   */
+  topic<Data, Input>(declared: DeclaredTopic<Data, Input>): Topic<Data, Input>;
   /** The topic of a name, always the same object. Give options only where it is declared. */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input>;
+  /**
+   * Reports on all durable topics, declared or in the store, and their consumers, also those of
+   * other applications that share the store, on topics in memory that have consumers, and on the
+   * crons. It reads all messages: not for each request.
+   *
+   * @param options In `after`, the id of the last message that a reader has seen. The report of its
+   * topic then says how far behind the reader is.
+   * @throws {SyntaxError} If the id is malformed.
+   * @throws {TypeError} If a custom store cannot list its logs, or an option is unknown.
+   */
+  reportTopics(options?: { after?: string }): Promise<TopicsReport>;
 }

@@ -14,6 +14,7 @@ import { assignOperationIds, Route } from "./route.ts";
 import type { MethodsOption, RegisterDeclared, RegisterRoute, RegisterWebSocket } from "./route_options.ts";
 import { OPTION_NAMES, Scope, type ScopeDeclaration } from "./scope.ts";
 import { RouteList } from "./table.ts";
+import { DeclaredTopic, type TopicDeclarations } from "../topics/declared_topic.ts";
 import { WebSocketRoute } from "./websocket_route.ts";
 
 const METHOD = /^[A-Z][A-Z-]*$/;
@@ -50,12 +51,14 @@ interface RegistryParts {
   /** The store of limits without one of their own. */
   readonly limitStore?: DeclaredLimit["store"];
   readonly checks: RegistryChecks;
+  readonly topics: TopicDeclarations;
 }
 
 export class Registry {
   readonly scope: Scope;
   readonly #prefix: string;
   readonly #checks: RegistryChecks;
+  readonly #topics: TopicDeclarations;
   readonly #routes = new RouteList<AnyRoute>();
   readonly #prefixes = new Set<string>();
   readonly #sessionCookies = new SessionCookies();
@@ -69,11 +72,12 @@ export class Registry {
    * has the name of a dependency.
    * @throws {TypeError} If an option is wrong.
    */
-  constructor({ prefix, isRoot, options, limitStore, checks }: RegistryParts) {
+  constructor({ prefix, isRoot, options, limitStore, checks, topics }: RegistryParts) {
     const action = isRoot ? "make the App" : "make a router";
     this.#prefix = prefix;
     if (prefix !== "") this.#prefixes.add(prefix);
     this.#checks = checks;
+    this.#topics = topics;
     this.scope = this.#newScope(options, action, isRoot, limitStore);
     assertNamesDiffer(prefix, this.scope, action);
     this.use(declaredOn(this.scope.level), action);
@@ -186,7 +190,9 @@ export class Registry {
       this.#checks.included(copy);
       this.#assertServable(copy.path, `include ${copy.method}`);
     }
+    for (const topic of other.#topics.declared) this.#topics.check(topic);
     this.#addRoutes(copies, "include the router");
+    for (const topic of other.#topics.declared) this.#topics.declare(topic);
     for (const inner of ["", ...other.#prefixes]) this.#prefixes.add(whole.text + inner);
     other.freeze("the router has been included, declare everything on it before you include it");
   }
@@ -220,6 +226,18 @@ export class Registry {
   addMiddleware(middleware: unknown): void {
     this.#assertOpen("add the middleware");
     this.scope.middlewares.push(checkMiddleware(middleware));
+  }
+
+  /**
+   * @throws {TypeError} If it is no value of `topic()`, or another one has its name.
+   * @throws {RouteError} With code `frozen`, if it is too late.
+   */
+  declareTopic(topic: unknown): void {
+    if (!(topic instanceof DeclaredTopic)) {
+      throw new TypeError("Cannot declare the topic: it must be what topic(name, options) returned");
+    }
+    this.#assertOpen(`declare the topic "${topic.name}"`);
+    this.#topics.declare(topic);
   }
 
   #register(methods: readonly string[], path: string, options: RouteDeclaration, handler: unknown): void {

@@ -14,6 +14,7 @@ import {
   type DeclaredConsumer,
   resolveConsumeOptions,
 } from "./consume_options.ts";
+import type { DeclaredTopic } from "./declared_topic.ts";
 import { LogFollower } from "./log_follower.ts";
 import { isSameIncarnation } from "./message.ts";
 import { type PublishedMessage, Publisher, type PublishResult } from "./publisher.ts";
@@ -297,6 +298,7 @@ export interface RuntimeContext {
 const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { after: true, from: true, signal: true };
 
 export class TopicRuntime<Data> {
+  readonly declared: DeclaredTopic;
   readonly name: string;
   readonly options: ResolvedTopicOptions;
   readonly publisher: Publisher;
@@ -312,7 +314,9 @@ export class TopicRuntime<Data> {
    */
   #resolvingStarts: Promise<void> | undefined;
 
-  constructor(name: string, options: ResolvedTopicOptions, context: RuntimeContext, isTransient = false) {
+  constructor(declared: DeclaredTopic, context: RuntimeContext, isTransient = false) {
+    const { name, options } = declared;
+    this.declared = declared;
     this.name = name;
     this.options = options;
     this.#context = context;

@@ -52,8 +52,8 @@ export interface TopicOptions<Data = unknown, Input = Data> {
   buffer?: number;
 }
 
-export interface ResolvedTopicOptions {
-  readonly schema: Schema | undefined;
+export interface ResolvedTopicOptions<Data = unknown, Input = Data> {
+  readonly schema: Schema<Input, Data> | undefined;
   readonly isDurable: boolean;
   readonly policy: LogPolicy;
   readonly buffer: number;
@@ -73,7 +73,10 @@ const MAX_DURABLE_DEDUPE = 10 * 365 * 24 * 60 * 60 * 1000;
  * @throws {TypeError} If an option is unknown, or the schema is none.
  * @throws {RangeError} If a bound is out of its range.
  */
-export function resolveTopicOptions(options: TopicOptions, name: string): ResolvedTopicOptions {
+export function resolveTopicOptions<Data, Input>(
+  options: TopicOptions<Data, Input>,
+  name: string,
+): ResolvedTopicOptions<Data, Input> {
   const owner = `the topic "${name}"`;
   checkOptions(options, OPTIONS, `make ${owner}`);
   const { schema, durable = false, retention: given = {}, dedupe = "2m", buffer = 256 } = options;
@@ -106,6 +109,16 @@ export function resolveTopicOptions(options: TopicOptions, name: string): Resolv
  */
 export function checkAgreement(existing: ResolvedTopicOptions, options: TopicOptions, name: string): void {
   const again = resolveTopicOptions({ durable: existing.isDurable, ...options }, name);
+  checkSameOptions(existing, again, name, (option) => options[option] !== undefined);
+}
+
+/** @throws {TypeError} If one of the options of another declaration differs. */
+export function checkSameOptions(
+  existing: ResolvedTopicOptions,
+  again: ResolvedTopicOptions,
+  name: string,
+  isCompared: (option: keyof TopicOptions) => boolean = () => true,
+): void {
   const differs: Readonly<Record<keyof TopicOptions, boolean>> = {
     schema: again.schema !== existing.schema,
     durable: again.isDurable !== existing.isDurable,
@@ -114,7 +127,7 @@ export function checkAgreement(existing: ResolvedTopicOptions, options: TopicOpt
     buffer: again.buffer !== existing.buffer,
   };
   for (const [option, isOther] of Object.entries(differs)) {
-    if (!isOther || options[option as keyof TopicOptions] === undefined) continue;
+    if (!isOther || !isCompared(option as keyof TopicOptions)) continue;
     throw new TypeError(
       `Cannot declare the topic "${name}" again: its ${option} is another one, give the same options everywhere`,
     );

@@ -1,4 +1,4 @@
-/** Reports on topics: how many messages they have, and how far behind a reader is. */
+/** Reports for operators, and those on topics: their messages, and how far behind a reader is. */
 import { isSameIncarnation, toId, toPosition } from "./message.ts";
 import {
   type Cursor,
@@ -82,6 +82,46 @@ export interface TopicLag {
   readonly messages: number;
   /** The gap that the reader would get. */
   readonly gap: "retention" | "ahead" | undefined;
+}
+
+/**
+ * A cron of the application, and its last runs on all nodes.
+ *
+ * @category Cron
+ */
+export interface CronReport {
+  /** Its name, the same on all nodes. */
+  readonly name: string;
+  /** The cron expression. */
+  readonly schedule: string;
+  /** Its time zone. */
+  readonly timeZone: string;
+  /** When it runs next. */
+  readonly next: Date;
+  /** The run in progress; undefined if there is none. */
+  readonly running: { readonly scheduled: Date; readonly began: Date } | undefined;
+  /** The run that ended last; undefined if there is none. */
+  readonly last: { readonly scheduled: Date; readonly began: Date; readonly ended: Date } | undefined;
+  /** How many runs have ended. */
+  readonly runs: number;
+  /** How many of them failed. */
+  readonly failures: number;
+  /** How many times were skipped, because the previous run was still in progress. */
+  readonly skipped: number;
+  /** The last error, and when it was thrown; undefined if there is none. */
+  readonly lastError: { readonly at: Date; readonly error: string } | undefined;
+}
+
+/**
+ * The topics, consumers and crons of an application.
+ *
+ * @category Topics
+ */
+export interface TopicsReport {
+  /** The durable topics in the store. */
+  readonly topics: readonly TopicReport[];
+  /** The crons of the application. */
+  readonly crons: readonly CronReport[];
 }
 
 interface Tally {

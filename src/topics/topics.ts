@@ -12,11 +12,9 @@ import type { LogFollower } from "./log_follower.ts";
 import { type Publisher, STORE_TIMEOUT } from "./publisher.ts";
 import { type LogRef, orAborted, type TopicStore } from "../store/topic_store.ts";
 import { type RuntimeContext, Topic, TopicRuntime } from "./topic.ts";
-import { checkAgreement, type ResolvedTopicOptions, resolveTopicOptions, type TopicOptions } from "./topic_options.ts";
+import { DeclaredTopic, type TopicDeclarations } from "./declared_topic.ts";
+import { checkAgreement, checkSameOptions, type TopicOptions } from "./topic_options.ts";
 import type { ConsumerReport, TopicReport } from "./topic_report.ts";
-
-/** In UTF-16 units. The name is part of a key, and stores limit keys. */
-const MAX_NAME_LENGTH = 256;
 
 /** How many transient topics stay without use. */
 const MAX_IDLE_TOPICS = 10_000;
@@ -30,11 +28,6 @@ const LAST_PUBLISH_TIMEOUT = 1_000;
 interface Entry {
   readonly topic: Topic;
   readonly runtime: TopicRuntime<unknown>;
-}
-
-export interface DeclaredTopic {
-  readonly name: string;
-  readonly options: ResolvedTopicOptions;
 }
 
 export interface TopicsOptions {
@@ -51,7 +44,7 @@ export interface TopicsOptions {
  * dropped and made again. Topics made while serving are transient: their names may come from
  * requests.
  */
-export class Topics implements Service {
+export class Topics implements Service, TopicDeclarations {
   readonly records: Records;
   readonly #openStore: (isDurable: boolean) => TopicStore;
   readonly #isStoreNamed: () => boolean;
@@ -101,7 +94,7 @@ export class Topics implements Service {
 
   /** Those that were made before the application serves. */
   get declared(): readonly DeclaredTopic[] {
-    return Array.from(this.#declared.values(), ({ runtime: { name, options } }) => ({ name, options }));
+    return Array.from(this.#declared.values(), ({ runtime }) => runtime.declared);
   }
 
   /** Open subscriptions by topic. Transient ones have no name here: clients may choose it. */
@@ -122,15 +115,23 @@ export class Topics implements Service {
    *
    * @throws {TypeError} If the name or an option is invalid, or an option differs from before.
    * @throws {RangeError} If a bound is out of its range.
+   * @throws {RouteError} With code `frozen`, if a value of `topic()` is first used while serving.
    */
   topic<Data = unknown, Input = Data, Owner = unknown>(
-    name: string,
+    given: string | DeclaredTopic<Data, Input>,
     options?: TopicOptions<Data, Input>,
   ): Topic<Data, Input, Owner> {
-    const entry = this.#find(name);
-    if (entry && options !== undefined) checkAgreement(entry.runtime.options, options, name);
-    // The types are those of the declaration, which the check above compares.
-    return (entry ?? this.#add(name, options)).topic as Topic<Data, Input, Owner>;
+    // The types are those of the declaration, which is compared.
+    return this.#entryOf(given as string | DeclaredTopic, options as TopicOptions).topic as Topic<Data, Input, Owner>;
+  }
+
+  check({ name, options }: DeclaredTopic): void {
+    const existing = this.#declared.get(name);
+    if (existing) checkSameOptions(existing.runtime.options, options, name);
+  }
+
+  declare(topic: DeclaredTopic): void {
+    this.#entryOf(topic);
   }
 
   /**
@@ -161,7 +162,7 @@ export class Topics implements Service {
    * @throws {TypeError} If no durable topic of this name is declared or stored. The message names
    * the nearest one.
    */
-  async check(name: string): Promise<void> {
+  async checkStored(name: string): Promise<void> {
     const store = this.storeOf(true);
     if (this.#find(name) || store.list === undefined) return;
     const declared = this.#runtimes().filter(({ options }) => options.isDurable).map(({ name }) => name);
@@ -335,9 +336,35 @@ export class Topics implements Service {
     return entry;
   }
 
-  #add(name: string, options: TopicOptions = {}): Entry {
-    checkName(name);
-    const runtime = new TopicRuntime(name, resolveTopicOptions(options, name), this.#context, this.#isServing);
+  #entryOf(given: string | DeclaredTopic, options?: TopicOptions): Entry {
+    if (given instanceof DeclaredTopic) return this.#declaredEntry(given, options);
+    const entry = this.#find(given);
+    if (!entry) return this.#add(new DeclaredTopic(given, options ?? {}));
+    if (options !== undefined) checkAgreement(entry.runtime.options, options, given);
+    return entry;
+  }
+
+  /** Another topic of this name, which is in use or in another store, would be a silent mistake. */
+  #declaredEntry(topic: DeclaredTopic, options: TopicOptions | undefined): Entry {
+    const { name } = topic;
+    if (options !== undefined) {
+      throw new TypeError(
+        `Cannot use the topic "${name}": its options are those of topic(…), leave out the second ones`,
+      );
+    }
+    this.check(topic);
+    const entry = this.#declared.get(name);
+    if (entry) return entry;
+    if (!this.#isServing) return this.#add(topic);
+    throw new RouteError(
+      "frozen",
+      `Cannot use the topic "${name}": the application that serves has not declared it, call app.topic(…) or router.topic(…) before the first request`,
+    );
+  }
+
+  #add(declared: DeclaredTopic): Entry {
+    const { name } = declared;
+    const runtime = new TopicRuntime(declared, this.#context, this.#isServing);
     const entry: Entry = { topic: new Topic(runtime), runtime };
     if (this.#isServing) {
       this.#warnOf(name);
@@ -367,10 +394,4 @@ export class Topics implements Service {
       else this.#transient.set(key, value);
     }
   }
-}
-
-function checkName(name: string): void {
-  const isText = typeof name === "string" && name.isWellFormed();
-  if (isText && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
-  throw new TypeError(`Cannot make a topic: its name must be a string of 1 to ${MAX_NAME_LENGTH} characters`);
 }

@@ -190,6 +190,7 @@ export type { HstsOptions, ReferrerPolicyName } from "../middleware/secure_heade
 
 // Topics and consumers
 export type { DataIssue, PublishOptions } from "../topics/topic.ts";
+export type { DeclaredTopic } from "../topics/declared_topic.ts";
 export type { Retention, TopicOptions } from "../topics/topic_options.ts";
 export type { GapReason } from "../topics/message.ts";
 export type { PublishResult } from "../topics/publisher.ts";
@@ -205,8 +206,7 @@ export type { TopicsDatabase, TopicsLocation, TopicsServers } from "../store/loc
 export type { WorkerPorts } from "../store/memory/worker_store.ts";
 
 // Reports
-export type { TopicLag, TopicReport } from "../topics/topic_report.ts";
+export type { CronReport, TopicLag, TopicReport, TopicsReport } from "../topics/topic_report.ts";
 
 // Cron
 export type { CronHandler, CronOptions, CronRun, DeclareCron } from "../work/cron/options.ts";
-export type { CronReport, TopicsReport } from "../work/cron/record.ts";

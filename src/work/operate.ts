@@ -9,7 +9,6 @@ import {
 } from "../store/topic_store.ts";
 import type { Topics } from "../topics/topics.ts";
 import type { Crons } from "./cron/crons.ts";
-import type { TopicsReport } from "./cron/record.ts";
 import { nearest, quote } from "../base/options.ts";
 import type { RecordKey, RecordStore } from "../store/record_store.ts";
 import { cursorBefore, toId, toPosition } from "../topics/message.ts";
@@ -30,7 +29,7 @@ import {
   PendingPages,
 } from "./consumers/record.ts";
 import { PAGE_SIZE } from "./consumers/state_transition.ts";
-import type { ConsumerReport } from "../topics/topic_report.ts";
+import type { ConsumerReport, TopicsReport } from "../topics/topic_report.ts";
 
 export type ConsumerAction = "retry" | "remove";
 

@@ -23,7 +23,7 @@ import { client as connect } from "@webfw/core/client";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
 import {
-  app, Author, Book, client, countBooks, int, issuer, member, secret, shop, standard, type State,
+  app, Author, Book, client, countBooks, int, issuer, member, Orders, secret, shop, standard, type State,
 } from ${JSON.stringify(new URL("./mistakes/declarations.ts", import.meta.url).href)};
 import type * as api from ${JSON.stringify(new URL("./mistakes/api.ts", import.meta.url).href)};
 `;

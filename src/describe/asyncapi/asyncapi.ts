@@ -4,7 +4,7 @@ import type { AnyRoute } from "../../routing/registry.ts";
 import type { BaseRoute, Route } from "../../routing/route.ts";
 import type { Schema } from "../../schema/schema.ts";
 import { WebSocketRoute } from "../../routing/websocket_route.ts";
-import type { DeclaredTopic } from "../../topics/topics.ts";
+import type { DeclaredTopic } from "../../topics/declared_topic.ts";
 import type { OpenAPILicense } from "../openapi/document.ts";
 import type { OpenAPIOperation, OpenAPIServer } from "../../http/operation.ts";
 import type { DocumentOptions } from "../openapi/document_options.ts";

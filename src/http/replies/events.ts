@@ -1,5 +1,6 @@
 /** Declares that a route answers with server-sent events. */
 import { type GivenSchema, isSchema, type Mistake, type Schema, schemaFault } from "../../schema/schema.ts";
+import { DeclaredTopic } from "../../topics/declared_topic.ts";
 import { schemaOfTopic, Topic } from "../../topics/topic.ts";
 import type { EventStream, ServerSentEvent } from "../sse/sse.ts";
 import { declare, type Returned } from "./declared_reply.ts";
@@ -25,7 +26,7 @@ export interface EventsReply<Input, Data> extends
 
 /**
  * Declares server-sent events, as the `response` of a route, by the schema of their data, or by the
- * topic whose messages are sent.
+ * topic whose messages are sent: what `topic()` or `app.topic()` returned.
  *
  * The handler returns `SSE(…)`, or is an `async function*` that yields data, or objects like
  * {@linkcode ServerSentEvent}. The data is validated and reduced to the schema. Data that does not
@@ -55,9 +56,10 @@ export function Events<Input, Data>(
   data:
     | GivenSchema<Input, Data>
     | Topic<Data, Input>
+    | DeclaredTopic<Data, Input>
     | Mistake<"Give the schema of the data, or a topic">,
 ): EventsReply<Input, Data> {
-  const item = data instanceof Topic ? schemaOfTopic(data) : data;
+  const item = data instanceof Topic ? schemaOfTopic(data) : data instanceof DeclaredTopic ? data.options.schema : data;
   if (item !== undefined && !isSchema(item)) {
     throw new TypeError(`Cannot declare a reply by Events(): the argument ${schemaFault(item)}, or a topic`);
   }

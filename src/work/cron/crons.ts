@@ -6,10 +6,10 @@ import { quote } from "../../base/options.ts";
 import { readVariable } from "../../base/runtime.ts";
 import { type Service, stopReason } from "../../base/service.ts";
 import type { AppHandle } from "../../http/app_handle.ts";
+import type { CronReport } from "../../topics/topic_report.ts";
 import type { Topics } from "../../topics/topics.ts";
 import type { CronJob } from "./cron_job.ts";
 import { type DeclareCron, type DeclaredCron, readCron, triggersOf } from "./options.ts";
-import type { CronReport } from "./record.ts";
 
 /** `Deno.cron`, which Deno Deploy calls at the times of a cron. */
 export type PlatformCron = (name: string, schedule: string, handler: () => Promise<void>) => unknown;

@@ -1,6 +1,6 @@
 /** The record of a cron, which all nodes share, and the report of it for operators. */
 import { type Records, recordsOf } from "../../store/records.ts";
-import type { TopicReport } from "../../topics/topic_report.ts";
+import type { CronReport } from "../../topics/topic_report.ts";
 import type { DeclaredCron } from "./options.ts";
 import { CronTimes } from "./times.ts";
 
@@ -38,46 +38,6 @@ export const MAX_AHEAD = 3_600_000;
 
 export function newRecord(watermark: number): CronRecord {
   return { watermark, runs: 0, failures: 0, skipped: 0 };
-}
-
-/**
- * A cron of the application, and its last runs on all nodes.
- *
- * @category Cron
- */
-export interface CronReport {
-  /** Its name, the same on all nodes. */
-  readonly name: string;
-  /** The cron expression. */
-  readonly schedule: string;
-  /** Its time zone. */
-  readonly timeZone: string;
-  /** When it runs next. */
-  readonly next: Date;
-  /** The run in progress; undefined if there is none. */
-  readonly running: { readonly scheduled: Date; readonly began: Date } | undefined;
-  /** The run that ended last; undefined if there is none. */
-  readonly last: { readonly scheduled: Date; readonly began: Date; readonly ended: Date } | undefined;
-  /** How many runs have ended. */
-  readonly runs: number;
-  /** How many of them failed. */
-  readonly failures: number;
-  /** How many times were skipped, because the previous run was still in progress. */
-  readonly skipped: number;
-  /** The last error, and when it was thrown; undefined if there is none. */
-  readonly lastError: { readonly at: Date; readonly error: string } | undefined;
-}
-
-/**
- * The topics, consumers and crons of an application.
- *
- * @category Topics
- */
-export interface TopicsReport {
-  /** The durable topics in the store. */
-  readonly topics: readonly TopicReport[];
-  /** The crons of the application. */
-  readonly crons: readonly CronReport[];
 }
 
 /** Sorted by name. */

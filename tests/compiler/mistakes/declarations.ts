@@ -1,6 +1,6 @@
 // The declarations that the mistakes of the tables use.
 
-import { App, dependency } from "@webfw/core";
+import { App, dependency, topic } from "@webfw/core";
 import { jwt } from "@webfw/core/auth";
 import type { Client } from "@webfw/core/client";
 import { TestClient } from "@webfw/core/testing";
@@ -20,6 +20,8 @@ export const Book = v.object({
   isbn: v.nullable(v.string()),
   author: Author,
 });
+
+export const Orders = topic("orders", { schema: v.object({ total: v.number() }) });
 
 export const app = new App<State>();
 export const client = new TestClient(app);

@@ -4,7 +4,7 @@ import { stopReason } from "../../../../src/base/service.ts";
 import { App, type AppHandle, type LogEntry } from "@webfw/core";
 import { Crons, type PlatformCron } from "../../../../src/work/cron/crons.ts";
 import type { CronOptions, CronRun } from "../../../../src/work/cron/options.ts";
-import type { CronReport } from "../../../../src/work/cron/record.ts";
+import type { CronReport } from "../../../../src/topics/topic_report.ts";
 import { MemoryRecords } from "../../../../src/store/memory/memory_records.ts";
 import { Records } from "../../../../src/store/records.ts";
 import type {
