@@ -152,13 +152,11 @@ Deno.test("mistakes throw where they are made", async () => {
   const app = new App({ topics: ":memory:" });
   const router = new Router();
   // @ts-expect-error A router has values alone: a name says nothing of the options.
-  assertThrows(
-    () => router.topic("orders"),
-    TypeError,
-    "Cannot declare the topic: it must be what topic(name, options)",
-  );
+  const byName = () => router.topic("orders");
+  assertThrows(byName, TypeError, "Cannot declare the topic: it must be what topic(name, options)");
   // @ts-expect-error The options are those of the value.
-  assertThrows(() => app.topic(Prices, { durable: true }), TypeError, "its options are those of topic(…)");
+  const twice = () => app.topic(Prices, { durable: true });
+  assertThrows(twice, TypeError, "its options are those of topic(…)");
   app.include(router);
   assertThrows(
     () => router.topic(Orders),
