@@ -61,6 +61,7 @@ export { etagOf } from "./src/http/entity_tag.ts";
 export type { Cookie } from "./src/http/cookies.ts";
 export { file } from "./src/http/reply.ts";
 export { html, redirect, text } from "./src/http/reply.ts";
+export { hidden } from "./src/schema/hidden.ts";
 export { Events } from "./src/http/replies/events.ts";
 export { Bytes, Html, JsonLines, Text } from "./src/http/replies/declared_reply.ts";
 export { Replies, reply } from "./src/http/replies/replies.ts";

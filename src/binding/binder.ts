@@ -6,6 +6,7 @@ import { declaredOn, type DependencyLevel, guardsAmong, type Indices, roundsOf, 
 import { type Body, type HandlerInputs, wholePath } from "./inputs.ts";
 import type { JsonBody } from "./bodies.ts";
 import { needsOf, Stage, type Values } from "./resolver.ts";
+import { StrictNames } from "./strict_names.ts";
 import { type Args, bindAnyText, bindText, ownerOf, type PathNames, refuseIssues, TextFields } from "./text_fields.ts";
 
 /**
@@ -79,7 +80,7 @@ export function compileBinder({ inputs, pathNames, name, levels }: BinderParts):
     if (!isScope) others = own.filter((dependency) => !first.has(dependency));
   }
   const owners = [{ ...inputs, name }, ...others.map((dependency) => ownerOf(dependency, ` in ${name}`))];
-  const fields = new TextFields(owners, declared);
+  const fields = new TextFields(owners, declared, StrictNames.of(inputs.options, indices.keys()));
   const isSingle = indices.size === 1;
   const common = {
     dependencies: [...indices.keys()],

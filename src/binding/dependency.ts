@@ -3,6 +3,7 @@ import type { HttpRequest } from "../http/request.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import {
+  type EntriesOf,
   type InputOf,
   isSchema,
   isStandardSchema,
@@ -11,7 +12,9 @@ import {
   type Schema,
   schemaFault,
   type Schemas,
+  type StrictSchemas,
 } from "../schema/schema.ts";
+import { type Hidden, isHidden } from "../schema/hidden.ts";
 import { tracing } from "../log/telemetry.ts";
 import { readSecurity, type RequiredScheme, type SecurityAlternative, type SecurityRequirement } from "./security.ts";
 
@@ -98,13 +101,20 @@ export interface DependencyOptions<
 /** @ignore The inputs that the type of a dependency carries: schemas in their public form. */
 export type DeclaredInputs<PathSchemas, QuerySchemas, HeaderSchemas, CookieSchemas> =
   & InputsUnder<"params", PathSchemas>
-  & InputsUnder<"query", QuerySchemas>
-  & ([HeaderSchemas] extends [never] ? unknown : InputsUnder<"headers", HeaderSchemas>)
-  & ([CookieSchemas] extends [never] ? unknown : InputsUnder<"cookies", CookieSchemas>);
+  & InputsUnder<"query", EntriesOf<QuerySchemas>>
+  & ([HeaderSchemas] extends [never] ? unknown : InputsUnder<"headers", EntriesOf<HeaderSchemas>>)
+  & ([CookieSchemas] extends [never] ? unknown : InputsUnder<"cookies", EntriesOf<CookieSchemas>>);
 
 /** @ignore Schemas by name under an option; nothing if there are none. */
 export type InputsUnder<Option extends string, Schemas> = [keyof Schemas] extends [never] ? unknown
-  : { [_ in Option]: { [Name in keyof Schemas]: Schema<InputOf<Schemas[Name]>, OutputOf<Schemas[Name]>> } };
+  : {
+    [_ in Option]: {
+      [Name in keyof Schemas as Schemas[Name] extends Hidden ? never : Name]: Schema<
+        InputOf<Schemas[Name]>,
+        OutputOf<Schemas[Name]>
+      >;
+    };
+  };
 
 /** @ignore The inputs of several dependencies together. */
 export type InputsOf<Given> = (
@@ -198,6 +208,12 @@ export type TextOptions = {
   readonly [Option in "params" | "query" | "headers" | "cookies"]?: RouteDeclaration[Option] | undefined;
 };
 
+/** The text inputs of a route or a dependency. */
+export interface TextInputs extends TextOptions {
+  /** The options that refuse names which are not declared. */
+  readonly strict?: readonly StrictOption[];
+}
+
 /** As narrow as the options of a call, because the compiler also tries this signature. */
 interface AnyOptions extends TextOptions {
   readonly state?: StateType<unknown>;
@@ -211,7 +227,7 @@ type AnyResolve = (request: HttpRequest, args: never) => Promise<unknown> | Asyn
 /** A dependency with its internals, which the public type hides. */
 export interface PreparedDependency extends Dependency<unknown> {
   readonly name: string;
-  readonly options: TextOptions;
+  readonly options: TextInputs;
   readonly deps: ReadonlyMap<string, PreparedDependency>;
   /** Alternative ways to authenticate; empty without the option `security`. */
   readonly security: readonly SecurityAlternative[];
@@ -404,16 +420,17 @@ export function dependency<
       readonly [
         Name in NoInfer<
           | keyof PathSchemas
-          | keyof QuerySchemas
+          | keyof EntriesOf<QuerySchemas>
           | keyof Dependencies
           | (HeaderSchemas extends unknown ? "headers" : never)
           | (CookieSchemas extends unknown ? "cookies" : never)
         >
-      ]: Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
+      ]: Name extends keyof EntriesOf<QuerySchemas> ? OutputOf<EntriesOf<QuerySchemas>[Name]>
         : Name extends keyof Dependencies ? DependencyValue<Dependencies[Name]>
         : Name extends keyof PathSchemas ? OutputOf<PathSchemas[Name]>
-        : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }
-        : { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> };
+        : Name extends "headers"
+          ? { readonly [Header in keyof EntriesOf<HeaderSchemas>]: OutputOf<EntriesOf<HeaderSchemas>[Header]> }
+        : { readonly [Cookie in keyof EntriesOf<CookieSchemas>]: OutputOf<EntriesOf<CookieSchemas>[Cookie]> };
     },
   ) => Promise<Value> | AsyncGenerator<Value, void, void>,
 ): Dependency<
@@ -506,7 +523,7 @@ function prepare(options: AnyOptions, resolve: unknown): PreparedDependency {
   return {
     kind: "dependency",
     name,
-    options: checkTextOptions({ params, query, headers, cookies }, name),
+    options: readTextOptions({ params, query, headers, cookies }, name),
     deps: needed,
     security: readSecurity(security, name),
     resolve: resolve as PreparedDependency["resolve"],
@@ -546,8 +563,16 @@ function checkUntil(
 /** The names of headers and cookies, RFC 9110 section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
 
+/** The text inputs of a route or a dependency, as they are declared. */
+export type DeclaredText = { readonly [Option in keyof TextOptions]?: TextOptions[Option] | StrictSchemas };
+
 /** @throws {TypeError} If a value is no schema, or a name cannot be sent. */
-export function checkTextOptions(options: TextOptions, owner: string): TextOptions {
+export function readTextOptions(declared: DeclaredText, owner: string): TextInputs {
+  const strict = STRICT_OPTIONS.filter((option) => isStrict(declared[option]));
+  const options = Object.fromEntries(
+    Object.entries(declared).filter(([, given]) => given !== undefined)
+      .map(([option, given]) => [option, isStrict(given) ? given.entries : given]),
+  );
   for (const [option, schemas] of Object.entries(options)) {
     if (isStandardSchema(schemas)) {
       throw new TypeError(`Cannot declare ${owner}: give each schema by its name, as in ${option}: { name: schema }`);
@@ -557,9 +582,21 @@ export function checkTextOptions(options: TextOptions, owner: string): TextOptio
         throw new TypeError(`Cannot declare ${owner}: ${option} "${name}" ${schemaFault(schema)}`);
       }
       checkInputName(option, name, owner);
+      if (option === "params" && isHidden(schema)) {
+        throw new TypeError(`Cannot declare ${owner}: params "${name}" is in the path, which the document shows`);
+      }
     }
   }
-  return options;
+  return strict.length === 0 ? options : { ...options, strict };
+}
+
+/** The options that can refuse names which are not declared. */
+const STRICT_OPTIONS = ["query", "headers", "cookies"] as const;
+
+export type StrictOption = typeof STRICT_OPTIONS[number];
+
+function isStrict(given: unknown): given is StrictSchemas {
+  return isSchema(given) && given.type === "strict_object" && !("pipe" in given);
 }
 
 /** @throws {TypeError} If an input cannot be sent under its name. */

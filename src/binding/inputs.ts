@@ -5,7 +5,7 @@ import { RouteError } from "../base/errors.ts";
 import type { RouteDeclaration } from "../http/route_info.ts";
 import { giveSameType } from "../schema/same_type.ts";
 import type { Schema, Schemas } from "../schema/schema.ts";
-import { checkTextOptions, type PreparedDependency, type TextOptions } from "./dependency.ts";
+import type { PreparedDependency, TextInputs, TextOptions } from "./dependency.ts";
 import { FormBody, isStream, JsonBody, streamOpener } from "./bodies.ts";
 import { dependenciesOf, type DependencyLevel } from "./levels.ts";
 import { type InputOwner, ownerOf, type PathNames, reserveName, TextFields } from "./text_fields.ts";
@@ -47,21 +47,20 @@ type NamedDependencies = ReadonlyMap<string, PreparedDependency>;
  */
 export function declareInputs(
   options: InputOptions,
+  text: TextInputs,
   ownNames: ReadonlySet<string>,
   scope: NamedDependencies,
   deps: NamedDependencies,
   name: string,
 ): HandlerInputs {
-  const { params = {}, query, headers, cookies } = options;
   const reserved = new Map<string, string>();
   for (const dependency of scope.keys()) reserveName(reserved, dependency, "a dependency of its router", name);
   for (const dependency of deps.keys()) reserveName(reserved, dependency, "a dependency", name);
   for (const group of ["headers", "cookies", "body", "form"] as const) {
     if (options[group] !== undefined) reserveName(reserved, group, `the ${group}`, name);
   }
-  const own = checkTextOptions({ params, query, headers, cookies }, name);
-  const all = withInheritedParams(params, ownNames, [...deps, ...scope], name);
-  return { isHandler: true, options: { ...own, params: all }, reserved, ownNames, body: bodyOf(options, name) };
+  const params = withInheritedParams(text.params ?? {}, ownNames, [...deps, ...scope], name);
+  return { isHandler: true, options: { ...text, params }, reserved, ownNames, body: bodyOf(options, name) };
 }
 
 /**

@@ -6,7 +6,8 @@ import { INVALID, toValidator, type Validator } from "../schema/check.ts";
 import { coerceText, splitList } from "../schema/coerce_text.ts";
 import { boundIssues, toIssue } from "../schema/issues.ts";
 import { checkDefaults, type Dataset, type Schema, type SchemaIssue } from "../schema/schema.ts";
-import type { PreparedDependency, TextOptions } from "./dependency.ts";
+import type { PreparedDependency, TextInputs } from "./dependency.ts";
+import type { StrictNames } from "./strict_names.ts";
 
 export type Args = Record<string, unknown>;
 
@@ -14,7 +15,7 @@ export type Args = Record<string, unknown>;
 export interface InputOwner {
   readonly isHandler: boolean;
   readonly name: string;
-  readonly options: TextOptions;
+  readonly options: TextInputs;
   /** Argument names of other inputs, with a description for messages. */
   readonly reserved: ReadonlyMap<string, string>;
 }
@@ -68,6 +69,7 @@ export class TextFields {
   readonly #templates: readonly Readonly<Args>[];
   /** The index of each key of the query, shared by all owners. */
   readonly #queryKeys: ReadonlyMap<string, number>;
+  readonly #strict: StrictNames | undefined;
 
   readonly isAsync: boolean;
 
@@ -75,13 +77,14 @@ export class TextFields {
    * @throws {RouteError} If a name is bound twice, or the path lacks a parameter.
    * @throws {TypeError} If no string can satisfy a schema.
    */
-  constructor(owners: readonly InputOwner[], path: PathNames) {
+  constructor(owners: readonly InputOwner[], path: PathNames, strict?: StrictNames) {
     const queryKeys = new Map<string, number>();
     const fields: Field[] = [];
     for (const [index, owner] of owners.entries()) addFields(fields, owner, index, path, queryKeys);
     this.#fields = fields;
     this.#groups = owners.map(({ options }) => GROUPS.filter((group) => options[group] !== undefined));
     this.#queryKeys = queryKeys;
+    this.#strict = strict;
     this.#templates = owners.map((_, owner) => {
       const names = fields.filter((field) => field.group === undefined && isOf(field, owner));
       return Object.fromEntries(names.map(({ name }) => [name, undefined]));
@@ -90,7 +93,8 @@ export class TextFields {
   }
 
   get isEmpty(): boolean {
-    return this.#fields.length === 0 && this.#groups.every((groups) => groups.length === 0);
+    return this.#fields.length === 0 && this.#strict === undefined &&
+      this.#groups.every((groups) => groups.length === 0);
   }
 
   /** For sync schemas. Adds the issues. */
@@ -98,6 +102,7 @@ export class TextFields {
     const args = this.#emptyArgs();
     const path = contextOf(request).values;
     const query = this.#readQuery(request);
+    this.#strict?.check(request, issues);
     for (const field of this.#fields) {
       const value = read(field, request, path, query);
       const { validator } = field;
@@ -117,6 +122,7 @@ export class TextFields {
     const args = this.#emptyArgs();
     const path = contextOf(request).values;
     const query = this.#readQuery(request);
+    this.#strict?.check(request, issues);
     await Promise.all(this.#fields.map(async (field) => {
       const value = read(field, request, path, query);
       if (field.validator === undefined) return put(field, value, args);

@@ -78,6 +78,7 @@ export type {
   Get,
   GroupOf,
   HeadersOf,
+  HiddenInput,
   KnownPath,
   LonePath,
   Merged,

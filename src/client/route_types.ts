@@ -34,9 +34,17 @@ export type NamesOf<Path extends string> = Path extends `${string}{${infer Name}
   ? (Name extends `${infer Base}...` ? Base : Name) | NamesOf<Rest>
   : never;
 
-/** @ignore The names of the schemas that accept `undefined`. */
+/** @ignore A schema made by `hidden()`. */
+export interface HiddenInput {
+  /** The mark of the schema. */
+  readonly "~hidden": true;
+}
+
+/** @ignore The names of the schemas that accept `undefined`, or are hidden. */
 export type FreeNames<Schemas> = {
-  [Name in keyof Schemas]: undefined extends Typed<"input", Schemas[Name]> ? Name : never;
+  [Name in keyof Schemas]: undefined extends Typed<"input", Schemas[Name]> ? Name
+    : Schemas[Name] extends HiddenInput ? Name
+    : never;
 }[keyof Schemas];
 
 /** @ignore The required values for schemas by name. */
@@ -45,7 +53,9 @@ export type Needed<Schemas> = {
 };
 
 /** @ignore The optional values for schemas by name. */
-export type Free<Schemas> = { [Name in FreeNames<Schemas>]?: Typed<"input", Schemas[Name]> };
+export type Free<Schemas> = {
+  [Name in FreeNames<Schemas> as Schemas[Name] extends HiddenInput ? never : Name]?: Typed<"input", Schemas[Name]>;
+};
 
 /** @ignore One object type instead of an intersection: errors and editors print its members. */
 export type Flat<All> = All extends infer Each ? { [Name in keyof Each]: Each[Name] } : never;

@@ -48,6 +48,7 @@ export function pickQuery(
   text: string,
   slots: ReadonlyMap<string, number>,
   maxKeys: number,
+  onOther?: (name: string) => void,
 ): QueryValue[] {
   const values: QueryValue[] = new Array(slots.size).fill(undefined);
   let keys = 0;
@@ -62,8 +63,10 @@ export function pickQuery(
       const keyEnd = Math.min(equals, end);
       const key = text.slice(start, keyEnd);
       // No declared key has a broken encoding.
-      const slot = slots.get(decode(key) ?? key);
-      if (slot !== undefined) {
+      const name = decode(key) ?? key;
+      const slot = slots.get(name);
+      if (slot === undefined) onOther?.(name);
+      else {
         const value = decode(text.slice(Math.min(keyEnd + 1, end), end));
         if (value === undefined) throw new HTTPError(400, "The query has a broken percent-encoding");
         add(values, slot, value);

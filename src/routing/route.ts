@@ -9,6 +9,7 @@ import {
   isAsyncFunction,
   isAsyncGeneratorFunction,
   type PreparedDependency,
+  readTextOptions,
   toDependencies,
 } from "../binding/dependency.ts";
 import { DEFAULT_LIMITS, type ResolvedLimits, resolveLimits } from "../http/limits.ts";
@@ -151,17 +152,21 @@ export type ResourceMetadataHintOf = (route: BaseRoute, request: HttpRequest) =>
 export function routeParts(
   method: string,
   path: string,
-  options: RouteInfo["options"],
+  given: RouteInfo["options"],
   handlerName: string,
   scope: Scope,
   rateLimits: readonly DeclaredLimit[],
 ): RouteParts {
   const template = parsePath(path, `register ${method}`);
   const name = `${method} ${template.text}`;
+  const { params, query, headers, cookies } = given;
+  const text = readTextOptions({ params, query, headers, cookies }, name);
+  const { strict, ...entries } = text;
+  const options = strict === undefined ? given : { ...given, ...entries } as RouteInfo["options"];
   // Only checks the limits. Those of the application are not known yet.
   resolveLimits(options.limits, DEFAULT_LIMITS, name);
   const own = toLevel(toDependencies(options.deps), rateLimits);
-  const inputs = declareInputs(options, new Set(template.names), scope.level.deps, own.deps, name);
+  const inputs = declareInputs(options, text, new Set(template.names), scope.level.deps, own.deps, name);
   const levels = [scope.level, own];
   checkInputs(inputs, template.names, levels, name);
   const declared = { method, options: Object.freeze({ ...options }), handlerName, inputs };

@@ -8,7 +8,7 @@ import type { WebSocketConnection } from "../http/websocket/connection.ts";
 import type { IdempotencyOptions } from "../idempotency/options.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";
 import type { FormSchema } from "../schema/form.ts";
-import type { GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
+import type { EntriesOf, GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 
 /** @ignore The names of the parameters in a path. */
 export type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -135,7 +135,7 @@ export interface RouteOptions<
   /** Values that the server makes, by the names of their arguments. */
   deps?:
     & {
-      readonly [Name in keyof Dependencies]: Name extends Names | keyof QuerySchemas | Taken
+      readonly [Name in keyof Dependencies]: Name extends Names | keyof EntriesOf<QuerySchemas> | Taken
         ? Mistake<"The path, the query or the scope binds this name already">
         :
           | Mistake<"Give an async function, or what dependency(…) made for the same state">
@@ -320,7 +320,7 @@ export interface RegisterDeclared<
           Name in NoInfer<
             | Names
             | keyof PathSchemas
-            | keyof QuerySchemas
+            | keyof EntriesOf<QuerySchemas>
             | keyof Dependencies
             | Taken
             | (HeaderSchemas extends unknown ? "headers" : never)
@@ -329,12 +329,14 @@ export interface RegisterDeclared<
             | (FormValue extends unknown ? "form" : never)
           >
         ]: Name extends Taken ? DependencyValue<Given[Name]>
-          : Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
+          : Name extends keyof EntriesOf<QuerySchemas> ? OutputOf<EntriesOf<QuerySchemas>[Name]>
           : Name extends keyof PathSchemas ? OutputOf<PathSchemas[Name]>
           : Name extends keyof Dependencies ? DependencyValue<Dependencies[Name]>
           : Name extends Names ? PathValue<Name, Dependencies[keyof Dependencies] | Given[keyof Given]>
-          : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }
-          : Name extends "cookies" ? { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> }
+          : Name extends "headers"
+            ? { readonly [Header in keyof EntriesOf<HeaderSchemas>]: OutputOf<EntriesOf<HeaderSchemas>[Header]> }
+          : Name extends "cookies"
+            ? { readonly [Cookie in keyof EntriesOf<CookieSchemas>]: OutputOf<EntriesOf<CookieSchemas>[Cookie]> }
           : Name extends "body" ? Body
           : FormValue;
       },
@@ -511,19 +513,20 @@ export interface RegisterWebSocket<State, Prefix extends string, Given = None> {
           Name in NoInfer<
             | Names
             | keyof PathSchemas
-            | keyof QuerySchemas
+            | keyof EntriesOf<QuerySchemas>
             | keyof Dependencies
             | keyof Given
             | (HeaderSchemas extends unknown ? "headers" : never)
             | (CookieSchemas extends unknown ? "cookies" : never)
           >
-        ]: Name extends keyof QuerySchemas ? OutputOf<QuerySchemas[Name]>
+        ]: Name extends keyof EntriesOf<QuerySchemas> ? OutputOf<EntriesOf<QuerySchemas>[Name]>
           : Name extends keyof Dependencies ? DependencyValue<Dependencies[Name]>
           : Name extends keyof Given ? DependencyValue<Given[Name]>
           : Name extends keyof PathSchemas ? OutputOf<PathSchemas[Name]>
           : Name extends Names ? PathValue<Name, Dependencies[keyof Dependencies] | Given[keyof Given]>
-          : Name extends "headers" ? { readonly [Header in keyof HeaderSchemas]: OutputOf<HeaderSchemas[Header]> }
-          : { readonly [Cookie in keyof CookieSchemas]: OutputOf<CookieSchemas[Cookie]> };
+          : Name extends "headers"
+            ? { readonly [Header in keyof EntriesOf<HeaderSchemas>]: OutputOf<EntriesOf<HeaderSchemas>[Header]> }
+          : { readonly [Cookie in keyof EntriesOf<CookieSchemas>]: OutputOf<EntriesOf<CookieSchemas>[Cookie]> };
       },
     ) => Promise<void>,
   ): WebSocketRef<
@@ -560,11 +563,11 @@ export interface RouteInputs<
   /** The schemas of the path. */
   readonly "~params": PathSchemas;
   /** The schemas of the query. */
-  readonly "~query": QuerySchemas;
+  readonly "~query": EntriesOf<QuerySchemas>;
   /** Never if there are none. */
-  readonly "~headers": HeaderSchemas;
+  readonly "~headers": EntriesOf<HeaderSchemas>;
   /** Never if there are none. */
-  readonly "~cookies": CookieSchemas;
+  readonly "~cookies": EntriesOf<CookieSchemas>;
   /** The dependencies of the route. */
   readonly "~deps": Dependencies;
   /** The dependencies of its scope. */

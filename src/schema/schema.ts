@@ -153,9 +153,20 @@ export type JsonForm<Value> = unknown extends Value ? unknown
   : Value extends { toJSON(...args: never[]): infer Plain } ? Plain
   : { [Key in keyof Value]: JsonForm<Value[Key]> };
 
+/** @ignore Schemas by name in `v.strictObject()`: other names are refused. */
+export interface StrictSchemas {
+  /** Distinguishes it from other objects. */
+  readonly type: "strict_object";
+  /** The schemas. */
+  readonly entries: Schemas;
+}
+
+/** @ignore The schemas by name of an option. */
+export type EntriesOf<Given> = Given extends StrictSchemas ? Given["entries"] : Given;
+
 /** @ignore The mistake of a value that is no object of schemas. */
-export type NotSchemas<Given> = Given extends Schema | { readonly "~standard": unknown }
-  ? Mistake<"Give each schema by its name: { name: schema }">
+export type NotSchemas<Given> = Given extends StrictSchemas & { readonly pipe?: never } ? Given
+  : Given extends Schema | { readonly "~standard": unknown } ? Mistake<"Give each schema by its name: { name: schema }">
   : Mistake<`'${NamesOfOthers<Given>}' must be a valibot schema`>;
 
 /** @ignore The names whose values are not schemas. */

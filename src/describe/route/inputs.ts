@@ -5,6 +5,7 @@ import type { InputOptions } from "../../binding/inputs.ts";
 import { isStream } from "../../binding/bodies.ts";
 import type { InputSource } from "../../base/errors.ts";
 import { fallsBack, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
+import { isHidden } from "../../schema/hidden.ts";
 import { takesList } from "../../schema/coerce_text.ts";
 import { isRequired } from "../json_schema/optionality.ts";
 import { holdsBinary } from "../json_schema/values.ts";
@@ -12,7 +13,7 @@ import type { OAuth2SecurityScheme, OpenIdConnectSecurityScheme } from "../../bi
 import type { BaseRoute } from "../../routing/route.ts";
 
 export interface RouteInputs {
-  /** The path in order, then those of the handler, then those of each dependency. */
+  /** The path in order, then those of the handler, then those of each dependency; none hidden. */
   readonly parameters: readonly ParameterInput[];
   /** Undefined if no body is declared. */
   readonly body: BodyInput | undefined;
@@ -57,9 +58,10 @@ export function inputsOf(
   collected.add(options);
   const dependencies = dependenciesOf(levels);
   for (const dependency of dependencies) collected.add(dependency.options);
-  const parameters = collected.list();
+  const all = collected.list();
+  const parameters = all.filter(({ schemas }) => schemas.length === 0 || !schemas.every(isHidden));
   const body = bodyOf(options);
-  const canBeInvalid = parameters.some(canBeRefused) || (body !== undefined && canBodyBeRefused(body));
+  const canBeInvalid = all.some(canBeRefused) || (body !== undefined && canBodyBeRefused(body));
   return { parameters, body, canBeInvalid, dependencies };
 }
 

@@ -42,8 +42,8 @@ Deno.test("A schema is coerced once for all checks and compilations of the route
   } as typeof number;
   const scope = levelOf({});
   const own = levelOf({});
-  const declare = (path: string) =>
-    declareInputs({ params: { id: counting } }, new Set(["id"]), scope.deps, own.deps, path);
+  const params = { id: counting };
+  const declare = (path: string) => declareInputs({ params }, { params }, new Set(["id"]), scope.deps, own.deps, path);
   checkInputs(declare("GET /{id}"), ["id"], [scope, own], "GET /{id}");
   const before = reads;
   const inputs = declare("GET /shop/{id}");
