@@ -339,7 +339,7 @@ export class Topics implements Service, TopicDeclarations {
   #entryOf(given: string | DeclaredTopic, options?: TopicOptions): Entry {
     if (given instanceof DeclaredTopic) return this.#declaredEntry(given, options);
     const entry = this.#find(given);
-    if (!entry) return this.#add(new DeclaredTopic(given, options ?? {}));
+    if (!entry) return this.#add(new DeclaredTopic(given, options === undefined ? {} : options));
     if (options !== undefined) checkAgreement(entry.runtime.options, options, given);
     return entry;
   }
