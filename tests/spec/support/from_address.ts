@@ -1,6 +1,7 @@
 // Requests from any address, without a socket, for tests.
 
 import type { App } from "@webfw/core";
+import { releaseIdleTimer } from "../../../src/http/deadline.ts";
 
 /** Sends a request as if it came from an address, and reads the reply. */
 export async function askFrom<State>(
@@ -12,6 +13,8 @@ export async function askFrom<State>(
   const remoteAddr = { transport: "tcp", hostname, port: 50_000 } as const;
   const response = await app.fetch(new Request(`http://localhost${path}`, init), { remoteAddr });
   const body = await response.text();
+  // A server does this when it stops.
+  releaseIdleTimer();
   return { status: response.status, headers: response.headers, body };
 }
 
