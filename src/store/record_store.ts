@@ -97,8 +97,8 @@ export interface RecordStore {
   list(prefix: RecordKey): AsyncIterable<ListedRecord<string>>;
 
   /**
-   * Calls back when a record may have changed. The call is a hint: it may be missing, late or
-   * without a reason. Watched records are read each second anyway.
+   * Calls back when a record with this key, or below it, may have changed. The call is a hint: it
+   * may be missing, late or without a reason. Watched records are read each second anyway.
    *
    * @returns Ends the calls.
    */

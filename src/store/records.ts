@@ -10,8 +10,9 @@ import type {
   SetRecordOptions,
   StoredRecord,
 } from "./record_store.ts";
+import { type OpenWatches, PrefixReader, type RecordChange, RecordWatch } from "./record_watch.ts";
 
-/** How a record is watched. */
+/** How records are watched. */
 export interface WatchRecordOptions {
   /** Ends the watch when it is aborted. */
   signal?: AbortSignal;
@@ -81,6 +82,8 @@ export class Records {
   readonly #context: RecordsContext;
   /** The first part of all keys. Records of the framework are in other spaces. */
   readonly #space: string;
+  /** Of watched prefixes. */
+  readonly #readers = new Map<string, PrefixReader>();
 
   static {
     partsOf = (records) => ({ context: records.#context, space: records.#space });
@@ -198,13 +201,19 @@ export class Records {
   }
 
   /**
-   * Watches a record: yields its present state, and the new one after each change; null while it is
-   * absent. Changes of other processes, and an expiry, are seen within about a second. Values that
-   * are soon replaced may be skipped. The watch ends with the loop over it, by the signal, and when
-   * the application stops.
+   * Watches the records below a prefix, and that of the prefix itself: yields the present ones, in
+   * any order, and then each one that is set, deleted or expires. Changes of this process are seen
+   * at once, others within about a second; the more records there are, the later. Setting an equal
+   * value, such as to renew `expiresIn`, is no change.
    *
-   * @throws {TypeError} If the key is malformed, or an option is invalid.
-   * @throws {RangeError} If the key is too long.
+   * A slow reader gets each record as it is when it reads: replaced values, and records that came
+   * and went, are skipped. Each process keeps the records below a watched prefix in memory, once
+   * for all of its watches. A watch ends with the loop over it, by the signal, and when the
+   * application stops.
+   *
+   * @param prefix The first parts of the keys; `[]` for all records.
+   * @throws {TypeError} If the prefix is malformed, or an option is invalid.
+   * @throws {RangeError} If it is too long.
    *
    * @example A setting that takes effect at once
    * ```ts
@@ -212,22 +221,33 @@ export class Records {
    * import { assertEquals } from "@std/assert";
    *
    * const { records } = new App();
+   * await records.set(["setting", "theme"], "light");
    * const seen: unknown[] = [];
-   * for await (const entry of records.watch<string>(["theme"])) {
-   *   seen.push(entry?.value);
-   *   if (entry?.value === "dark") break;
-   *   await records.set(["theme"], "dark");
+   * for await (const { key, record } of records.watch<string>(["setting"])) {
+   *   seen.push([key[1], record?.value]);
+   *   if (record === null) break;
+   *   if (record.value === "light") await records.set(["setting", "theme"], "dark");
+   *   else await records.delete(["setting", "theme"]);
    * }
-   * assertEquals(seen, [undefined, "dark"]);
+   * assertEquals(seen, [["theme", "light"], ["theme", "dark"], ["theme", undefined]]);
    * ```
    */
   watch<Value = unknown>(
-    key: readonly string[],
+    prefix: readonly string[],
     options: WatchRecordOptions = {},
-  ): AsyncIterableIterator<StoredRecord<Value> | null, void, void> {
-    const full = this.#toKey(key, "watch the record");
-    checkOptions(options, WATCH_OPTIONS, "watch the record");
-    return new RecordWatch<Value>(full, this.#context, options.signal);
+  ): AsyncIterableIterator<RecordChange<Value>, void, void> & AsyncDisposable {
+    const full = this.#toKey(prefix, "watch the records", 0);
+    checkOptions(options, WATCH_OPTIONS, "watch the records");
+    return new RecordWatch<Value>(this.#readerOf(full), this.#context.watches, options.signal);
+  }
+
+  #readerOf(prefix: RecordKey): PrefixReader {
+    const name = JSON.stringify(prefix);
+    const reader = this.#readers.get(name) ?? new PrefixReader(prefix, this.#context.open, () => {
+      if (this.#readers.get(name) === reader) this.#readers.delete(name);
+    });
+    this.#readers.set(name, reader);
+    return reader;
   }
 
   async *#list<Value>(prefix: RecordKey): AsyncGenerator<ListedRecord<Value>, void, void> {
@@ -297,104 +317,4 @@ function toExpiry(expiresIn: Duration): number {
   throw new RangeError(
     `Cannot set the expiresIn of the record: it is ten years at most, got ${quote(expiresIn)}`,
   );
-}
-
-/** How often a watched record is read, in milliseconds. */
-const INTERVAL = 1_000;
-
-/** The open watches of an application, which it closes when it stops. */
-export interface OpenWatches {
-  readonly isEnding: () => boolean;
-  readonly open: Set<{ close(): void }>;
-}
-
-class RecordWatch<Value> implements AsyncIterableIterator<StoredRecord<Value> | null, void, void> {
-  readonly #key: RecordKey;
-  readonly #context: RecordsContext;
-  readonly #signal: AbortSignal | undefined;
-  readonly #close = (): void => this.close();
-  /** The last yielded version; undefined before the first one. */
-  #version: string | null | undefined;
-  #unwatch: (() => void) | undefined;
-  #isChanged = true;
-  #isClosed = false;
-  #wake: (() => void) | undefined;
-  /** Each read begins after the one before. */
-  #reading: Promise<unknown> = Promise.resolve();
-
-  constructor(key: RecordKey, context: RecordsContext, signal: AbortSignal | undefined) {
-    this.#key = key;
-    this.#context = context;
-    this.#signal = signal;
-    const { watches } = context;
-    this.#isClosed = watches.isEnding() || signal?.aborted === true;
-    if (this.#isClosed) return;
-    watches.open.add(this);
-    signal?.addEventListener("abort", this.#close);
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<IteratorResult<StoredRecord<Value> | null, void>> {
-    const next = this.#reading.then(() => this.#next());
-    this.#reading = next.catch(() => {});
-    return next;
-  }
-
-  async return(): Promise<IteratorResult<StoredRecord<Value> | null, void>> {
-    this.close();
-    return { done: true, value: undefined };
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#context.watches.open.delete(this);
-    this.#signal?.removeEventListener("abort", this.#close);
-    this.#unwatch?.();
-    this.#unwatch = undefined;
-    this.#wake?.();
-  }
-
-  async #next(): Promise<IteratorResult<StoredRecord<Value> | null, void>> {
-    try {
-      while (!this.#isClosed) {
-        const store = await this.#context.open();
-        // It is watched before it is read, so that no change is missed.
-        this.#unwatch ??= this.#isClosed ? undefined : store.watch?.(this.#key, () => this.#onChange());
-        this.#isChanged = false;
-        const record = await store.get(this.#key);
-        const version = record?.version ?? null;
-        if (version !== this.#version && !this.#isClosed) {
-          this.#version = version;
-          return { done: false, value: record && toEntry<Value>(record) };
-        }
-        await this.#wait();
-      }
-    } catch (error) {
-      if (!this.#isClosed) {
-        this.close();
-        throw error;
-      }
-    }
-    return { done: true, value: undefined };
-  }
-
-  #onChange(): void {
-    this.#isChanged = true;
-    this.#wake?.();
-  }
-
-  async #wait(): Promise<void> {
-    if (this.#isChanged || this.#isClosed) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, INTERVAL);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
-  }
 }

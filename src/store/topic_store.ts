@@ -336,6 +336,12 @@ export class Watchers {
     this.#callbacks.get(name)?.call();
   }
 
+  /** Calls those of a key and of its prefixes, named by their JSON. */
+  callUpTo(key: readonly string[]): void {
+    if (this.#callbacks.size === 0) return;
+    for (let parts = 1; parts <= key.length; parts++) this.call(JSON.stringify(key.slice(0, parts)));
+  }
+
   clear(): void {
     for (const callbacks of this.#callbacks.values()) callbacks.clear();
     this.#callbacks.clear();

@@ -199,6 +199,7 @@ export type { ConsumeOptions, ConsumerHandler, RetryOptions } from "../topics/co
 export type { ConsumerReport } from "../topics/topic_report.ts";
 
 // Records
+export type { RecordChange } from "../store/record_watch.ts";
 export type { WatchRecordOptions } from "../store/records.ts";
 
 // Workers, started by the command line

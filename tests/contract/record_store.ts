@@ -1,6 +1,7 @@
 // What every store of records must do. `testRecordStore` is called with each kind of store.
 
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { Records } from "../../src/store/records.ts";
 import type { RecordKey, RecordStore } from "../../src/store/record_store.ts";
 import { Random } from "../unit/support/random.ts";
 import { Clock } from "./clock.ts";
@@ -205,10 +206,39 @@ export function testRecordStore(kind: StoreKind): void {
     assertEquals(calls, 2);
     await one.set(["a"], "1", { expect: "nonsense" });
     assertEquals(calls, 2);
+    await one.set(["a", "bc"], "1", ANY);
+    await one.set(["ab"], "1", ANY);
+    assertEquals(calls, 3, "a record below the key, and no other one");
     unwatch();
     unwatchOther();
     await one.set(["a"], "1", ANY);
-    assertEquals(calls, 2);
+    assertEquals(calls, 3);
+  });
+
+  test("a watch of a prefix yields what is there, and what whichever process changes below it", async (nodes) => {
+    const { one, other, clock } = nodes;
+    const records = new Records({
+      open: () => Promise.resolve(one),
+      watches: { isEnding: () => false, open: new Set() },
+    }, "app");
+    await other.set(["app", "on", "a"], '"Ada"', ANY);
+    await other.set(["app", "online", "z"], '"Zoe"', ANY);
+    await using watch = records.watch(["on"]);
+    const next = async () => {
+      const { value } = await watch.next();
+      return value && [value.key, value.record?.value];
+    };
+    assertEquals(await next(), [["on", "a"], "Ada"]);
+    await other.set(["app", "on", "a"], '"Adele"', ANY);
+    assertEquals(await next(), [["on", "a"], "Adele"]);
+    await records.set(["on", "b", "c"], "Bob", { expiresIn: kind.hasOwnClock ? 1_500 : MINUTE });
+    assertEquals(await next(), [["on", "b", "c"], "Bob"]);
+    clock.advance(MINUTE + 1);
+    assertEquals(await next(), [["on", "b", "c"], undefined]);
+    await other.set(["app", "on"], "1", ANY);
+    assertEquals(await next(), [["on"], 1]);
+    await other.delete(["app", "on", "a"], {});
+    assertEquals(await next(), [["on", "a"], undefined]);
   });
 
   test("whatever is done in whatever order, each answer is that of one history", async ({ one, other, clock }) => {

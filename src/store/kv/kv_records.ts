@@ -60,14 +60,14 @@ export class KvRecords implements RecordStore {
     };
     const version = await this.#change(kvKey, { sets: [set] }, expect);
     if (version === undefined) return null;
-    this.#watchers.call(JSON.stringify(key));
+    this.#watchers.callUpTo(key);
     return toVersion({ ...version, expires });
   };
 
   readonly delete: RecordStore["delete"] = async (key, { expect }) => {
     const kvKey = recordKey(key);
     const version = await this.#change(kvKey, { deletes: [kvKey] }, expect);
-    if (version !== undefined) this.#watchers.call(JSON.stringify(key));
+    if (version !== undefined) this.#watchers.callUpTo(key);
     return version !== undefined;
   };
 

@@ -72,7 +72,7 @@ export class MemoryRecords implements RecordStore {
     this.#remove(name);
     this.#entries.set(name, entry);
     this.#bytes += sizeOf(name, entry);
-    this.#watchers.call(name);
+    this.#watchers.callUpTo(key);
     return version;
   }
 
@@ -81,7 +81,7 @@ export class MemoryRecords implements RecordStore {
     if (expect !== undefined && this.#find(name)?.version !== expect) return false;
     this.#assertOpen();
     this.#remove(name);
-    this.#watchers.call(name);
+    this.#watchers.callUpTo(key);
     return true;
   }
 

@@ -77,7 +77,7 @@ Deno.test("keys are `string[]`, and mistakes in them are named", () =>
       await assertRejects(() => records.set(key as string[], 1), TypeError, "Cannot set the record");
       await assertRejects(() => records.delete(key as string[]), TypeError, "Cannot delete the record");
       assertThrows(() => records.list(key as string[]), TypeError, "Cannot list the records");
-      assertThrows(() => records.watch(key as string[]), TypeError, "Cannot watch the record");
+      assertThrows(() => records.watch(key as string[]), TypeError, "Cannot watch the records");
     }
     for (const key of [[], Array.from({ length: 17 }, () => "a"), ["é".repeat(481)]]) {
       await assertRejects(() => records.get(key), RangeError, "must have 1 to 16 parts of at most 960 bytes together");
@@ -160,71 +160,5 @@ Deno.test("a store of topics without records says so, and how to give it some", 
     TypeError,
     "Cannot use the records: the store of topics that the App was given has none, give it openRecords()",
   );
-  await app.stop();
-});
-
-Deno.test("`watch(key)` gives what the record is, and after each change what it has become", () =>
-  inMemory(async (records) => {
-    const seen: unknown[] = [];
-    for await (const entry of records.watch<number>(["a"])) {
-      seen.push(entry?.value ?? null);
-      if (seen.length === 1) await records.set(["a"], 1);
-      else if (seen.length === 2) setTimeout(() => records.set(["a"], 2), 0);
-      else if (seen.length === 3) setTimeout(() => records.delete(["a"]), 0);
-      else break;
-    }
-    assertEquals(seen, [null, 1, 2, null]);
-  }));
-
-Deno.test("`A store may offer watch(key)`: then a change of the same process is seen at once", async () => {
-  const { records } = new App();
-  // It is loaded before time is counted.
-  await records.get(["a"]);
-  await inVirtualTime(new Random(1), async () => {
-    const watch = records.watch<number>(["a"]);
-    await watch.next();
-    const next = watch.next();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    const begin = Date.now();
-    await records.set(["a"], 1);
-    const { value } = await next;
-    assertEquals([value?.value, Date.now() - begin], [1, 0]);
-    await watch.return!();
-  });
-});
-
-Deno.test("a watch ends by its signal, by `return()`, and when the application stops", async () => {
-  const app = new App();
-  const stop = new AbortController();
-  const ends = [
-    { watch: app.records.watch(["a"], { signal: stop.signal }), end: () => stop.abort() },
-    { watch: app.records.watch(["a"]), end: async (watch: AsyncIterator<unknown>) => void await watch.return!() },
-    { watch: app.records.watch(["a"]), end: () => app.stop() },
-  ];
-  for (const { watch, end } of ends) {
-    assertEquals(await watch.next(), { done: false, value: null });
-    const next = watch.next();
-    await end(watch);
-    assertEquals([await next, await watch.next()], [{ done: true, value: undefined }, {
-      done: true,
-      value: undefined,
-    }]);
-  }
-  const aborted = app.records.watch(["a"], { signal: stop.signal });
-  assertEquals(await aborted.next(), { done: true, value: undefined });
-});
-
-Deno.test("a record is watched also where its store offers no watch", async () => {
-  // It is read each second.
-  using _skipped = new SkippedTimeout(1_000);
-  let reads = 0;
-  const store: Partial<RecordStore> = {
-    get: () => Promise.resolve(++reads < 4 ? { value: "1", version: "1" } : { value: "2", version: "2" }),
-  };
-  const topics = { append: () => {}, close: () => Promise.resolve(), openRecords: () => Promise.resolve(store) };
-  const app = new App({ topics: topics as unknown as TopicStore });
-  const seen: unknown[] = [];
-  for await (const entry of app.records.watch(["a"])) if (seen.push(entry?.version) === 2) break;
-  assertEquals(seen, ["1", "2"]);
   await app.stop();
 });
