@@ -5,15 +5,12 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { App, type Records } from "@webfw/core";
 import { recordSessions, session } from "@webfw/core/auth";
-import type { RecordStore, TopicStore } from "@webfw/core/store";
+import type { TopicStore } from "@webfw/core/store";
 import { TestClient } from "@webfw/core/testing";
 import { join } from "node:path";
 import * as v from "valibot";
 import { MovedClock } from "../support/moved_clock.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
-import { SkippedTimeout } from "../support/skipped_timeout.ts";
-import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
-import { Random } from "../../unit/support/random.ts";
 
 /** Runs with the records of an application in memory. */
 async function inMemory(body: (records: Records, app: App) => Promise<void>): Promise<void> {
