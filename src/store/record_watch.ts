@@ -48,9 +48,11 @@ export class RecordWatch<Value> implements AsyncIterableIterator<RecordChange<Va
     this.#watches = watches;
     this.#signal = signal;
     this.#isClosed = watches.isEnding() || signal?.aborted === true;
-    if (this.#isClosed) return void reader.remove(this);
-    watches.open.add(this);
-    signal?.addEventListener("abort", this.#close);
+    if (this.#isClosed) this.close();
+    else {
+      watches.open.add(this);
+      signal?.addEventListener("abort", this.#close);
+    }
   }
 
   [Symbol.asyncIterator](): this {
