@@ -118,7 +118,7 @@ function checkStored({ stored, keeps, most = Infinity }: History, order: readonl
 }
 
 /**
- * The messages of a publisher that waits for each are in their order, whoever reads or republishes
+ * The messages of a publisher that waits for each are in their order, whichever process reads or republishes
  * them.
  */
 function checkPublishers(order: readonly Stored[], faults: string[]): void {

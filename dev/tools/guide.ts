@@ -12,11 +12,11 @@ export interface Step {
   readonly name: string;
   /** The page, from the root of the repository. */
   readonly page: string;
-  /** The texts of the programs by their file names, also of those from earlier steps but tests. */
+  /** The source of the programs by file name, also of those from earlier steps but tests. */
   readonly programs: Map<string, string>;
   /** The names of the programs that this step adds, and that run without anything else. */
   readonly runnable: string[];
-  /** The texts of the console blocks below the programs. */
+  /** The console blocks below the programs. */
   readonly consoles: string[];
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname!, "..", "..");
 const FOLDER = join("dev", "template");
 
-/** Where the texts are for the command. */
+/** The file that the command reads. */
 export const TEMPLATE_JSON: string = join(ROOT, "src", "cli", "template.json");
 
 /** The text of the file: all files that git tracks below `dev/template/`, by their paths. */

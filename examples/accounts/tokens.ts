@@ -34,7 +34,7 @@ export function tokens(issuer: string, { privateKey, publicKey }: SigningKeys): 
     response: AccessToken,
     status: 201,
   }, async function createToken(request, { visit }) {
-    "Make an access token for whoever has signed in.";
+    "Make an access token for the signed-in user.";
     request.replyHeaders.set("cache-control", "no-store");
     const token = await new SignJWT()
       .setProtectedHeader({ alg: ALGORITHM })

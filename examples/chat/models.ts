@@ -13,7 +13,7 @@ export const MessageId = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}-[0-9a-f]{22}$/
 /** A text that a user sends. */
 export const Said = v.object({ text: v.pipe(v.string(), v.trim(), v.nonEmpty(), v.maxLength(2_000)) });
 
-/** An entry of a room: a text or the path of a picture, and the user's name. */
+/** An entry of a room: a string or the path of a picture, and the user's name. */
 export const Post = v.object({ name: Name, text: v.optional(v.string()), picture: v.optional(v.string()) });
 
 /** A post as the room shows it: with the id to go on after when the connection is lost. */

@@ -1,5 +1,5 @@
 // `deno task bench consumers`: consumers of durable topics compared with queues of BullMQ and NATS
-// JetStream. Handlers do nothing, and 64 messages are in hand. Figures never decide the exit code; a
+// JetStream. Handlers do nothing, and 64 messages are in flight. Figures never decide the exit code; a
 // message that is not handled does.
 
 import { select } from "../command.ts";
@@ -8,7 +8,7 @@ import type { ServerProcess } from "../http/server_process.ts";
 import { median, ratios } from "../http/statistics.ts";
 import { type Contestant, CONTESTANTS, REFERENCE } from "./contestants.ts";
 import { type Options, readOptions, USAGE } from "./options.ts";
-import { IN_HAND, type Rates } from "./work.ts";
+import { IN_FLIGHT, type Rates } from "./work.ts";
 
 /** A contestant that runs, and what each round gave. */
 interface Measured {
@@ -79,7 +79,7 @@ async function ask<Answer>(
 function heading({ rounds, messages, single }: Options): string {
   const load = Deno.loadavg().map((value) => value.toFixed(1)).join(", ");
   return `Deno ${Deno.version.deno}, ${Deno.build.target}; load of the machine before: ${load}
-${rounds} interleaved rounds, medians; ${messages} messages are published by ${IN_HAND} publishers, and then handled, ${IN_HAND} in hand
+${rounds} interleaved rounds, medians; ${messages} messages are published by ${IN_FLIGHT} publishers, and then handled, ${IN_FLIGHT} in flight
 Latency: from the call of publish to the handler, ${single} messages a round, about 50 a second
 In parentheses: how many times the figure of ${REFERENCE} in the same round, median, lowest and highest
 `;
@@ -102,7 +102,7 @@ function report(all: readonly Measured[], rounds: number): void {
     note({
       ...common,
       ...(rateRatio && { reference: REFERENCE, ratio: rateRatio }),
-      measure: "handled, 64 in hand",
+      measure: "handled, 64 in flight",
       value: median(handled),
       unit: "messages/s",
     });

@@ -6,8 +6,8 @@ import { createServer } from "node:http";
 /** About 200 bytes of JSON. */
 const DATA = { item: "Darjeeling, second flush", note: "x".repeat(140), price: 12.5 };
 
-/** How many publishers wait for an answer, and how many messages are in hand, at the same time. */
-export const IN_HAND = 64;
+/** How many publishers wait for an answer, and how many messages are in flight, at the same time. */
+export const IN_FLIGHT = 64;
 
 /** The share of the messages that is published and handled beforehand, to warm up. */
 const WARM_UP = 0.1;
@@ -62,7 +62,7 @@ async function measureRates(open: OpenQueue, count: number): Promise<Rates> {
   return await fillAndHandle(open, count);
 }
 
-/** Fills a queue while nobody handles, and then has all handled. */
+/** Fills a queue without consumers, and then handles all messages. */
 async function fillAndHandle(open: OpenQueue, count: number): Promise<Rates> {
   let finish = () => {};
   const finished = new Promise<void>((resolve) => finish = resolve);
@@ -74,7 +74,7 @@ async function fillAndHandle(open: OpenQueue, count: number): Promise<Rates> {
   });
   let begun = 0;
   const begin = performance.now();
-  await Promise.all(Array.from({ length: IN_HAND }, async () => {
+  await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
     while (begun++ < count) await queue.publish(DATA);
   }));
   const published = performance.now() - begin;

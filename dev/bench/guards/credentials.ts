@@ -11,7 +11,7 @@ export const MAX_REQUESTS = 1_000_000_000;
 /** The bearer token of the user. */
 export const TOKEN = "8f14e45fceea167a5a36dedd4bea2543";
 
-/** The issuer of JSON Web Tokens, and whom they are for. */
+/** The issuer and the audience of JSON Web Tokens. */
 export const ISSUER = "https://id.example";
 export const AUDIENCE = "users";
 

@@ -106,7 +106,7 @@ async function readPort(
   }
 }
 
-/** Reads to the end, because a process blocks when nobody reads its output. */
+/** Reads to the end, because a process blocks when its output is not read. */
 async function drain(reader: ReadableStreamDefaultReader): Promise<void> {
   while (!(await reader.read()).done);
 }

@@ -3,7 +3,7 @@
 
 import process from "node:process";
 import { Queue, Worker } from "bullmq";
-import { IN_HAND, serve } from "../consumers/work.ts";
+import { IN_FLIGHT, serve } from "../consumers/work.ts";
 
 const [port] = process.argv.slice(2);
 const connection = { host: "127.0.0.1", port: Number(port), maxRetriesPerRequest: null };
@@ -11,7 +11,7 @@ const connection = { host: "127.0.0.1", port: Number(port), maxRetriesPerRequest
 serve(async (name, handle) => {
   const queue = new Queue(name, { connection });
   await queue.waitUntilReady();
-  const worker = new Worker(name, async () => handle(), { connection, concurrency: IN_HAND, autorun: false });
+  const worker = new Worker(name, async () => handle(), { connection, concurrency: IN_FLIGHT, autorun: false });
   await worker.waitUntilReady();
   return {
     publish: (data) => queue.add("bench", data),

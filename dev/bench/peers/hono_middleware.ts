@@ -24,7 +24,7 @@ export const requireClient: MiddlewareHandler = async (c, next) => {
   await next();
 };
 
-/** Provides the user to whom the `authorization` header belongs. */
+/** Provides the user of the `authorization` header. */
 export const currentUser: MiddlewareHandler<{ Variables: { user: User } }> = async (c, next) => {
   const user = await authenticate(c.req.header("authorization") ?? "");
   if (!user) return c.text("Unknown token", 401);

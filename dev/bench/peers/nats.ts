@@ -4,7 +4,7 @@
 import process from "node:process";
 import { AckPolicy, type ConsumerMessages, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
-import { IN_HAND, serve } from "../consumers/work.ts";
+import { IN_FLIGHT, serve } from "../consumers/work.ts";
 
 const [servers = ""] = process.argv.slice(2);
 const connection = await connect({ servers });
@@ -16,7 +16,7 @@ serve(async (name, handle) => {
   await manager.consumers.add(name, {
     durable_name: "bench",
     ack_policy: AckPolicy.Explicit,
-    max_ack_pending: IN_HAND,
+    max_ack_pending: IN_FLIGHT,
   });
   let messages: ConsumerMessages | undefined;
   return {

@@ -79,7 +79,7 @@ function checkRepetitions(
 }
 
 /**
- * Whether a node was stopped between its look at the lease and the handler: nobody can prevent that.
+ * Whether a node was stopped between its look at the lease and the handler: no store can prevent that.
  * It happens to one handler, which the node aborts when it goes on.
  */
 function isCaught(run: Run, trouble: Trouble, all: readonly Run[]): boolean {

@@ -1,4 +1,4 @@
-// What the nodes of a run are told, and what they write down.
+// The plans that the nodes of a run get, and the entries that they write.
 
 import type { LogLine, NodePlan } from "../work/node.ts";
 
@@ -22,7 +22,7 @@ export type Flaw =
   /** It sends no dead letters. */
   | "mute";
 
-/** What a node is told. */
+/** The plan of a node. */
 export interface ConsumerPlan extends NodePlan {
   readonly concurrency: number;
   /** In milliseconds. */

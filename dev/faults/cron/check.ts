@@ -28,7 +28,7 @@ interface Run extends HandlerRun {
 const SLACK = 1_000;
 /** How exactly it is known when something was done to a node, in milliseconds. */
 const PRECISION = 50;
-/** How long a run that broke off may be nobody's. */
+/** How long an interrupted run may have no owner. */
 const HANDOVER = LEASE + LOOK + SLACK;
 /** The resolution of the search for a moment at which a time should have begun. */
 const STEP = 25;

@@ -1,4 +1,4 @@
-// What the nodes of a run are told, and what they write down.
+// The plans that the nodes of a run get, and the entries that they write.
 
 import type { LogLine, NodePlan } from "../work/node.ts";
 
@@ -24,7 +24,7 @@ export type Flaw =
   /** It looks too seldom whether the node of a run lives. */
   | "slow";
 
-/** What a node is told. */
+/** The plan of a node. */
 export interface CronPlan extends NodePlan {
   /** When the time of crons and that of nodes were equal, in milliseconds since 1970. */
   readonly origin: number;

@@ -28,7 +28,7 @@ const MAX_ENTRIES_PER_READ = 500;
 export class SimulatedDatabase {
   readonly #random: Random;
   #entries = new Map<string, Stored>();
-  /** The texts of their keys, in order. */
+  /** Their keys as strings, in order. */
   #order: string[] = [];
   readonly #watchers = new Set<() => void>();
   #version = 0;
@@ -138,7 +138,7 @@ export class SimulatedDatabase {
     if (this.#entries.delete(text)) this.#order.splice(this.#indexOf(text), 1);
   }
 
-  /** The index of the first key that is not before a text. */
+  /** The index of the first key that is not before a string. */
   #indexOf(text: string): number {
     let [low, high] = [0, this.#order.length];
     while (low < high) {

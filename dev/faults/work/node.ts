@@ -4,7 +4,7 @@ import { MovedClock } from "../../../tests/spec/support/moved_clock.ts";
 import type { Location } from "./store.ts";
 import { wallNow } from "./trouble.ts";
 
-/** What every node is told. */
+/** The part of the plan that all nodes have. */
 export interface NodePlan {
   readonly name: string;
   /** The path of its log. */
@@ -35,7 +35,7 @@ const STALL = 100;
 /** The process of a node. */
 export class NodeProcess<Plan extends NodePlan> {
   readonly plan: Plan = JSON.parse(Deno.args[0]!);
-  /** Resolves when the node is told to stop. */
+  /** Resolves when the node receives the command to stop. */
   readonly stopped: Promise<void>;
   readonly #file = Deno.openSync(this.plan.log, { append: true, create: true });
   readonly #encoder = new TextEncoder();

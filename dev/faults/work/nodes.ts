@@ -20,7 +20,7 @@ export interface NodesSetup<Plan extends NodePlan> {
   readonly folder: string;
   /** The program of a node. */
   readonly program: URL;
-  /** What a node is told: which one it is, counted from 1, decides nothing but in controls. */
+  /** The plan of a node. Its number, counted from 1, only matters in controls. */
   readonly planOf: (index: number) => Omit<Plan, keyof NodePlan>;
 }
 

@@ -93,7 +93,7 @@ class LockableFile implements Holder {
     this.#path = path;
   }
 
-  /** Lets nobody write. */
+  /** Blocks all writes. */
   freeze(): void {
     this.#database = new DatabaseSync(this.#path);
     this.#database.exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE");

@@ -64,7 +64,7 @@ export function isShort({ kind, from, to }: Trouble, lease: number): boolean {
   return kind === "frozen" && to - from < lease / 2;
 }
 
-/** The time as all processes write it down: nobody sets this clock during a run. */
+/** The time in the entries of all processes: this clock is never set during a run. */
 export function wallNow(): number {
   return performance.timeOrigin + performance.now();
 }

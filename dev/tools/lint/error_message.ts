@@ -5,7 +5,7 @@ import { repositoryPath } from "./layers.ts";
 
 const CONTRACTION = /\b\w+n't\b|\b(?:he|here|it|let|she|that|there|what|who)'s\b|\b\w+'(?:d|ll|m|re|ve)\b/i;
 
-/** The parts of a text that the program does not compute. */
+/** The literal parts of a string. */
 interface Text {
   parts: string[];
   /** Whether the first part begins it. */

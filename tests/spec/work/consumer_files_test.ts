@@ -31,7 +31,7 @@ function operate(app: App, action: "retry" | "remove", path: string): Promise<un
   return Reflect.get(app, Symbol.for("webfw.app")).changeConsumer(action, path);
 }
 
-/** Starts a process whose consumer has a message in hand, and never ends with it. */
+/** Starts a process whose consumer has a message in flight, and never ends with it. */
 async function startBusy(topics: string, options: ConsumeOptions): Promise<ChildProgram> {
   const program = await ChildProgram.start(
     `import { App } from "${CORE}";

@@ -2,14 +2,14 @@
 // denokv.
 
 import { App } from "../../../../mod.ts";
-import { IN_HAND, serve } from "../work.ts";
+import { IN_FLIGHT, serve } from "../work.ts";
 
 const [topics = ""] = Deno.args;
 
 serve(async (name, handle) => {
   const app = new App({ topics });
   const topic = app.topic<unknown>(name, { durable: true });
-  topic.consume("bench", { concurrency: IN_HAND, from: "earliest" }, () => handle());
+  topic.consume("bench", { concurrency: IN_FLIGHT, from: "earliest" }, () => handle());
   return {
     publish: (data) => topic.publish(data),
     consume: () => app.start(),

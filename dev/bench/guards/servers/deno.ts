@@ -18,7 +18,7 @@ const MAX_AGE = 14 * 24 * 60 * MINUTE;
 const BEARER = /^Bearer ([\w.~+/-]+=*)$/i;
 const SESSION = new RegExp(`(?:^|; )${COOKIE}=([^;]*)`);
 
-/** Refuses what `admits` does not let in. */
+/** Refuses requests that `admits` does not accept. */
 const guarded = (admits: (request: Request) => Promise<unknown>): Handler => async (request) =>
   await admits(request) ? answer(request) : refuse(401);
 

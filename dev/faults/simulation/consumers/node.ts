@@ -179,7 +179,7 @@ export class SimulatedConsumer {
     };
     if (faults.unanswered === Infinity || !random.oneIn(faults.unanswered)) return await this.#call(set);
     await this.#call(set);
-    // Its answer was lost: it is repeated, and refuses itself, or nobody knows.
+    // Its answer was lost: a repetition is refused, or the outcome is unknown.
     if (random.oneIn(2)) return await this.#call(set);
     await this.#rest(GIVE_UP);
     throw new Error("No answer");
@@ -197,7 +197,7 @@ export class SimulatedConsumer {
     }
     if (faults.lost < Infinity && random.oneIn(faults.lost)) {
       journal.unsaid++;
-      // It may be carried out when nobody waits for it any more.
+      // It may be carried out after its caller has stopped waiting.
       if (random.oneIn(2)) setTimeout(() => void action().catch(() => {}), random.below(3 * GIVE_UP));
       await this.#rest(GIVE_UP);
       throw new Error("The request was lost");

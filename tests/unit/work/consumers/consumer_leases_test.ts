@@ -166,14 +166,14 @@ test("`a node that cannot renew` `aborts its signals at 0.8 of it, which counts 
   await node.close();
 });
 
-test("a node that cannot renew `starts nothing new`, also of what it has in hand", async (setting) => {
+test("a node that cannot renew `starts nothing new`, also of what it has in flight", async (setting) => {
   const connection = new Switch();
   const begun: unknown[] = [];
   const node = await setting.node(async (data, { signal }) => {
     begun.push(data);
     if (data === "slow") await new Promise<void>((resolve) => signal.onabort = () => resolve());
   }, { connection, concurrency: 1 });
-  // It takes more in hand than it handles at once when its handler is quick.
+  // It takes more in flight than it handles at once when its handler is quick.
   await setting.publish(...Array(20).fill("quick"));
   await rest(5_000);
   begun.length = 0;
@@ -214,7 +214,7 @@ test("a store that is away for longer than a lease is no death of the nodes", as
   await Promise.all([holder.close(), other.close()]);
 });
 
-test("with few tries, nothing waits in hand: the end of the node would count as one", async (setting) => {
+test("with few tries, nothing waits in flight: the end of the node would count as one", async (setting) => {
   for (const [attempts, inHand] of [[2, 1], [3, 2]] as const) {
     const node = await setting.node(async (data) => {
       if (data === "slow") await rest(60_000);
@@ -311,7 +311,7 @@ test(
   },
 );
 
-test("at stop, what waits in hand is given back at once, and does not begin", async (setting) => {
+test("at stop, what waits in flight is given back at once, and does not begin", async (setting) => {
   const begun: unknown[] = [];
   const first = await setting.node(async (data) => {
     begun.push(data);
@@ -351,7 +351,7 @@ test("without `key`, `concurrency` is each node's", async (setting) => {
   await Promise.all(nodes.map((node) => node.close()));
 });
 
-for (const kind of ["in hand", "tried again"]) {
+for (const kind of ["in flight", "tried again"]) {
   test(`"handled until its handler resolves": a server has not got yet what is ${kind}`, async (setting) => {
     await setting.publish("zero");
     const { highWatermark } = await setting.store.bounds(setting.log);
@@ -359,7 +359,7 @@ for (const kind of ["in hand", "tried again"]) {
     const first = new Switch();
     const dead = await setting.node(async (data) => {
       if (data === "zero") return;
-      if (kind === "in hand") await never();
+      if (kind === "in flight") await never();
       throw new Error("no");
     }, { connection: first });
     await rest(500);
