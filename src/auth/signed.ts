@@ -237,6 +237,7 @@ function readSecret(secret: SignedOptions<never>["secret"], scheme: Scheme, acti
     };
   }
   const keys = keysOf(secret, scheme, action);
+  if (keys.length === 0) throw new TypeError(`Cannot ${action}: "secret" must have at least one, got an empty array`);
   return async () => keys;
 }
 

@@ -41,6 +41,10 @@ export class BodyReader {
   #sent: Promise<Bytes> | undefined;
   #form: Promise<readonly FormEntry[]> | undefined;
   #buffer: BodyBuffer | undefined;
+  /** Whether the buffer has the decompressed bytes. */
+  #isDecompressed = false;
+  /** Whether another handler gets the body as it was sent. */
+  #isForwarded = false;
 
   constructor(owner: BodyOwner, limits: ResolvedLimits, isLocal: boolean) {
     this.#owner = owner;
@@ -115,6 +119,16 @@ export class BodyReader {
   }
 
   /**
+   * For a handler with limits of its own: the body as the client sent it, perhaps compressed, unless
+   * something before has read it decompressed. Then `isDecompressed` is true, and the headers of the
+   * request about the coding and the length do not apply.
+   */
+  forward(): { readonly body: ReadableStream<Bytes>; readonly isDecompressed: boolean } {
+    this.#isForwarded = !this.#isDecompressed;
+    return { body: this.stream(), isDecompressed: this.#isDecompressed };
+  }
+
+  /**
    * Fails with 413 beyond the size in bytes, and with 408 if a chunk takes longer than `chunkTime`
    * milliseconds after the reader requests it. Throws a 413 for a longer announced body.
    */
@@ -138,13 +152,15 @@ export class BodyReader {
     const coding = this.#coding;
     const source = this.#sent ? streamOf(this.#sent) : body;
     const reader = coding ? new DecompressingReader(source, coding) : new ChunkReader(source);
+    this.#isDecompressed = coding !== undefined;
     // Larger bodies, such as forms with files, can be read only once.
     return this.#buffer = new BodyBuffer(reader, this.#limits.body, this.#owner.app);
   }
 
   /** What is to be removed. The header is read only if it matters: that has a measurable cost. */
   get #coding(): Coding | undefined {
-    return this.#limits.decompress ? codingOf(this.#raw.headers, acceptedCodings(this.#limits)) : undefined;
+    if (!this.#limits.decompress || this.#isForwarded) return undefined;
+    return codingOf(this.#raw.headers, acceptedCodings(this.#limits));
   }
 
   #refuseUsed(): void {

@@ -294,6 +294,9 @@ function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): Moun
  */
 const NO_METHOD = /^(?:TRACE|TRACK|CONNECT)$|[a-z]/;
 
+/** Headers of a compressed body. */
+const OF_CODED_BODY = ["content-encoding", "content-length"];
+
 /**
  * Removes the first segments of the path. The body becomes an unread stream.
  *
@@ -307,14 +310,16 @@ function strip(request: HttpRequest, dropped: number): Stripped {
     const next = path.indexOf("/", start + 1);
     start = next < 0 ? path.length : next;
   }
-  const { pathEnd, forwarded } = contextOf(request);
+  const { pathEnd, forwarded, body } = contextOf(request);
   const rest = path.slice(start) + raw.url.slice(pathEnd);
-  const hasBody = raw.method !== "GET" && raw.method !== "HEAD";
+  const hasBody = raw.method !== "GET" && raw.method !== "HEAD" && raw.body !== null;
+  const sent = hasBody ? body.forward() : undefined;
   const platform = new Request(origin + (rest.startsWith("/") ? rest : `/${rest}`), {
     method: raw.method,
     headers: raw.headers,
-    body: hasBody && raw.body !== null ? request.stream() : null,
+    body: sent?.body ?? null,
   });
+  if (sent?.isDecompressed) { for (const name of OF_CODED_BODY) platform.headers.delete(name); }
   // The host of the URL: a proxy may name another one than the header has.
   if (forwarded?.host !== undefined) platform.headers.set("host", forwarded.host);
   // A listener on the signal of a server's request has a cost, so it is read on first use.

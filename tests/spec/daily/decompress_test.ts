@@ -173,6 +173,51 @@ Deno.test("A client that leaves, and a handler that stops reading, leave nothing
   assertEquals(await first.promise > 0, true);
 });
 
+Deno.test("A mount gets the body as it was sent, and a mounted application applies its own limits", async () => {
+  const app = new App({ limits: { decompress: true } });
+  app.mount("/decompressing", application());
+  const plain = new App();
+  plain.post("/json", { body: Item }, async (_request, { body }) => body.name);
+  app.mount("/plain", plain);
+  app.mount(
+    "/foreign",
+    async (request) => Response.json([request.headers.get("content-encoding"), (await request.bytes()).length]),
+  );
+  const content = '{"name":"Emma"}';
+  const body = compress("gzip", content);
+  const decompressed = await app.fetch(post("/decompressing/json", "gzip", body));
+  assertEquals([decompressed.status, await decompressed.json()], [200, "Emma"]);
+  assertEquals((await app.fetch(post("/plain/json", "gzip", body))).status, 415);
+  for (const coding of ["gzip", "zstd"]) {
+    const foreign = await app.fetch(post("/foreign", coding, body));
+    assertEquals([foreign.status, await foreign.json()], [200, [coding, body.length]]);
+  }
+});
+
+Deno.test("A mount gets what was read before it, without the headers of the compression", async () => {
+  const app = new App({ limits: { decompress: true } });
+  app.middleware(async (request, next) => {
+    assertEquals(await request.json(), { name: "Emma" });
+    return await next(request);
+  });
+  app.mount("/decompressing", application());
+  app.mount(
+    "/foreign",
+    async ({ headers, body }) =>
+      Response.json([headers.get("content-encoding"), headers.get("content-length"), await new Response(body).text()]),
+  );
+  await using serving = await Serving.start(app);
+  const init = {
+    method: "POST",
+    body: compress("gzip", '{"name":"Emma"}'),
+    headers: { "content-encoding": "gzip", "content-type": "application/json" },
+  };
+  const inner = await fetch(`${serving.origin}/decompressing/json`, init);
+  assertEquals([inner.status, await inner.json()], [200, "Emma"]);
+  const foreign = await fetch(`${serving.origin}/foreign`, init);
+  assertEquals(await foreign.json(), [null, null, '{"name":"Emma"}']);
+});
+
 Deno.test("The option is a boolean", () => {
   assertThrows(
     () => new App({ limits: { decompress: "gzip" as never } }),

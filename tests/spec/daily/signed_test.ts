@@ -231,6 +231,7 @@ Deno.test("A wrong option is an error where it is written, which does not print 
     [{ scheme: "github" }, '"secret" must be a string that is not empty, or an array of such'],
     [{ scheme: "github", secret: "" }, '"secret" must be a string that is not empty'],
     [{ scheme: "github", secret: ["a", ""] }, '"secret" must be a string'],
+    [{ scheme: "github", secret: [] }, '"secret" must have at least one, got an empty array'],
     [{ scheme: "standard", secret: "whsec_SECRET!" }, 'not empty in base64, perhaps after "whsec_"'],
     [{ scheme: "gitlab", secret: "s" }, '"scheme" must be "standard", "github", "stripe" or an object'],
     [{ scheme: { heder: "x" }, secret: "s" }, 'the option "scheme.heder" is unknown, the nearest is "scheme.header"'],
