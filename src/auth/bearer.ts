@@ -13,6 +13,8 @@ import {
   hasAuthorization,
   isAccepted,
   makeVerifyingGuard,
+  type PasswordFlow,
+  readPasswordFlow,
   unauthorized,
 } from "./credentials.ts";
 
@@ -29,9 +31,17 @@ export interface BearerOptions<Value> extends GuardOptions {
    * @param value The value of the guard.
    */
   subject?(value: Value): string | number;
+  /**
+   * Documents the password flow of OAuth 2.0, so that the documentation page signs in by name and
+   * password. Only for clients of your own: OAuth 2.1 has no password flow.
+   */
+  passwordFlow?: PasswordFlow;
 }
 
-const OPTIONS: OptionNames<Omit<BearerOptions<unknown>, keyof GuardOptions>> = { subject: true };
+const OPTIONS: OptionNames<Omit<BearerOptions<unknown>, keyof GuardOptions>> = {
+  subject: true,
+  passwordFlow: true,
+};
 
 /**
  * A guard of the bearer token in the `Authorization` header (RFC 6750).
@@ -71,14 +81,16 @@ export function bearer<Value, State = Record<string, unknown>>(
   const action = "make a bearer guard";
   checkVerify(verify, action);
   checkGuardOptions(options, OPTIONS, action);
-  const { scheme = "bearer", description, subject } = options;
+  const { scheme = "bearer", description, subject, passwordFlow } = options;
   if (subject !== undefined && typeof subject !== "function") {
     throw new TypeError(`Cannot ${action}: "subject" must be a function, got ${quote(subject)}`);
   }
   const challenges = new BearerChallenges(scheme);
   return makeVerifyingGuard<Value, State>({
     name: scheme,
-    scheme: { type: "http", scheme: "bearer" },
+    scheme: passwordFlow
+      ? { type: "oauth2", flows: { password: readPasswordFlow(passwordFlow, action) } }
+      : { type: "http", scheme: "bearer" },
     description,
     isSent: hasAuthorization,
     ...(subject && {

@@ -1,7 +1,7 @@
 /** The common parts of guards: options, and functions that read, compare and refuse credentials. */
 import type { DeclaredReply, Dependency, PreparedDependency, RequiredState } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
-import { readSecurity, type SecurityRequirement, type SecurityScheme } from "../binding/security.ts";
+import { type OAuth2Flows, readSecurity, type SecurityRequirement, type SecurityScheme } from "../binding/security.ts";
 import { HTTPError } from "../base/errors.ts";
 import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import { nodeCrypto } from "../base/runtime.ts";
@@ -20,6 +20,32 @@ export interface GuardOptions {
   scheme?: string;
   /** The description in the document, such as how to get credentials. */
   description?: string;
+}
+
+/** Where clients get a token for the name and the password of a user. */
+export interface PasswordFlow {
+  /**
+   * The URL of the token endpoint, absolute or on the host of the application, such as `/token`. It
+   * gets a form with `username` and `password`, and replies `{ access_token, token_type: "bearer" }`
+   * (RFC 6749, section 4.3).
+   */
+  tokenUrl: string;
+  /** The available scopes with their descriptions. */
+  scopes?: Record<string, string>;
+}
+
+const PASSWORD_FLOW: OptionNames<PasswordFlow> = { tokenUrl: true, scopes: true };
+
+/** Checks the option `passwordFlow`. */
+export function readPasswordFlow(flow: PasswordFlow, action: string): NonNullable<OAuth2Flows["password"]> {
+  checkOptions(flow, PASSWORD_FLOW, action, "passwordFlow.");
+  const { tokenUrl, scopes = {} } = flow;
+  if (typeof tokenUrl !== "string" || tokenUrl === "" || !URL.canParse(tokenUrl, "https://host.invalid")) {
+    throw new TypeError(
+      `Cannot ${action}: "passwordFlow.tokenUrl" must be a URL or a path, such as "/token", got ${quote(tokenUrl)}`,
+    );
+  }
+  return { tokenUrl, scopes };
 }
 
 const GUARD_OPTIONS: OptionNames<GuardOptions> = { scheme: true, description: true };

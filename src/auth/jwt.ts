@@ -104,14 +104,18 @@ export function jwt<Claims = JwtClaims>(options: JwtOptions<Claims>): JwtGuard<C
   });
 }
 
-type SchemeOptions = Pick<JwtOptions<unknown>, "oauth2" | "openIdConnectUrl" | "description">;
+type SchemeOptions = Pick<JwtOptions<unknown>, "oauth2" | "passwordFlow" | "openIdConnectUrl" | "description">;
 
 type JwtScheme = Exclude<SecurityScheme, { type: "apiKey" | "mutualTLS" }>;
 
-function schemeOf({ oauth2, openIdConnectUrl, description }: SchemeOptions): JwtScheme {
+function schemeOf({ oauth2, passwordFlow, openIdConnectUrl, description }: SchemeOptions): JwtScheme {
   const words = description === undefined ? {} : { description };
-  if (oauth2) {
-    return { type: "oauth2", flows: { authorizationCode: oauth2 }, ...words } satisfies OAuth2SecurityScheme;
+  if (oauth2 || passwordFlow) {
+    const flows = {
+      ...(oauth2 && { authorizationCode: oauth2 }),
+      ...(passwordFlow && { password: { scopes: {}, ...passwordFlow } }),
+    };
+    return { type: "oauth2", flows, ...words } satisfies OAuth2SecurityScheme;
   }
   if (openIdConnectUrl !== undefined) {
     return { type: "openIdConnect", openIdConnectUrl, ...words } satisfies OpenIdConnectSecurityScheme;

@@ -2,12 +2,14 @@
 import { isAsyncGeneratorFunction } from "../binding/dependency.ts";
 import { isStream } from "../binding/bodies.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
-import { partsOfReply, type RouteDeclaration } from "../http/route_info.ts";
+import { alternativesAt, type NamedExamples } from "../http/documented.ts";
+import type { RouteDeclaration } from "../http/route_info.ts";
 import type { AnyRoute, RegistryChecks } from "../routing/registry.ts";
 import { Route } from "../routing/route.ts";
 import type { Scope } from "../routing/scope.ts";
 import type { Schema } from "../schema/schema.ts";
 import { WebSocketRoute } from "../routing/websocket_route.ts";
+import { toJson } from "./json_schema/json_schema.ts";
 import { checkJson, faultOf } from "./json_schema/models.ts";
 import { checkTool, isTool, toolError } from "./mcp/tool_check.ts";
 
@@ -30,7 +32,7 @@ function checkRoute(route: AnyRoute): void {
     return;
   }
   checkTool(route);
-  const { body, form, response, responses } = route.options;
+  const { body, form, response, responses, examples = {}, callbacks = {} } = route.options;
   const check = isTool(route) ? toolModelCheck(route) : checkJson;
   if (body && !isStream(body)) check("input", body, "body", action);
   if (form) check("input", form.schema, "form", action);
@@ -44,15 +46,28 @@ function checkRoute(route: AnyRoute): void {
     check("output", model, model !== response || isAsyncGeneratorFunction(route.handler) ? "item" : "response", action);
   }
   checkResponses(responses, action);
+  for (const [part, named] of Object.entries(examples)) checkExamples(named, `examples.${part}`, action);
+  for (const [name, { body }] of Object.entries(callbacks)) {
+    if (body) checkJson("output", body, `callbacks.${name}.body`, action);
+  }
 }
 
 function checkResponses(responses: RouteDeclaration["responses"], action: string): void {
-  for (const [status, reply] of Object.entries(responses ?? {})) {
-    if (reply === undefined) continue;
-    const { schema, headers = {} } = partsOfReply(reply);
-    const model = modelOf(schema);
-    if (model) checkJson("output", model, `response${status}`, action);
-    for (const [name, header] of Object.entries(headers)) checkJson("output", header, name, action);
+  for (const status of Object.keys(responses ?? {})) {
+    for (const { schema, headers = {}, examples = {} } of alternativesAt(responses!, status)) {
+      const model = modelOf(schema);
+      if (model) checkJson("output", model, `response${status}`, action);
+      for (const [name, header] of Object.entries(headers)) checkJson("output", header, name, action);
+      checkExamples(examples, `responses.${status}.examples`, action);
+    }
+  }
+}
+
+function checkExamples(examples: NamedExamples, name: string, action: string): void {
+  for (const [key, { value }] of Object.entries(examples)) {
+    if (toJson(value) === undefined) {
+      throw new TypeError(`Cannot ${action}: "${name}.${key}.value" is not JSON, write it as clients see it`);
+    }
   }
 }
 

@@ -58,9 +58,7 @@ export interface OpenAPIOperation extends OpenAPIExtensions {
   responses: Record<string, OpenAPIResponse | OpenAPIReference>;
   /** Alternatives: scopes by the name of the scheme. An empty one requires no credentials. */
   security?: Record<string, string[]>[];
-  /**
-   * The requests that the server sends because of this one, by name. Only `document` can add them.
-   */
+  /** The requests that the server sends because of this one, by name. */
   callbacks?: Record<string, OpenAPICallback | OpenAPIReference>;
   /** Other servers of the operation. Only `document` can add them. */
   servers?: OpenAPIServer[];
@@ -153,7 +151,7 @@ export interface OpenAPIResponse extends OpenAPIExtensions {
   headers?: Record<string, OpenAPIHeader>;
   /** The body by media type; absent if there is no body. */
   content?: Record<string, OpenAPIMediaType>;
-  /** The operations that may follow, by name. Only `document` can add them. */
+  /** The operations that may follow, by name. */
   links?: Record<string, OpenAPILink | OpenAPIReference>;
 }
 
@@ -175,7 +173,7 @@ export interface OpenAPIMediaType extends OpenAPIExtensions {
   schema?: JsonSchema;
   /** An example of the body. Only `document` can add it. */
   example?: unknown;
-  /** Examples of the body, by name. Only `document` can add them. */
+  /** Examples of the body, by name. */
   examples?: Record<string, OpenAPIExample | OpenAPIReference>;
   /** The schema of each item of a stream. OpenAPI has `itemSchema` from 3.2 on. */
   "x-itemSchema"?: JsonSchema;

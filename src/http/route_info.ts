@@ -1,11 +1,11 @@
 /** Declarations of routes, as the router, the documents and applications read them. */
 import type { FormSchema } from "../schema/form.ts";
-import { isSchema, type Schema, schemaFault } from "../schema/schema.ts";
-import { checkOptions, type Duration, type OptionNames, quote } from "../base/options.ts";
-import { isToken } from "./headers.ts";
+import type { Schema } from "../schema/schema.ts";
+import type { Duration } from "../base/options.ts";
 import type { Limits } from "./limits.ts";
 import type { Origins } from "./origin.ts";
-import { isDeclaredReply } from "./replies/declared_reply.ts";
+import type { DocumentedCallback, DocumentedReplies, RequestExamples } from "./documented.ts";
+import type { OpenAPIOperation } from "./operation.ts";
 
 /** How agents see a route, if that differs from the OpenAPI document. */
 export interface ToolOptions {
@@ -34,11 +34,11 @@ export interface ToolAnnotations {
 /** The options of applications, routers, includes and routes. */
 export interface ScopeOptions {
   /**
-   * Other documented replies by status: schemas, or `{ schema, description, headers }`. Those of a
-   * route, or of an inner scope, replace those of outer scopes. For the status of a success,
-   * description and headers are added to the reply of `response`.
+   * Other documented replies, which are not checked: by status, `"4XX"`, `"5XX"`, or `default` for
+   * all others. Those of a route, or of an inner scope, replace those of outer scopes. For the status
+   * of `response`, they are added to its reply.
    */
-  responses?: Readonly<Record<number, DocumentedReply>>;
+  responses?: DocumentedReplies;
   /**
    * Whether pages of all origins may send unsafe requests and open WebSockets. By default as in the
    * innermost router, include or application that sets it.
@@ -103,6 +103,15 @@ export interface RouteSettings extends GroupOptions {
   ifMatch?: "required" | "optional";
   /** Limits that replace those of the application; for a WebSocket, `message` and `query`. */
   limits?: Limits;
+  /** Named examples of the body or the form. They are not checked, so that one can show a mistake. */
+  examples?: RequestExamples;
+  /** Documents requests that the application sends because of this one, by name. */
+  callbacks?: Readonly<Record<string, DocumentedCallback>>;
+  /**
+   * Transforms the operation in the OpenAPI document, before the option `document` of the
+   * application. It gets a copy, which it may change and return. The result is not checked.
+   */
+  document?: (operation: OpenAPIOperation) => OpenAPIOperation;
 }
 
 /** All options of a route. */
@@ -191,66 +200,4 @@ export interface RouteInfo {
    * `tags`, `responses`, `hidden` and `crossOrigin`.
    */
   readonly options: Readonly<RouteDeclaration & WebSocketDeclaration>;
-}
-
-/** A documented reply. Without a schema it has no content. */
-export interface ReplyDescription {
-  /** The content: a schema, `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)` or `Html()`. */
-  schema?: Schema;
-  /** The meaning. By default the description of the schema, or the name of the status. */
-  description?: string;
-  /** The schemas of its headers, by case-insensitive names. */
-  headers?: Readonly<Record<string, Schema>>;
-}
-
-/** A documented reply, or the schema of its content alone. */
-export type DocumentedReply = Schema | ReplyDescription;
-
-const KEYS: OptionNames<ReplyDescription> = { schema: true, description: true, headers: true };
-
-/** RFC 9110, section 15. */
-const STATUS = /^[1-5]\d\d$/;
-
-export function partsOfReply(reply: DocumentedReply): ReplyDescription {
-  return isContent(reply) ? { schema: reply } : reply;
-}
-
-export function checkDocumentedReply(reply: unknown, status: string, action: string): void {
-  const fail = (reason: string): never => {
-    throw new TypeError(`Cannot ${action}: ${reason}`);
-  };
-  if (!STATUS.test(status)) {
-    fail(`"responses" has ${quote(status)}, which is not a status: write a number from 100 to 599`);
-  }
-  if (isContent(reply)) return;
-  if (!hasKnownKey(reply)) {
-    return fail(`"${status}" ${schemaFault(reply, "a valibot schema or { schema, description, headers }")}`);
-  }
-  checkOptions(reply, KEYS, action, `responses.${status}.`);
-  const name = `responses.${status}`;
-  const { schema, description, headers } = reply;
-  if (schema !== undefined && !isContent(schema)) fail(`"${name}.schema" ${schemaFault(schema)}`);
-  if (description !== undefined && typeof description !== "string") {
-    fail(`"${name}.description" must be a string, got ${quote(description)}`);
-  }
-  if (headers !== undefined && (typeof headers !== "object" || headers === null || isSchema(headers))) {
-    fail(`"${name}.headers" must be schemas by name, write { location: v.string() }`);
-  }
-  for (const [header, schema] of Object.entries(headers ?? {})) {
-    if (!isToken(header)) fail(`${quote(header)} in "${name}.headers" is not the name of a header`);
-    if (header.toLowerCase() === "content-type") {
-      fail(`"${name}.headers" has ${quote(header)}, which the schema gives: leave it out`);
-    }
-    if (!isSchema(schema)) fail(`"${name}.headers.${header}" ${schemaFault(schema)}`);
-  }
-}
-
-function isContent(value: unknown): value is Schema {
-  return isSchema(value) || (isDeclaredReply(value) && value.type !== "replies");
-}
-
-function hasKnownKey(value: unknown): value is ReplyDescription {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || "~standard" in value) return false;
-  const keys = Object.keys(value);
-  return keys.length === 0 || keys.some((key) => Object.hasOwn(KEYS, key));
 }

@@ -17,6 +17,7 @@ import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import { WITHOUT_BODY } from "../http/reply.ts";
 import type { ResourceMetadataHint } from "../http/challenge.ts";
 import type { HttpRequest } from "../http/request.ts";
+import type { RequestExamples } from "../http/documented.ts";
 import type { RouteDeclaration, RouteInfo } from "../http/route_info.ts";
 import { type Idempotency, readIdempotency } from "../idempotency/options.ts";
 import type { RateLimiter, RateLimiters } from "../rate_limit/limiter.ts";
@@ -266,7 +267,11 @@ function checkStreamed(handed: ReadonlyMap<string, PreparedDependency>, handler:
   );
 }
 
-function checkBody({ body, form }: RouteDeclaration, name: string): void {
+function checkBody({ body, form, examples }: RouteDeclaration, name: string): void {
+  for (const part of Object.keys(examples ?? {}) as (keyof RequestExamples)[]) {
+    if ((part === "body" ? body : form) !== undefined) continue;
+    throw new TypeError(`Cannot register ${name}: "examples.${part}" has examples of no ${part}, declare "${part}"`);
+  }
   if (body === undefined && form === undefined) return;
   if (name.startsWith("GET ") || name.startsWith("HEAD ")) {
     throw new TypeError(`Cannot register ${name}: a GET or HEAD request has no body, declare it under query`);

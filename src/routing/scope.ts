@@ -1,14 +1,14 @@
 /** The options of routes and of their scopes: applications, routers and includes. */
-import { type DependencyLike, toDependencies } from "../binding/dependency.ts";
+import { type DependencyLike, isAsyncFunction, toDependencies } from "../binding/dependency.ts";
 import type { DependencyLevel } from "../binding/levels.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
-import {
-  checkDocumentedReply,
-  type GroupOptions,
-  type RouteDeclaration,
-  type RouteInfo,
-  type ScopeOptions,
-  type WebSocketDeclaration,
+import { checkCallbacks, checkDocumentedReply, checkRequestExamples } from "../http/documented.ts";
+import type {
+  GroupOptions,
+  RouteDeclaration,
+  RouteInfo,
+  ScopeOptions,
+  WebSocketDeclaration,
 } from "../http/route_info.ts";
 import { isSchema, type Mistake, schemaFault } from "../schema/schema.ts";
 import { type OptionNames, pickOptions, quote } from "../base/options.ts";
@@ -121,6 +121,9 @@ const OPTIONS: { readonly [Name in keyof AllOptions]-?: Option<Name> } = {
   limits: { on: ROUTES },
   idempotent: { on: ROUTE },
   ifMatch: { on: ROUTE, check: checkIfMatchOption },
+  examples: { on: ROUTE, check: checkRequestExamples },
+  callbacks: { on: ROUTE, check: checkCallbacks },
+  document: { on: ROUTE, check: checkDocument },
 };
 
 /** The names of the options that a declaration can have. */
@@ -224,6 +227,12 @@ function checkBoolean(value: unknown, option: string, action: string): void {
 function checkIfMatchOption(value: unknown, option: string, action: string): void {
   if (value === "required" || value === "optional") return;
   throw new TypeError(`Cannot ${action}: "${option}" must be "required" or "optional", got ${quote(value)}`);
+}
+
+function checkDocument(value: unknown, option: string, action: string): void {
+  if (typeof value === "function" && !isAsyncFunction(value)) return;
+  const wanted = typeof value === "function" ? "a sync function" : "a function";
+  throw new TypeError(`Cannot ${action}: "${option}" must be ${wanted}, such as (operation) => operation`);
 }
 
 function checkSchema(value: unknown, option: string, action: string): void {

@@ -75,6 +75,7 @@ export type { SettingsOptions, SettingsSchema } from "../schema/settings.ts";
 
 // Guards and sessions
 export type { Alternative, AnySecurity } from "../binding/guard.ts";
+export type { PasswordFlow } from "../auth/credentials.ts";
 export type { JwtKey, JwtKeyFunction, JwtKeys, JwtOAuth2 } from "../auth/jwt/options.ts";
 export type { JwtAlgorithm, JwtCryptoKey, JwtHeader } from "../auth/jwt/token.ts";
 export type { RequiredSessionOptions } from "../auth/session.ts";
@@ -123,7 +124,15 @@ export type {
   StatusReply,
   TakenBy,
 } from "../http/replies/replies.ts";
-export type { DocumentedReply, ReplyDescription } from "../http/route_info.ts";
+export type {
+  DocumentedCallback,
+  DocumentedReplies,
+  DocumentedReply,
+  NamedExample,
+  NamedExamples,
+  ReplyDescription,
+  RequestExamples,
+} from "../http/documented.ts";
 export type {
   Atom,
   BytesReply,
@@ -182,7 +191,7 @@ export type { ProxyOptions, TrustProxy } from "../http/proxy.ts";
 export type { CookieAttributes } from "../http/cookies.ts";
 export type { ConnectionInfo } from "../http/connection.ts";
 export type { FileOptions } from "../http/files/served_file.ts";
-export type { DocsOptions } from "../describe/page/options.ts";
+export type { DocsOptions, SwaggerUIParameter } from "../describe/page/options.ts";
 export type { McpOptions, ToolListing } from "../describe/mcp/options.ts";
 
 // Middleware

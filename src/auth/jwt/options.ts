@@ -1,7 +1,13 @@
 /** The options of a guard of JSON Web Tokens, their checks, and the keys. */
 import { type OptionNames, quote } from "../../base/options.ts";
 import { type GivenSchema, isSchema, schemaFault } from "../../schema/schema.ts";
-import { checkGuardOptions, checkString, type GuardOptions } from "../credentials.ts";
+import {
+  checkGuardOptions,
+  checkString,
+  type GuardOptions,
+  type PasswordFlow,
+  readPasswordFlow,
+} from "../credentials.ts";
 import { RemoteKeys } from "./remote_keys.ts";
 import {
   algorithmsOf,
@@ -90,6 +96,11 @@ export interface JwtOptions<Claims> extends GuardOptions {
   scopes?: (claims: NoInfer<Claims>) => readonly string[];
   /** Documents OAuth 2.0, so that the documentation page can get a token. */
   oauth2?: JwtOAuth2;
+  /**
+   * Documents the password flow of OAuth 2.0, also besides `oauth2`, so that the documentation page
+   * signs in by name and password. Only for clients of your own: OAuth 2.1 has no password flow.
+   */
+  passwordFlow?: PasswordFlow;
   /** Documents OpenID Connect: the URL of the issuer's configuration. */
   openIdConnectUrl?: string;
 }
@@ -102,12 +113,13 @@ const OPTIONS: OptionNames<Omit<JwtOptions<unknown>, keyof GuardOptions>> = {
   claims: true,
   scopes: true,
   oauth2: true,
+  passwordFlow: true,
   openIdConnectUrl: true,
 };
 
 export function checkJwtOptions(options: JwtOptions<unknown>, action: string): void {
   checkGuardOptions(options, OPTIONS, action);
-  const { issuer, audience, algorithms, claims, scopes, oauth2, openIdConnectUrl } = options;
+  const { issuer, audience, algorithms, claims, scopes, oauth2, passwordFlow, openIdConnectUrl } = options;
   if (typeof issuer !== "string" || issuer === "") {
     throw new TypeError(`Cannot ${action}: "issuer" must be the string of the claim iss, got ${quote(issuer)}`);
   }
@@ -128,9 +140,11 @@ export function checkJwtOptions(options: JwtOptions<unknown>, action: string): v
     throw new TypeError(`Cannot ${action}: "scopes" must be a function of the claims, got ${quote(scopes)}`);
   }
   checkString(openIdConnectUrl, "openIdConnectUrl", action);
-  if (oauth2 !== undefined && openIdConnectUrl !== undefined) {
-    throw new TypeError(`Cannot ${action}: a scheme has one type, leave out "oauth2" or "openIdConnectUrl"`);
+  const flow = oauth2 !== undefined ? "oauth2" : passwordFlow !== undefined ? "passwordFlow" : undefined;
+  if (flow !== undefined && openIdConnectUrl !== undefined) {
+    throw new TypeError(`Cannot ${action}: a scheme has one type, leave out "${flow}" or "openIdConnectUrl"`);
   }
+  if (passwordFlow !== undefined) readPasswordFlow(passwordFlow, action);
 }
 
 /** Keys, and the algorithms that a token may use with them. */

@@ -117,7 +117,8 @@ class Writer {
 }
 
 function asyncapiInfo(parts: AsyncAPIParts): AsyncAPIInfo {
-  const { license, ...info } = infoOf(parts);
+  // AsyncAPI has no summary.
+  const { license, summary: _, ...info } = infoOf(parts);
   const { tags = [], externalDocs } = parts;
   return {
     ...info,

@@ -39,11 +39,13 @@ export class Models {
   readonly #byId = new Map<string, Model>();
   /** No schema of an application contains it. */
   readonly #idPrefix = crypto.randomUUID();
-  readonly #references: Reference[] = [];
+  #references: Reference[] = [];
   readonly #names = new Map<unknown, string>();
+  /** Those of earlier definitions. */
+  readonly #defined = new Map<Model, string>();
   /** The schemas in conversion, to detect recursion. */
   readonly #open = new Map<unknown, Place>();
-  readonly #roots: JsonSchema[] = [];
+  #roots: JsonSchema[] = [];
 
   /** @param base The start of references, such as `#/components/schemas/` or `#/$defs/`. */
   constructor(base: string) {
@@ -75,16 +77,24 @@ export class Models {
     return isBinary(schema) ? FILE : this.#convert("output", nodeOf(schema), name);
   }
 
-  /** Sorted by name. Call it once, at the end: it completes the references. */
+  /**
+   * The models of the schemas that were converted since the last call, sorted by name. It completes
+   * the references, and earlier models keep their names.
+   */
   definitions(): Record<string, JsonSchema> {
     const models = this.#reachable();
-    const names = nameModels(models, (text) => text.replaceAll(new RegExp(`${this.#idPrefix} \\d+`, "g"), ""));
+    const withoutIds = (text: string) => text.replaceAll(new RegExp(`${this.#idPrefix} \\d+`, "g"), "");
+    const names = nameModels([...this.#defined.keys(), ...models], this.#defined, withoutIds);
     for (const { model, holder, key } of this.#references) holder[key] = this.#base + names.get(model);
-    const named = models.map((model) => [names.get(model)!, model.body] as const);
-    const definitions = new Map(named.map(([name, body]) => {
+    const known = new Set(this.#defined.values());
+    const added = models.map((model) => [names.get(model)!, model.body] as const).filter(([name]) => !known.has(name));
+    const definitions = new Map(added.map(([name, body]) => {
       // Some generators name a model by its title.
       return [name, this.#scope.isForGenerators ? annotate(body, { title: name }) : body];
     }));
+    for (const model of models) this.#defined.set(model, names.get(model)!);
+    this.#references = [];
+    this.#roots = [];
     return Object.fromEntries([...definitions].sort(([one], [other]) => one < other ? -1 : 1));
   }
 
@@ -140,7 +150,7 @@ export class Models {
   #reachable(): Model[] {
     const reached = new Set<Model>();
     const reach = (model: Model): void => {
-      if (reached.has(model)) return;
+      if (reached.has(model) || this.#defined.has(model)) return;
       reached.add(model);
       model.references.push(...this.#referencesIn(model.body));
       model.references.forEach(reach);
@@ -256,6 +266,8 @@ interface Model {
   /** The placeholder in references until all models have names. */
   readonly id: string;
   body: JsonSchema;
+  /** The body without references, to compare it also after they are completed. */
+  text?: string;
   /** The models in the body; complete after all conversions. */
   readonly references: Model[];
 }
@@ -282,12 +294,16 @@ export function pascalCase(text: string): string {
  * Models with one name are merged if they are equal, with all references; otherwise they get
  * numbers. If the document has both forms of a schema and they differ, the input is named `…Input`.
  */
-function nameModels(models: readonly Model[], withoutIds: (text: string) => string): ReadonlyMap<Model, string> {
+function nameModels(
+  models: readonly Model[],
+  defined: ReadonlyMap<Model, string>,
+  withoutIds: (text: string) => string,
+): ReadonlyMap<Model, string> {
   const classes = classesOf(models, withoutIds);
   const classOf = (model: Model): number => classes.get(model)!;
   const members = Map.groupBy(models, classOf);
-  const names = new Map<number, string>();
-  const taken = new Set<string>();
+  const names = new Map(defined.entries().map(([model, name]) => [classOf(model), name] as const));
+  const taken = new Set(defined.values().map(identifierOf));
   const isUnnamed = (model: Model): boolean => classes.has(model) && !names.has(classOf(model));
   const differsInOutput = (model: Model): boolean => {
     const output = model.form === "input" ? model.other() : undefined;
@@ -334,7 +350,9 @@ function identifierOf(name: string): string {
  * until all members refer to the same classes. So recursive models can be equal.
  */
 function classesOf(models: readonly Model[], withoutIds: (text: string) => string): ReadonlyMap<Model, number> {
-  let classes = numberBy(models, ({ base, body }) => `${base} ${withoutIds(JSON.stringify(body))}`);
+  let classes = numberBy(models, (model) => {
+    return `${model.base} ${model.text ??= withoutIds(JSON.stringify(model.body))}`;
+  });
   for (let count = 0; count !== new Set(classes.values()).size;) {
     count = new Set(classes.values()).size;
     const previous = classes;

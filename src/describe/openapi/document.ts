@@ -41,7 +41,7 @@ export interface OpenAPIInfo extends OpenAPIExtensions {
   title: string;
   /** The version of the application. */
   version: string;
-  /** A summary in one line. Only `document` can add it. */
+  /** A summary in one line. */
   summary?: string;
   /** The description. */
   description?: string;

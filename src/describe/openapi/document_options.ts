@@ -4,6 +4,7 @@ import { isAsyncFunction } from "../../binding/dependency.ts";
 import { nearest, type OptionNames, quote } from "../../base/options.ts";
 import type { OpenAPIContact, OpenAPIDocument, OpenAPILicense, OpenAPITag } from "./document.ts";
 import type { OpenAPIExternalDocs, OpenAPIServer } from "../../http/operation.ts";
+import type { Schema } from "../../schema/schema.ts";
 
 /**
  * The parts of the documents besides the routes. Properties whose names begin with `x-` are copied.
@@ -13,6 +14,8 @@ export interface DocumentOptions {
    * The servers in the document; by default the host that serves it. Names in braces are variables.
    */
   servers?: readonly OpenAPIServer[];
+  /** A summary in one line. */
+  summary?: string;
   /** The contact of the application. */
   contact?: OpenAPIContact;
   /** The license of the API. */
@@ -31,31 +34,48 @@ export interface DocumentOptions {
   /**
    * Transforms the OpenAPI document for `/openapi.json`, the page, the command line and
    * `app.openapi()`. It gets a copy, which it may change and return, at the first use of the
-   * document, and again after routes were added.
+   * document, and again after routes were added. To change one operation, use `document` of a route.
    *
    * The result must be valid OpenAPI, which is not checked. Routes that it removes are still
    * served: to hide a route from all documents, use `hidden`.
    *
-   * @example A logo
+   * @example A webhook, whose model is added to the components
    * ```ts
    * import { App } from "@webfw/core";
    * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
    *
+   * const Refund = v.pipe(v.object({ amount: v.number() }), v.title("Refund"));
    * const app = new App({
-   *   document: (document) => {
-   *     document.info["x-logo"] = { url: "https://shop.example/logo.svg" };
+   *   document: (document, { model }) => {
+   *     const content = { "application/json": { schema: { $ref: model(Refund) } } };
+   *     const responses = { 204: { description: "Received" } };
+   *     document.webhooks = { refunded: { post: { requestBody: { required: true, content }, responses } } };
    *     return document;
    *   },
    * });
-   * assertEquals(app.openapi().info["x-logo"], { url: "https://shop.example/logo.svg" });
+   * assertEquals(Object.keys(app.openapi().components.schemas!), ["Refund"]);
    * ```
    */
-  document?: (document: OpenAPIDocument) => OpenAPIDocument;
+  document?: (document: OpenAPIDocument, models: DocumentModels) => OpenAPIDocument;
+}
+
+/** The second argument of the option `document` of an application. */
+export interface DocumentModels {
+  /**
+   * Adds a model to the components, unless they have it already.
+   *
+   * @param schema A schema with a title.
+   * @param form Whether the application sends it, or accepts it as input.
+   * @returns The `$ref`, such as `#/components/schemas/Refund`.
+   */
+  model(schema: Schema, form?: "output" | "input"): string;
 }
 
 /** The names of the options. */
 export const DOCUMENT_OPTIONS: OptionNames<DocumentOptions> = {
   servers: true,
+  summary: true,
   contact: true,
   license: true,
   termsOfService: true,
@@ -120,6 +140,7 @@ function makeSchema(): v.GenericSchema<unknown, DocumentOptions> {
         : undefined,
   );
   return v.object({
+    summary: description,
     servers: v.optional(v.array(server, must("an array of objects"))),
     contact: v.optional(part({ name: description, url: v.optional(url), email: v.optional(email) })),
     license: v.optional(v.pipe(

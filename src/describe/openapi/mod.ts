@@ -46,4 +46,4 @@ export type {
   OpenAPIServer,
   OpenAPIServerVariable,
 } from "../../http/operation.ts";
-export type { DocumentOptions } from "./document_options.ts";
+export type { DocumentModels, DocumentOptions } from "./document_options.ts";

@@ -1,17 +1,20 @@
 /** The OpenAPI document of an application: its routes by path and method, and their components. */
 import type { PathTemplate } from "../../routing/path.ts";
 import type { Route } from "../../routing/route.ts";
-import { Models } from "../json_schema/models.ts";
+import { Models, pascalCase } from "../json_schema/models.ts";
+import { alternativesAt, type DocumentedCallback } from "../../http/documented.ts";
+import { isSchema, schemaFault } from "../../schema/schema.ts";
+import type { JsonSchema } from "../../schema/json_schema.ts";
 import { documentationOf } from "../route/docstring.ts";
 import { inputsOf, type ParameterInput } from "../route/inputs.ts";
 import type { OpenAPIComponents, OpenAPIDocument, OpenAPIInfo, OpenAPIPathItem, OpenAPITag } from "./document.ts";
-import type { OpenAPIMethod, OpenAPIOperation } from "../../http/operation.ts";
-import type { DocumentOptions } from "./document_options.ts";
+import type { OpenAPICallback, OpenAPIMethod, OpenAPIOperation } from "../../http/operation.ts";
+import type { DocumentModels, DocumentOptions } from "./document_options.ts";
 import { headersOfOptions, isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
 import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";
 import { isCredential, SecuritySchemes } from "./security.ts";
 import { stringify } from "../../http/json.ts";
-import { quote } from "../../base/options.ts";
+import { nearest, quote } from "../../base/options.ts";
 import type { SecurityScheme } from "../../binding/security.ts";
 import { belowBasePath } from "../../http/connection.ts";
 
@@ -36,7 +39,7 @@ type DescribedRoute = Pick<
   | "idempotency"
 >;
 
-const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
+export const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
   ["get", "put", "post", "delete", "options", "head", "patch"],
 );
 
@@ -48,35 +51,89 @@ const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
  * @throws {Error} If `document` throws.
  */
 export function openapiDocument(parts: DocumentParts): OpenAPIDocument {
-  const { routes, errors = "default", servers, tags: described, externalDocs, document } = parts;
+  const { routes, errors = "default", servers, tags: described, externalDocs, document: transform } = parts;
   const components = new Components(errors);
   const paths = new Paths();
-  const operations = withoutShadowed(routes).map((route) => {
+  const shown = withoutShadowed(routes).map((route) => {
     const { item, names } = paths.open(route.template);
-    const operation = operationOf(route, names, components);
     const method = route.method.toLowerCase();
-    if (METHODS.has(method)) item[method as OpenAPIMethod] = operation;
-    else (item["x-additionalOperations"] ??= {})[route.method] = operation;
-    return operation;
+    const [place, key] = METHODS.has(method)
+      ? [item as Record<string, OpenAPIOperation>, method]
+      : [item["x-additionalOperations"] ??= {}, route.method];
+    place[key] = operationOf(route, names, components);
+    return { route, place, key };
   });
-  const tags = tagsOf(operations, described);
-  return transformed({
+  checkLinks(shown.map(({ route }) => route));
+  const definitions = shown.length > 0 ? components.definitions() : {};
+  for (const { route: { name, options }, place, key } of shown) {
+    if (options.document) place[key] = transformed(place[key]!, options.document, name, "operation");
+  }
+  const tags = tagsOf(shown.map(({ place, key }) => place[key]!), described);
+  const document: OpenAPIDocument = {
     openapi: "3.1.0",
     info: infoOf(parts),
     ...(servers && servers.length > 0 && { servers: [...servers] }),
     ...(tags.length > 0 && { tags }),
     ...(externalDocs && { externalDocs }),
     paths: paths.items,
-    components: operations.length > 0 ? components.definitions() : {},
-  }, document);
+    components: definitions,
+  };
+  if (!transform) return document;
+  return transformed(document, (copy) => withModels(copy, transform, components.models), "the App", "document");
+}
+
+/** Hands over `model`, and adds what it makes. */
+function withModels(
+  document: OpenAPIDocument,
+  transform: NonNullable<DocumentOptions["document"]>,
+  models: Models,
+): OpenAPIDocument {
+  const added: Record<string, JsonSchema> = {};
+  const model: DocumentModels["model"] = (schema, form = "output") => {
+    if (!isSchema(schema)) throw new TypeError(`Cannot add a model: the schema ${schemaFault(schema)}`);
+    const reference = form === "input" ? models.jsonInput(schema) : models.jsonOutput(schema);
+    const definitions = models.definitions();
+    if (reference.$ref === undefined) {
+      throw new TypeError(
+        'Cannot add a model: an object with a title is one, write v.pipe(Invoice, v.title("Invoice"))',
+      );
+    }
+    Object.assign(added, definitions);
+    Object.assign(document.components.schemas ??= {}, definitions);
+    return reference.$ref;
+  };
+  const result = transform(document, { model });
+  // It may be another object than the one that got the models.
+  if (Object.keys(added).length > 0 && isObject(result?.components)) {
+    result.components.schemas = { ...added, ...result.components.schemas };
+  }
+  return result;
+}
+
+/** @throws {TypeError} If a link names an operation that the document does not have. */
+function checkLinks(routes: readonly DescribedRoute[]): void {
+  const known = new Set(routes.map(({ operationId }) => operationId));
+  for (const { name, options: { responses = {} } } of routes) {
+    const links = Object.keys(responses).flatMap((code) => alternativesAt(responses, code))
+      .flatMap(({ links = {} }) => Object.entries(links));
+    const wrong = links.find(([, { operationId }]) => operationId !== undefined && !known.has(operationId));
+    if (!wrong) continue;
+    const [link, { operationId = "" }] = wrong;
+    throw new TypeError(
+      `Cannot describe ${name}: its link "${link}" names the operation "${operationId}", which the document does not have; the nearest is "${
+        nearest(operationId, [...known])
+      }"`,
+    );
+  }
 }
 
 export function infoOf(
-  { title, version, description, termsOfService, contact, license }: Omit<DocumentParts, "routes">,
+  { title, version, summary, description, termsOfService, contact, license }: Omit<DocumentParts, "routes">,
 ): OpenAPIInfo {
   return {
     title,
     version,
+    ...(summary !== undefined && { summary }),
     ...(description !== undefined && { description }),
     ...(termsOfService !== undefined && { termsOfService }),
     ...(contact && { contact }),
@@ -93,7 +150,7 @@ function tagsOf(operations: readonly OpenAPIOperation[], described: readonly Ope
 
 /** `pathNames` are the names of path parameters in the document. */
 function operationOf(route: DescribedRoute, pathNames: readonly string[], components: Components): OpenAPIOperation {
-  const { operationId, options: { tags = [], deprecated }, template: { names } } = route;
+  const { operationId, options: { tags = [], deprecated, examples, callbacks }, template: { names } } = route;
   const inputs = inputsOf(route.options, names, route.levels);
   const nameOf = ({ in: source, name }: ParameterInput) => source === "path" ? pathNames[names.indexOf(name)]! : name;
   const parameters = inputs.parameters
@@ -107,10 +164,30 @@ function operationOf(route: DescribedRoute, pathNames: readonly string[], compon
     ...(tags.length > 0 && { tags: [...tags] }),
     ...(deprecated && { deprecated }),
     ...(parameters.length > 0 && { parameters }),
-    ...(inputs.body && { requestBody: requestBodyOf(inputs.body, operationId, components.models) }),
+    ...(inputs.body && { requestBody: requestBodyOf(inputs.body, operationId, components.models, examples) }),
     responses: repliesOf(route, inputs, components.models, components.errors),
     ...(security && { security }),
+    ...(callbacks && { callbacks: callbacksOf(callbacks, operationId, components.models) }),
   };
+}
+
+function callbacksOf(
+  callbacks: Readonly<Record<string, DocumentedCallback>>,
+  operationId: string,
+  models: Models,
+): Record<string, OpenAPICallback> {
+  return Object.fromEntries(
+    Object.entries(callbacks).map(([name, { url, body, method = "POST", summary, description }]) => {
+      const schema = body && models.jsonOutput(body, `${pascalCase(operationId)}${pascalCase(name)}`);
+      const request = {
+        ...(summary !== undefined && { summary }),
+        ...(description !== undefined && { description }),
+        ...(schema && { requestBody: { required: true, content: { "application/json": { schema } } } }),
+        responses: { "2XX": { description: "The request was received." } },
+      };
+      return [name, { [url]: { [method.toLowerCase()]: request } }];
+    }),
+  );
 }
 
 class Components {
@@ -179,37 +256,39 @@ function shapeOf(template: PathTemplate): string {
   return endsInRest({ template }) ? template.shape.replace(/\{\.{3}\}$/, "{}") : template.shape;
 }
 
-/** Copies the document before and after the option: operations share parts. */
-export function transformed(
-  document: OpenAPIDocument,
-  transformDocument: DocumentOptions["document"],
-): OpenAPIDocument {
-  if (transformDocument === undefined) return document;
-  const copy: OpenAPIDocument = JSON.parse(stringify(document));
+/** Copies a part before and after the option `document`: operations share parts. */
+function transformed<Part extends OpenAPIDocument | OpenAPIOperation>(
+  part: Part,
+  transform: (part: Part) => Part,
+  owner: string,
+  kind: keyof typeof MEMBERS,
+): Part {
+  const copy: Part = JSON.parse(stringify(part));
   let result: unknown;
   try {
-    result = transformDocument(copy);
+    result = transform(copy);
   } catch (error) {
     const reason = error instanceof Error ? error.message : quote(error);
-    throw new Error(`Cannot describe the App: its option "document" threw: ${reason}`, { cause: error });
+    throw new Error(`Cannot describe ${owner}: its option "document" threw: ${reason}`, { cause: error });
   }
-  checkResult(result);
+  const returned = `Cannot describe ${owner}: its option "document" returned`;
+  if (result === undefined) throw new TypeError(`${returned} nothing, return the ${kind}, also after changing it`);
+  if (result instanceof Promise) throw new TypeError(`${returned} a promise, write a sync function`);
+  const members: Record<string, unknown> = Object(result);
+  const isKind = MEMBERS[kind].every((name) => name === "openapi" || isObject(members[name]));
+  if (!isKind || (kind === "document" && typeof members.openapi !== "string")) {
+    const list = MEMBERS[kind].join(", ").replace(/, (?=\w+$)/, " and ");
+    throw new TypeError(`${returned} no ${kind}: it must be an object with ${list}`);
+  }
   try {
     return JSON.parse(stringify(result));
   } catch (error) {
-    throw new TypeError('Cannot describe the App: what its option "document" returned is not JSON', { cause: error });
+    throw new TypeError(`Cannot describe ${owner}: what its option "document" returned is not JSON`, { cause: error });
   }
 }
 
-function checkResult(result: unknown): asserts result is OpenAPIDocument {
-  const action = 'Cannot describe the App: its option "document" returned';
-  if (result === undefined) throw new TypeError(`${action} nothing, return the document, also after changing it`);
-  if (result instanceof Promise) throw new TypeError(`${action} a promise, write a sync function`);
-  const { openapi, info, paths, components } = Object(result);
-  const isDocument = typeof openapi === "string" && [info, paths, components].every(isObject);
-  if (isDocument) return;
-  throw new TypeError(`${action} no document: it must be an object with openapi, info, paths and components`);
-}
+/** What the result of an option `document` must have. */
+const MEMBERS = { document: ["openapi", "info", "paths", "components"], operation: ["responses"] } as const;
 
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);

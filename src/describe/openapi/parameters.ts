@@ -1,14 +1,15 @@
 /** Parameters and request bodies of the document. */
 import { takesJson } from "../../schema/coerce_form.ts";
 import { isBinary, lazyTarget, LISTS, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
-import { allOf } from "../json_schema/json_schema.ts";
+import { allOf, toJson } from "../json_schema/json_schema.ts";
 import type { JsonSchema } from "../../schema/json_schema.ts";
 import { type Models, pascalCase } from "../json_schema/models.ts";
 import { BYTES, mediaTypesOf } from "../json_schema/values.ts";
+import type { NamedExamples, RequestExamples } from "../../http/documented.ts";
 import type { RouteDeclaration } from "../../http/route_info.ts";
 import type { Idempotency } from "../../idempotency/options.ts";
 import type { BodyInput, ParameterInput } from "../route/inputs.ts";
-import type { OpenAPIEncoding, OpenAPIParameter, OpenAPIRequestBody } from "../../http/operation.ts";
+import type { OpenAPIEncoding, OpenAPIExample, OpenAPIParameter, OpenAPIRequestBody } from "../../http/operation.ts";
 
 /** A segment of a path is never empty. */
 const SEGMENT: JsonSchema = { type: "string", minLength: 1 };
@@ -82,13 +83,33 @@ export function liftAnnotations(whole: JsonSchema): Pick<OpenAPIParameter, "desc
   return { ...(description !== undefined && { description }), ...(deprecated && { deprecated }), schema };
 }
 
+export function examplesOf(examples: NamedExamples | undefined): Record<string, OpenAPIExample> | undefined {
+  const entries = Object.entries(examples ?? {}).map(([name, { summary, description, value }]) => {
+    return [name, {
+      ...(summary !== undefined && { summary }),
+      ...(description !== undefined && { description }),
+      value: toJson(value),
+    }] as const;
+  });
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
 /** `operationId` names a model without title. */
-export function requestBodyOf(input: BodyInput, operationId: string, models: Models): OpenAPIRequestBody {
-  const { mediaType, schema, isRequired: required } = input;
-  if (mediaType === "application/octet-stream") return { required, content: { [mediaType]: { schema: BYTES } } };
+export function requestBodyOf(
+  input: BodyInput,
+  operationId: string,
+  models: Models,
+  given: RequestExamples = {},
+): OpenAPIRequestBody {
+  const { name, mediaType, schema, isRequired: required } = input;
+  const named = examplesOf(given[name]);
+  const examples = named && { examples: named };
+  if (mediaType === "application/octet-stream") {
+    return { required, content: { [mediaType]: { schema: BYTES, ...examples } } };
+  }
   if (mediaType === "application/json") {
     const body = models.jsonInput(schema, `${pascalCase(operationId)}Body`);
-    return { required, content: { [mediaType]: { schema: body } } };
+    return { required, content: { [mediaType]: { schema: body, ...examples } } };
   }
   const { encoding, nested, json } = formFields(schema);
   const sentences: string[] = [];
@@ -105,6 +126,7 @@ export function requestBodyOf(input: BodyInput, operationId: string, models: Mod
     content: {
       [mediaType]: {
         schema: models.jsonInput(schema, `${pascalCase(operationId)}Form`),
+        ...examples,
         ...(Object.keys(encoding).length > 0 && { encoding }),
       },
     },

@@ -9,16 +9,19 @@ import {
   isDeclaredReply,
   STREAM_TYPES,
 } from "../../http/replies/declared_reply.ts";
-import { partsOfReply, type ReplyDescription, type RouteDeclaration } from "../../http/route_info.ts";
+import { alternativesAt, type DocumentedReplies, type ReplyDescription } from "../../http/documented.ts";
+import type { RouteDeclaration } from "../../http/route_info.ts";
 import { checkOptions, type OptionNames } from "../../base/options.ts";
 import type { Route } from "../../routing/route.ts";
 import { isBinary, isSchema, nodeOf, type Schema, schemaFault } from "../../schema/schema.ts";
 import { checkJson, freeName, type Models, pascalCase } from "../json_schema/models.ts";
+import { anyOf } from "../json_schema/json_schema.ts";
 import { isAlwaysSent } from "../json_schema/optionality.ts";
 import type { JsonSchema } from "../../schema/json_schema.ts";
 import { BYTES, mediaTypesOf } from "../json_schema/values.ts";
 import type { RouteInputs } from "../route/inputs.ts";
 import type {
+  OpenAPIExample,
   OpenAPIHeader,
   OpenAPIMediaType,
   OpenAPIOperation,
@@ -26,7 +29,7 @@ import type {
   OpenAPIResponse,
 } from "../../http/operation.ts";
 import type { Idempotency } from "../../idempotency/options.ts";
-import { liftAnnotations } from "./parameters.ts";
+import { examplesOf, liftAnnotations } from "./parameters.ts";
 
 const TOO_MANY_REQUESTS: DeclaredReply = {
   status: 429,
@@ -57,7 +60,13 @@ const OTHER_VERSION: DeclaredReply = { status: 412, description: "If-Match is no
 const NO_VERSION: DeclaredReply = { status: 428, description: "If-Match is missing." };
 
 type Reply = OpenAPIResponse | OpenAPIReference;
-type Replies = readonly (readonly [status: number, reply: OpenAPIResponse])[];
+
+/** The reply to a success. */
+interface Success {
+  readonly reply: OpenAPIResponse;
+  /** Whether the content is that of the first documented alternative. */
+  readonly isDocumented?: boolean;
+}
 
 type AnsweringRoute =
   & Pick<Route, "handler" | "operationId" | "options" | "isLimited">
@@ -79,23 +88,116 @@ export function repliesOf(
     ...versionRefusals(ifMatch),
   ]);
   const replies: (readonly [status: number | string, reply: Reply])[] = [
-    ...errors.of(canBeInvalid),
-    ...errors.ofGuards([...refusals.values()].filter(({ status }) => !(status in responses))),
+    ...errors.of(canBeInvalid, responses),
+    ...errors.ofGuards([...refusals.values()].filter(({ status }) => responses[status] === undefined)),
   ];
-  const headersAt = (status: number) =>
-    headersOf(refusals.get(status)?.headers, partsAt(responses, status).headers, models);
-  for (const [status, given] of success) {
-    replies.push([status, described(given, partsAt(responses, status), headersAt(status))]);
-  }
-  for (const code of Object.keys(responses)) {
-    const status = Number(code);
-    if (success.some(([known]) => known === status)) continue;
-    const parts = partsAt(responses, status);
-    const type = status < 400 ? "application/json" : errors.contentTypeOf(parts.schema);
-    const content = parts.schema && contentOf(parts.schema, type, `${pascalCase(operationId)}Result${code}`, models);
-    replies.push([status, described(reply(status, content, parts.schema), parts, headersAt(status))]);
+  const declared = Object.keys(responses).filter((code) => alternativesAt(responses, code).length > 0);
+  for (const code of new Set([...success.keys().map(String), ...declared])) {
+    const given = success.get(Number(code));
+    const alternatives = alternativesAt(responses, code);
+    const typeOf = ({ schema }: ReplyDescription) =>
+      Number(code) < 400 ? "application/json" : errors.contentTypeOf(schema);
+    const name = `${pascalCase(operationId)}Result${pascalCase(code)}`;
+    const content = contentOfAll(given, alternatives, typeOf, name, models);
+    const headers = headersOf(refusals.get(Number(code))?.headers, alternatives, models);
+    const links = Object.assign({}, ...alternatives.map(({ links }) => links));
+    replies.push([code, {
+      description: descriptionOf(alternatives) ?? given?.reply.description ?? phraseOf(code),
+      ...(hasMembers(headers) && { headers }),
+      ...(content && !WITHOUT_BODY.has(Number(code)) && { content }),
+      ...(hasMembers(links) && { links }),
+    }]);
   }
   return byStatus(replies);
+}
+
+/** Undefined if none of them, and none of their schemas, has one. */
+function descriptionOf(alternatives: readonly ReplyDescription[]): string | undefined {
+  const all = alternatives.map(({ description, schema }) => description ?? (schema && ownDescription(schema)));
+  return all.some((each) => each !== undefined)
+    ? [...new Set(all.filter((each) => each !== undefined))].join("\n\n")
+    : undefined;
+}
+
+function ownDescription(schema: Schema): string | undefined {
+  return v.getDescription(schema as v.GenericSchema);
+}
+
+const PHRASES: Readonly<Record<string, string>> = {
+  "4XX": "The request was refused.",
+  "5XX": "The server failed.",
+  default: "Any other reply.",
+};
+
+function phraseOf(code: number | string): string {
+  return STATUS_TEXT[Number(code) as keyof typeof STATUS_TEXT] ?? PHRASES[code] ?? `Status ${code}`;
+}
+
+function hasMembers(object: object): boolean {
+  return Object.keys(object).length > 0;
+}
+
+/**
+ * The content of a success, and that of documented alternatives. Examples of an entry without
+ * content of its own are those of all content.
+ */
+function contentOfAll(
+  success: Success | undefined,
+  alternatives: readonly ReplyDescription[],
+  typeOf: (entry: ReplyDescription) => string,
+  name: string,
+  models: Models,
+): Content | undefined {
+  if (alternatives.length === 0) return success?.reply.content;
+  const contents: Content[] = success?.reply.content ? [success.reply.content] : [];
+  const shared: Record<string, OpenAPIExample> = {};
+  for (const [index, entry] of alternatives.entries()) {
+    const { schema, contentType, examples } = entry;
+    const named = examplesOf(examples);
+    if ((schema === undefined && contentType === undefined) || (index === 0 && success?.isDocumented)) {
+      Object.assign(shared, named);
+      if (named && contents.length === 0 && index === alternatives.length - 1) contents.push({ [typeOf(entry)]: {} });
+      continue;
+    }
+    const number = contents.length + 1;
+    const content = schema && contentOf(
+      schema,
+      contentType ?? typeOf(entry),
+      number === 1 ? name : `${name}Alternative${number}`,
+      models,
+    );
+    const typed = contentType === undefined
+      ? content
+      : { [withoutParameters(contentType)]: Object.values(content ?? {})[0] ?? {} };
+    if (typed) contents.push(named ? withExamples(typed, named) : typed);
+  }
+  const merged = mergeContents(contents);
+  return merged && hasMembers(shared) ? withExamples(merged, shared) : merged;
+}
+
+function withExamples(content: Content, examples: Record<string, OpenAPIExample>): Content {
+  return Object.fromEntries(
+    Object.entries(content).map(([type, media]) => [type, { ...media, examples: { ...media.examples, ...examples } }]),
+  );
+}
+
+/** Alternatives of one media type become one schema. */
+function mergeContents(contents: readonly Content[]): Content | undefined {
+  if (contents.length < 2) return contents[0];
+  const types = new Set(contents.flatMap((content) => Object.keys(content)));
+  return Object.fromEntries(Array.from(types, (type) => {
+    const media = contents.flatMap((content) => content[type] ?? []);
+    if (media.length === 1) return [type, media[0]!];
+    const merged: OpenAPIMediaType = {};
+    for (const member of ["schema", "x-itemSchema"] as const) {
+      const schemas = media.map((each) => each[member]).filter((schema) => schema !== undefined);
+      // Equal references are to one model: their text is the placeholder of its name.
+      const distinct = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema] as const)).values()];
+      if (distinct.length > 0) merged[member] = anyOf(distinct);
+    }
+    const examples = Object.assign({}, ...media.map(({ examples }) => examples));
+    return [type, hasMembers(examples) ? { ...merged, examples } : merged];
+  }));
 }
 
 /** A 422 of invalid input takes precedence. */
@@ -126,32 +228,18 @@ function mergeReplies(one: DeclaredReply, other: DeclaredReply): DeclaredReply {
   return { status: one.status, description, headers: { ...one.headers, ...other.headers } };
 }
 
-/** Empty if the status is not declared. */
-function partsAt(responses: NonNullable<RouteDeclaration["responses"]>, status: number): ReplyDescription {
-  const declared = responses[status];
-  return declared ? partsOfReply(declared) : {};
-}
-
-function described(
-  reply: OpenAPIResponse,
-  { description = reply.description }: ReplyDescription,
-  headers: Record<string, OpenAPIHeader>,
-): OpenAPIResponse {
-  const { content } = reply;
-  return { description, ...(Object.keys(headers).length > 0 && { headers }), ...(content && { content }) };
-}
-
-/** Headers of the route take precedence. */
+/** Headers of the route take precedence. Only those of all alternatives are required. */
 function headersOf(
   own: Readonly<Record<string, string>> | undefined,
-  declared: ReplyDescription["headers"],
+  alternatives: readonly ReplyDescription[],
   models: Models,
 ): Record<string, OpenAPIHeader> {
   const described = Object.entries(own ?? {}).map(([name, description]) => {
     return [name, { description, schema: { type: "string" } }] as const;
   });
-  const others = Object.entries(declared ?? {}).map(([name, schema]) => {
-    const required = isAlwaysSent(schema) && { required: true } as const;
+  const isInAll = (name: string) => alternatives.every(({ headers = {} }) => name in headers);
+  const others = alternatives.flatMap(({ headers = {} }) => Object.entries(headers)).map(([name, schema]) => {
+    const required = isInAll(name) && isAlwaysSent(schema) && { required: true } as const;
     return [name, { ...required, ...liftAnnotations(models.jsonOutput(schema)) }] as const;
   });
   const known = new Set(others.map(([name]) => name.toLowerCase()));
@@ -173,50 +261,56 @@ function byStatus(replies: Iterable<readonly [status: number | string, reply: Re
   return object as Record<string, Reply>;
 }
 
-function successOf({ handler, operationId, options }: AnsweringRoute, models: Models): Replies {
+function successOf({ handler, operationId, options }: AnsweringRoute, models: Models): ReadonlyMap<number, Success> {
   const { response, responses = {}, status = 200 } = options;
   const isGenerator = isAsyncGeneratorFunction(handler);
-  const declared = response ?? (isGenerator ? partsAt(responses, status).schema : undefined);
+  const declared = response ?? (isGenerator ? alternativesAt(responses, status)[0]?.schema : undefined);
+  const isDocumented = response === undefined && declared !== undefined;
+  const one = (content: Content | undefined, schema: Schema | undefined) =>
+    new Map([[status, { reply: reply(status, content, schema), isDocumented }]]);
   if (isDeclaredReply(declared) && declared.type === "replies") {
     const plain = options.status ?? Math.min(...declared.entries.keys());
-    return Array.from(declared.entries, ([code, model]) => {
+    return new Map(Array.from(declared.entries, ([code, model]) => {
       const name = `${pascalCase(operationId)}Result${code === plain ? "" : code}`;
-      return [code, reply(code, contentOf(model, "application/json", name, models), model)] as const;
-    });
+      return [code, { reply: reply(code, contentOf(model, "application/json", name, models), model) }] as const;
+    }));
   }
   if (isDeclaredReply(declared)) {
     const item = "item" in declared ? declared.item : undefined;
-    const content = contentOf(declared, "", `${pascalCase(operationId)}Item`, models);
-    return [[status, reply(status, content, item)]];
+    return one(contentOf(declared, "", `${pascalCase(operationId)}Item`, models), item);
   }
-  if (isGenerator) {
-    const content = generatedContent(declared, `${pascalCase(operationId)}Item`, models);
-    return [[status, reply(status, content, declared)]];
-  }
+  if (isGenerator) return one(generatedContent(declared, `${pascalCase(operationId)}Item`, models), declared);
   return response ? modelReply(response, options.status, operationId, models) : defaultReply(options.status, responses);
 }
 
 /** The result `undefined` is sent as 204. */
-function modelReply(model: Schema, status: number | undefined, operationId: string, models: Models): Replies {
+function modelReply(
+  model: Schema,
+  status: number | undefined,
+  operationId: string,
+  models: Models,
+): ReadonlyMap<number, Success> {
   const content = contentOf(model, "application/json", `${pascalCase(operationId)}Result`, models);
-  if (!content) return [[status ?? 204, reply(status ?? 204, content, model)]];
-  const sent = [status ?? 200, reply(status ?? 200, content, model)] as const;
-  return status === undefined && !isAlwaysSent(model) ? [sent, [204, reply(204)]] : [sent];
+  const code = status ?? (content ? 200 : 204);
+  const replies = new Map([[code, { reply: reply(code, content, model) }]]);
+  if (content && status === undefined && !isAlwaysSent(model)) replies.set(204, { reply: reply(204) });
+  return replies;
 }
 
 /** JSON; empty if `responses` declares a success. */
-function defaultReply(status: number | undefined, declared: NonNullable<RouteDeclaration["responses"]>): Replies {
+function defaultReply(status: number | undefined, declared: DocumentedReplies): ReadonlyMap<number, Success> {
   const isDeclared = status === undefined
     ? Object.keys(declared).some((code) => Number(code) < 400)
     : status in declared;
-  if (isDeclared) return [];
+  if (isDeclared) return new Map();
   const isRedirect = status !== undefined && status >= 300 && status < 400;
-  return [[status ?? 200, reply(status ?? 200, isRedirect ? undefined : { "application/json": {} })]];
+  return new Map([[status ?? 200, {
+    reply: reply(status ?? 200, isRedirect ? undefined : { "application/json": {} }),
+  }]]);
 }
 
 function reply(status: number, content?: Content, schema?: Schema): OpenAPIResponse {
-  const description = (schema && v.getDescription(schema as v.GenericSchema)) ??
-    STATUS_TEXT[status as keyof typeof STATUS_TEXT] ?? `Status ${status}`;
+  const description = (schema && ownDescription(schema)) ?? phraseOf(status);
   return { description, ...(content && !WITHOUT_BODY.has(status) && { content }) };
 }
 
@@ -393,11 +487,17 @@ export class ErrorReplies {
   }
 
   /**
-   * Middleware may refuse any request, and any request may fail: each operation has 4XX and 5XX.
+   * Middleware may refuse any request, and any request may fail: each operation has 4XX and 5XX,
+   * unless it declares them, or `default`.
    */
-  of(canBeInvalid: boolean): (readonly [status: number | string, reply: OpenAPIReference])[] {
-    const others = [["4XX", this.#refer("Problem")], ["5XX", this.#refer("Problem")]] as const;
-    return canBeInvalid ? [[422, this.#refer("ValidationProblem")], ...others] : [...others];
+  of(
+    canBeInvalid: boolean,
+    declared: DocumentedReplies = {},
+  ): (readonly [status: number | string, reply: OpenAPIReference])[] {
+    const others = (["4XX", "5XX"] as const).filter((range) => (declared[range] ?? declared.default) === undefined)
+      .map((range) => [range, this.#refer("Problem")] as const);
+    const isInvalid = canBeInvalid && declared[422] === undefined;
+    return isInvalid ? [[422, this.#refer("ValidationProblem")], ...others] : others;
   }
 
   ofGuards(replies: readonly DeclaredReply[]): (readonly [status: number, reply: OpenAPIReference])[] {
@@ -429,7 +529,7 @@ export class ErrorReplies {
       const content = this.#contentOf("Problem", models);
       return [name, {
         description,
-        ...(headers && { headers: headersOf(headers, undefined, models) }),
+        ...(headers && { headers: headersOf(headers, [], models) }),
         content,
       }] as const;
     });
@@ -528,6 +628,10 @@ function eventsOf(data: JsonSchema | undefined): OpenAPIMediaType {
 
 /** Strings or bytes of JSON have no schema: that of a string would be wrong. */
 function contentOfType(mediaType: string, schema: JsonSchema): Content {
-  const type = mediaType.split(";", 1)[0]!.trimEnd();
+  const type = withoutParameters(mediaType);
   return { [type]: /^[^/]+\/(?:.+\+)?json$/i.test(type) ? {} : { schema } };
+}
+
+function withoutParameters(mediaType: string): string {
+  return mediaType.split(";", 1)[0]!.trimEnd();
 }

@@ -285,17 +285,18 @@ followSystem();
 darkness.addEventListener("change", followSystem);
 
 function start() {
-  const { openapiUrl, redirectUrl, persistAuthorization, clientId, scopes } = page.dataset;
+  const { openapiUrl, redirectUrl, persistAuthorization, clientId, scopes, parameters } = page.dataset;
   ui = SwaggerUIBundle({
+    deepLinking: true,
+    filter: true,
+    // The colours of the default theme have too little contrast.
+    syntaxHighlight: { theme: "obsidian" },
+    ...JSON.parse(parameters),
     domNode: page,
     url: new URL(openapiUrl, location.href).href,
     oauth2RedirectUrl: new URL(redirectUrl, location.href).href,
     persistAuthorization: persistAuthorization === "true",
     layout: "BaseLayout",
-    deepLinking: true,
-    filter: true,
-    // The colours of the default theme have too little contrast.
-    syntaxHighlight: { theme: "obsidian" },
     plugins: [WithoutNestedLinks, WithoutFormatWarnings, WithEmptyFilter, SignIn],
     requestInterceptor: (request) => refuseUndeclared(addPrefix(asTokenRequest(withoutUnchosen(request)))),
   });

@@ -47,6 +47,11 @@ export interface DocsOptions<State = Record<string, unknown>> {
    */
   persistAuthorization?: boolean;
   /**
+   * Parameters of Swagger UI, as JSON, such as `{ docExpansion: "none", tryItOutEnabled: true }`.
+   * Beyond 100 operations, `docExpansion` is `"none"` by default.
+   */
+  parameters?: Readonly<Partial<Record<SwaggerUIParameter, unknown>>>;
+  /**
    * Guards of the page and the document, whose values are not used. A browser shows their refusal:
    * a session can redirect to a sign-in page, and `basic` opens the browser's dialog. A guard of
    * tokens refuses everyone, as browsers send none with a page. The files of Swagger UI have no
@@ -57,6 +62,53 @@ export interface DocsOptions<State = Record<string, unknown>> {
   rateLimit?: RateLimitByRequest<State> | readonly RateLimitByRequest<State>[];
 }
 
+/**
+ * @ignore The parameters of Swagger UI that are JSON and do not change what the page loads:
+ * https://swagger.io/docs/open-source-tools/swagger-ui/usage/configuration/
+ */
+export type SwaggerUIParameter =
+  | "deepLinking"
+  | "defaultModelExpandDepth"
+  | "defaultModelRendering"
+  | "defaultModelsExpandDepth"
+  | "displayOperationId"
+  | "displayRequestDuration"
+  | "docExpansion"
+  | "filter"
+  | "maxDisplayedTags"
+  | "operationsSorter"
+  | "requestSnippets"
+  | "requestSnippetsEnabled"
+  | "showCommonExtensions"
+  | "showExtensions"
+  | "supportedSubmitMethods"
+  | "syntaxHighlight"
+  | "tagsSorter"
+  | "tryItOutEnabled"
+  | "withCredentials";
+
+const PARAMETERS: Readonly<Record<SwaggerUIParameter, true>> = {
+  deepLinking: true,
+  defaultModelExpandDepth: true,
+  defaultModelRendering: true,
+  defaultModelsExpandDepth: true,
+  displayOperationId: true,
+  displayRequestDuration: true,
+  docExpansion: true,
+  filter: true,
+  maxDisplayedTags: true,
+  operationsSorter: true,
+  requestSnippets: true,
+  requestSnippetsEnabled: true,
+  showCommonExtensions: true,
+  showExtensions: true,
+  supportedSubmitMethods: true,
+  syntaxHighlight: true,
+  tagsSorter: true,
+  tryItOutEnabled: true,
+  withCredentials: true,
+};
+
 /** Where the authorization server redirects to, below the documentation page. */
 export const REDIRECT_PAGE = "oauth2-redirect.html";
 
@@ -64,6 +116,8 @@ export interface SignInOptions {
   readonly clientId: string | undefined;
   readonly scopes: readonly string[];
   readonly persistAuthorization: boolean;
+  /** As JSON. */
+  readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 export interface DocsParts extends SignInOptions {
@@ -75,6 +129,7 @@ const OPTIONS: OptionNames<DocsOptions> = {
   clientId: true,
   scopes: true,
   persistAuthorization: true,
+  parameters: true,
   deps: true,
   rateLimit: true,
 };
@@ -82,7 +137,7 @@ const OPTIONS: OptionNames<DocsOptions> = {
 /** @throws {TypeError} If an option is unknown or invalid. */
 export function readDocs<State>(options: DocsOptions<State>): DocsParts {
   checkOptions(options, OPTIONS as OptionNames<DocsOptions<State>>, "make the App", "docs.");
-  const { clientId, scopes = [], persistAuthorization = false } = options;
+  const { clientId, scopes = [], persistAuthorization = false, parameters = {} } = options;
   const check = (name: string, isRight: boolean, wanted: string, value: unknown) => {
     if (!isRight) throw new TypeError(`Cannot make the App: "docs.${name}" must be ${wanted}, got ${quote(value)}`);
   };
@@ -90,11 +145,25 @@ export function readDocs<State>(options: DocsOptions<State>): DocsParts {
   check("clientId", clientId === undefined || isFilled, "a non-empty string", clientId);
   check("scopes", Array.isArray(scopes) && scopes.every(isScope), "an array of scopes without spaces", scopes);
   check("persistAuthorization", typeof persistAuthorization === "boolean", "true or false", persistAuthorization);
+  const isObject = typeof parameters === "object" && parameters !== null && !Array.isArray(parameters);
+  check("parameters", isObject, 'an object, such as { docExpansion: "none" }', parameters);
+  checkOptions(parameters, PARAMETERS, "make the App", "docs.parameters.");
+  for (const [name, value] of Object.entries(parameters)) {
+    check(`parameters.${name}`, isJson(value), "JSON", value);
+  }
   const rateLimits = readRateLimits(options.rateLimit, "make the App", "docs.rateLimit");
   if (rateLimits.some(({ after }) => after)) {
     throw new TypeError(
       'Cannot make the App: "docs.rateLimit" counts before the guards, write by: (request) => … without "key"',
     );
   }
-  return { clientId, scopes, persistAuthorization, deps: toDependencies(options.deps), rateLimits };
+  return { clientId, scopes, persistAuthorization, parameters, deps: toDependencies(options.deps), rateLimits };
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined;
+  } catch {
+    return false;
+  }
 }

@@ -7,6 +7,7 @@ import { type AssetName, assetUrl, SCRIPTS, STYLE_SHEETS } from "./assets.ts";
 import { REDIRECT_PAGE, type SignInOptions } from "./options.ts";
 import type { SecurityScheme } from "../../binding/security.ts";
 import { serverUrls } from "../openapi/document_options.ts";
+import { METHODS } from "../openapi/openapi.ts";
 
 export interface DocsPageOptions {
   readonly title: string;
@@ -28,8 +29,9 @@ const ICON = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>" +
 export async function answerPage(request: HttpRequest<unknown>, options: DocsPageOptions): Promise<Response> {
   const context = contextOf(request);
   if (isMountWithoutSlash(context)) return redirectToSlash(context);
-  const origins = fetchedOrigins(options.document());
-  const html = await pageMarkup(options, origins);
+  const document = options.document();
+  const origins = fetchedOrigins(document);
+  const html = await pageMarkup(options, origins, operationsOf(document));
   const content: CachedText = { contentType: HTML, tag: await contentHash(html), read: async () => html };
   return await cachedReply(request.headers, content, {
     "cache-control": options.cacheControl,
@@ -52,8 +54,19 @@ export async function answerRedirectPage(): Promise<Response> {
   });
 }
 
+/** Beyond this number of operations, the page takes seconds to show them. */
+const MAX_EXPANDED = 100;
+
+function operationsOf({ paths }: OpenAPIDocument): number {
+  return Object.values(paths).flatMap((item) => Object.keys(item).filter((name) => METHODS.has(name))).length;
+}
+
 /** All URLs are relative: a proxy may serve the application below a prefix. */
-async function pageMarkup(options: DocsPageOptions, origins: readonly string[]): Promise<string> {
+async function pageMarkup(
+  options: DocsPageOptions,
+  origins: readonly string[],
+  operations: number,
+): Promise<string> {
   const { title, docsUrl, openapiUrl, assetFolder, signIn } = options;
   const document = escape(relativeUrl(docsUrl, openapiUrl));
   const folder = relativeUrl(docsUrl, assetFolder);
@@ -66,6 +79,10 @@ async function pageMarkup(options: DocsPageOptions, origins: readonly string[]):
     "other-origins": escape(origins.join(" ")),
     scopes: escape(signIn.scopes.join(" ")),
     "persist-authorization": String(signIn.persistAuthorization),
+    parameters: escape(JSON.stringify({
+      ...(operations > MAX_EXPANDED && { docExpansion: "none" }),
+      ...signIn.parameters,
+    })),
     ...(signIn.clientId !== undefined && { "client-id": escape(signIn.clientId) }),
   };
   const attributes = Object.entries(data).map(([name, value]) => ` data-${name}="${value}"`).join("");

@@ -49,8 +49,12 @@ export type ReceivedAs<Type extends string, As> = Lowercase<Type> extends
 /** RFC 9110, section 8.3.1: no ranges such as `image/*`. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;\s*[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[^"\\\r\n]*"))*$/;
 
+export function isMediaType(value: unknown): value is string {
+  return typeof value === "string" && MEDIA_TYPE.test(value);
+}
+
 export function checkMediaType(type: unknown, name: string): string {
-  if (typeof type === "string" && MEDIA_TYPE.test(type)) return type;
+  if (isMediaType(type)) return type;
   const got = typeof type === "string" ? JSON.stringify(type) : typeof type;
   throw new TypeError(
     `Cannot declare a reply by ${name}(): the argument must be a media type such as "image/png", got ${got}`,
