@@ -14,7 +14,7 @@ import {
   type Schemas,
   type StrictSchemas,
 } from "../schema/schema.ts";
-import { type Hidden, isHidden } from "../schema/hidden.ts";
+import { type Hidden, isHidden, wrapsHidden } from "../schema/hidden.ts";
 import { tracing } from "../log/telemetry.ts";
 import { readSecurity, type RequiredScheme, type SecurityAlternative, type SecurityRequirement } from "./security.ts";
 
@@ -584,6 +584,11 @@ export function readTextOptions(declared: DeclaredText, owner: string): TextInpu
       checkInputName(option, name, owner);
       if (option === "params" && isHidden(schema)) {
         throw new TypeError(`Cannot declare ${owner}: params "${name}" is in the path, which the document shows`);
+      }
+      if (wrapsHidden(schema)) {
+        throw new TypeError(
+          `Cannot declare ${owner}: ${option} "${name}" is around a hidden schema, hide the whole: hidden(v.optional(…))`,
+        );
       }
     }
   }

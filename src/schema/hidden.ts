@@ -1,5 +1,5 @@
 /** Inputs that are validated and not documented. */
-import { isSchema, type Schema, schemaFault } from "./schema.ts";
+import { isSchema, nodeOf, type Schema, schemaFault } from "./schema.ts";
 
 /** @ignore The mark of a schema that {@linkcode hidden} has made. */
 export interface Hidden {
@@ -38,4 +38,11 @@ export function hidden<Given extends Schema>(schema: Given): Given & Hidden {
 
 export function isHidden(schema: Schema): boolean {
   return "~hidden" in schema;
+}
+
+/** Whether a schema around a hidden one is not hidden itself: `v.optional(hidden(…))`. */
+export function wrapsHidden(schema: Schema): boolean {
+  if (isHidden(schema)) return false;
+  const { wrapped, item } = nodeOf(schema);
+  return [wrapped, item].some((inner) => inner !== undefined && (isHidden(inner) || wrapsHidden(inner)));
 }

@@ -85,3 +85,13 @@ Deno.test("A path parameter cannot be hidden, and only a schema can", () => {
   );
   assertThrows(() => hidden(v.string as never), TypeError, 'got the function "string": call it');
 });
+
+Deno.test("A schema around a hidden one would be shown, and is refused", () => {
+  for (const schema of [v.optional(hidden(v.string())), v.nullish(v.array(hidden(v.string())))]) {
+    assertThrows(
+      () => new App().get("/", { query: { trace: schema } }, async () => null),
+      TypeError,
+      'Cannot declare GET /: query "trace" is around a hidden schema, hide the whole: hidden(v.optional(…))',
+    );
+  }
+});
