@@ -180,6 +180,7 @@ export function signed<State = Record<string, unknown>>(
     security: readSecurity(requirementOf(name, { type: "apiKey", in: "header", name: header }, description), name),
     replies: [UNAUTHORIZED],
     isSent: (request) => request.raw.headers.has(header),
+    readHeaders: [scheme.timestamp, scheme.id].filter((name) => name !== undefined),
     // The sender, whose secret may be one of several: of a function, each secret is a sender.
     callerOf: (_request, value) => callers.get(value as SignedMessage),
     resolve: async (request) => {

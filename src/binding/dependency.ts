@@ -258,6 +258,8 @@ export interface PreparedDependency extends Dependency<unknown> {
   /** The dependency as the program declared it, if a test replaces it or what it needs. */
   readonly declared?: PreparedDependency | undefined;
   readonly cookie?: SessionCookieOf | undefined;
+  /** The headers that it reads besides its inputs and those of its security schemes. */
+  readonly readHeaders?: readonly string[] | undefined;
 }
 
 export interface SessionCookieOf {

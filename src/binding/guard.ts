@@ -30,7 +30,7 @@ import { type Args, bindAnyText, NO_PATH, ownerOf, TextFields } from "./text_fie
 interface GuardParts<Value>
   extends
     Pick<PreparedDependency, "name" | "security" | "replies" | "isSent">,
-    Partial<Pick<PreparedDependency, "issuers" | "starts" | "inner" | "callerOf" | "cookie">> {
+    Partial<Pick<PreparedDependency, "issuers" | "starts" | "inner" | "callerOf" | "cookie" | "readHeaders">> {
   /** Other dependencies that it needs, by the names of its arguments. */
   readonly deps?: Readonly<Record<string, Dependency<unknown, never>>>;
   /** Makes the value, or rejects; it never throws. */

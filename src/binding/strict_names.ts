@@ -2,7 +2,7 @@
 import type { Issue } from "../base/errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { pickQuery, queryText } from "../http/query.ts";
-import type { PreparedDependency, StrictOption, TextInputs } from "./dependency.ts";
+import { type PreparedDependency, type StrictOption, type TextInputs, withNeeded } from "./dependency.ts";
 
 /** Added by proxies, and read by no program unless it declares them. */
 const OF_PROXIES = /^x-(?:forwarded|real|client|request|correlation|amzn?|envoy|b3|cloud|azure|vercel|datadog)(?:-|$)/;
@@ -21,7 +21,8 @@ export class StrictNames {
 
   /** Undefined if other names are accepted. */
   static of(inputs: TextInputs, dependencies: Iterable<PreparedDependency>): StrictNames | undefined {
-    const all = [...dependencies];
+    // A guard that another one runs reads its inputs itself.
+    const all = [...withNeeded<PreparedDependency>(dependencies, "inner")];
     const strict = new Set([inputs, ...all.map(({ options }) => options)].flatMap(({ strict = [] }) => strict));
     return strict.size === 0 ? undefined : new StrictNames(strict, inputs, all);
   }
@@ -29,8 +30,9 @@ export class StrictNames {
   constructor(strict: ReadonlySet<StrictOption>, inputs: TextInputs, dependencies: readonly PreparedDependency[]) {
     this.#strict = strict;
     this.#add(inputs);
-    for (const { options, security } of dependencies) {
+    for (const { options, security, readHeaders = [] } of dependencies) {
       this.#add(options);
+      for (const name of readHeaders) this.#headers.add(name.toLowerCase());
       for (const { scheme } of security.flatMap((way) => [...way.values()])) {
         if (scheme.type !== "apiKey") continue;
         this.#add({ [{ query: "query", header: "headers", cookie: "cookies" }[scheme.in]]: { [scheme.name]: true } });

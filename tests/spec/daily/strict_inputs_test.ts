@@ -2,10 +2,11 @@
 // names it (headers: only among those that begin with x-, since clients and proxies add others)."
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { App, dependency, Router } from "@webfw/core";
-import { apiKey, session } from "@webfw/core/auth";
+import { anySecurity, App, dependency, Router } from "@webfw/core";
+import { apiKey, bearer, session, signed } from "@webfw/core/auth";
 import { client } from "@webfw/core/client";
 import * as v from "valibot";
+import { createHmac } from "node:crypto";
 import { Serving } from "../support/serving.ts";
 
 const app = new App();
@@ -83,6 +84,49 @@ Deno.test("The cookie of a session counts as declared", async () => {
   const cookie = signedIn.headers.get("set-cookie")!.split(";")[0]!;
   const response = await app.fetch(new Request("http://localhost/", { headers: { cookie } }));
   assertEquals([response.status, await response.json()], [200, "Ada"]);
+});
+
+Deno.test("What an alternative of anySecurity() reads counts as declared", async () => {
+  const app = new App();
+  const user = bearer(async (token) => token);
+  const member = dependency(
+    { deps: { user }, query: { team: v.string() }, headers: { "x-role": v.string() } },
+    async (_request, { user, team, headers }) => [user, team, headers["x-role"]],
+  );
+  const key = apiKey(async (key) => [key], { in: "header", name: "x-key" });
+  const options = { query: v.strictObject({}), headers: v.strictObject({}), deps: { who: anySecurity(member, key) } };
+  app.get("/", options, async (_request, { who }) => who);
+  const get = async (query: string, headers: HeadersInit) => {
+    const response = await app.fetch(new Request(`http://localhost/${query}`, { headers }));
+    return [response.status, await response.json()];
+  };
+  const headers = { authorization: "Bearer ada", "x-role": "author" };
+  assertEquals(await get("?team=a", headers), [200, ["ada", "a", "author"]]);
+  assertEquals(await get("", { "x-key": "k" }), [200, ["k"]]);
+  assertEquals((await get("?team=a&taem=b", headers))[0], 422);
+});
+
+Deno.test("The headers that a signature covers count as declared", async () => {
+  const app = new App();
+  const scheme = {
+    header: "x-signature",
+    timestamp: "X-Sent-At",
+    id: "x-message-id",
+    content: "{id}{timestamp}{body}",
+  };
+  const sender = signed({ scheme, secret: "s" });
+  app.post("/", { deps: { sender }, headers: v.strictObject({}) }, async (_request, { sender }) => sender.id);
+  const sentAt = String(Math.floor(Date.now() / 1000));
+  const headers = {
+    "x-signature": createHmac("sha256", "s").update(`m1${sentAt}`).digest("hex"),
+    "x-sent-at": sentAt,
+    "x-message-id": "m1",
+  };
+  const post = (more: Record<string, string>) =>
+    app.fetch(new Request("http://localhost/", { method: "POST", headers: { ...headers, ...more } }));
+  const response = await post({});
+  assertEquals([response.status, await response.json()], [200, "m1"]);
+  assertEquals((await post({ "x-other": "1" })).status, 422);
 });
 
 Deno.test("A strict dependency makes each route that uses it strict, also by routers", async () => {
