@@ -3,7 +3,7 @@ import { checkCall, load, Sender } from "./sender.ts";
 import type { Values } from "./arguments.ts";
 import { callRoute } from "./call.ts";
 import type { ClientSocket, OpenSocket } from "./websocket.ts";
-import type { CallOptions, ClientEvent, ClientOptions, EventOptions } from "./types.ts";
+import type { CallOptions, ClientEvent, ClientOptions, EventOptions, SocketOptions } from "./types.ts";
 import type {
   ArgumentsOf,
   EventOptionsOf,
@@ -152,7 +152,7 @@ export interface Connect<Paths extends string, Table extends RouteTable> {
   <Path extends string>(
     path: Path extends Paths ? Path : KnownPath<Paths, "WEBSOCKET">,
     args: Path extends Paths ? ArgumentsOf<Path, Table[Path]> : unknown,
-    ...options: Path extends Paths ? SocketOptionsOf<Table[Path]> : [options?: CallOptions]
+    ...options: Path extends Paths ? SocketOptionsOf<Table[Path]> : [options?: SocketOptions]
   ): Promise<Path extends Paths ? SocketOf<Table[Path]> : ClientSocket<unknown, unknown>>;
 }
 

@@ -49,6 +49,7 @@ export type {
   HeaderValues,
   IdempotentOptions,
   RawOptions,
+  SocketOptions,
   TextEventOptions,
 } from "./types.ts";
 export type {

@@ -6,6 +6,7 @@ import type {
   IdempotentOptions,
   Json,
   RawOptions,
+  SocketOptions,
   TextEventOptions,
 } from "./types.ts";
 import type { ClientSocket } from "./websocket.ts";
@@ -219,7 +220,8 @@ export type IsRaw<Message> = unknown extends Message ? false : Uint8Array<ArrayB
 export type IsRawRoute<Ref> = true extends IsRaw<Get<Ref, "~receive">> & IsRaw<Get<Ref, "~send">> ? true : false;
 
 /** @ignore The options of a WebSocket. */
-export type SocketOptionsOf<Ref> = IsRawRoute<Ref> extends true ? [options: RawOptions] : [options?: CallOptions];
+export type SocketOptionsOf<Ref> = IsRawRoute<Ref> extends true ? [options: RawOptions<Get<Ref, "~receive">>]
+  : [options?: SocketOptions<JsonMessage<Get<Ref, "~receive">>>];
 
 /** @ignore A path without arguments and options, or a mistake if its route requires some. */
 export type LoneSocketPath<Path extends string, Ref> = IsRawRoute<Ref> extends true

@@ -61,11 +61,38 @@ export interface TextEventOptions extends EventOptions {
 }
 
 /**
+ * The options of a WebSocket. `Message` is what it sends.
+ *
+ * @category Client
+ */
+export interface SocketOptions<Message = unknown> extends CallOptions {
+  /**
+   * Whether to open a new connection when the network breaks (1006), the server stops or restarts
+   * (1001, 1012 to 1014), or its handler fails (1011). Another close code, and a refusal by another
+   * 4xx status than 408, 425 and 429, ends the socket. The pauses are those of `events`.
+   *
+   * A function is called after each reconnection, before further messages are read, with those that
+   * were sent since the last message of the server, the newest 1,000: they may have arrived or not.
+   * Send again what must arrive. Each connection reads the object with the arguments again.
+   *
+   * @default {false}
+   */
+  reconnect?: boolean | ((sent: readonly Message[]) => unknown);
+  /** The subprotocols, of which the server chooses one. */
+  protocols?: string | readonly string[];
+  /**
+   * The silence after which the connection counts as broken, in milliseconds. Pages see no pings:
+   * choose a time within which the server sends a message. By default there is no limit.
+   */
+  idleTimeout?: number;
+}
+
+/**
  * The options of a WebSocket whose route declares neither `receive` nor `send`.
  *
  * @category Client
  */
-export interface RawOptions extends CallOptions {
+export interface RawOptions<Message = unknown> extends SocketOptions<Message> {
   /** Messages are strings and bytes, not JSON. */
   raw: true;
 }

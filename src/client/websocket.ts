@@ -4,11 +4,15 @@ import type { ProblemError } from "./problem.ts";
 import type { CallSignal } from "./call_signal.ts";
 import type { RequestParts, Sender } from "./sender.ts";
 import { parseJson } from "./streams.ts";
-import type { CallOptions, RawOptions } from "./types.ts";
+import type { RawOptions, SocketOptions } from "./types.ts";
 
-export type OpenSocket = (address: string, headers: Headers) => WebSocket;
+export type OpenSocket = (address: string, headers: Headers, protocols?: string[]) => WebSocket;
 
 type Data = string | Uint8Array<ArrayBuffer>;
+
+const NAMES = ["raw", "reconnect", "protocols", "idleTimeout"];
+/** Platforms fire longer timers at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Within 30 s by default.
@@ -22,17 +26,29 @@ export async function connect(
   openSocket: OpenSocket | undefined,
   path: string,
   values: Values = {},
-  options: CallOptions & Partial<RawOptions> = {},
-): Promise<Socket> {
-  const parts: RequestParts = { method: "GET", path, values, options };
-  const call = sender.begin(options, `open the WebSocket ${path}`, ["raw"], 30_000);
+  options: SocketOptions & Partial<RawOptions> = {},
+): Promise<AnySocket> {
+  const { reconnect, protocols, idleTimeout, ...others } = options;
+  const parts: RequestParts = { method: "GET", path, values, options: others };
+  const call = sender.begin(options, `open the WebSocket ${path}`, NAMES, 30_000);
+  if (reconnect) {
+    call.settle();
+    const { ReconnectingSocket } = await sender.load(() => import("./reconnecting_socket.ts"));
+    const once = { ...options, reconnect: false, signal: call.signal };
+    const open = () => connect(sender, openSocket, path, values, once) as Promise<Socket>;
+    return await ReconnectingSocket.open(open, call, reconnect === true ? undefined : reconnect);
+  }
   let headers: Headers | undefined;
   let socket: Socket | undefined;
   try {
     headers = await call.until(sender.headersOf(parts));
     const address = sender.addressOf(path, values).replace("http", "ws");
-    const platform = (openSocket ?? openPlatformSocket)(address, headers);
-    socket = new Socket(platform, call, options.raw ? undefined : sender.toJson);
+    const platform = (openSocket ?? openPlatformSocket)(
+      address,
+      headers,
+      protocols === undefined ? undefined : [protocols].flat(),
+    );
+    socket = new Socket(platform, call, options.raw ? undefined : sender.toJson, idleTimeout);
     // A close aborts the call.
     await call.until(new Promise((resolve) => platform.addEventListener("open", resolve)));
     call.settle();
@@ -46,13 +62,13 @@ export async function connect(
 }
 
 /** Browsers cannot send headers, which are deleted there. */
-function openPlatformSocket(address: string, headers: Headers): WebSocket {
+function openPlatformSocket(address: string, headers: Headers, protocols?: string[]): WebSocket {
   try {
     // Browsers convert the object to a subprotocol with brackets, and throw.
-    return new WebSocket(address, { headers: Object.fromEntries(headers) } as unknown as string);
+    return new WebSocket(address, { headers: Object.fromEntries(headers), protocols } as unknown as string);
   } catch {
     for (const name of [...headers.keys()]) headers.delete(name);
-    return new WebSocket(address);
+    return new WebSocket(address, protocols);
   }
 }
 
@@ -74,8 +90,15 @@ async function throwReason(sender: Sender, parts: RequestParts, headers: Headers
   }
 }
 
+export interface AnySocket extends AsyncDisposable, AsyncIterable<unknown> {
+  readonly closed: WebSocketClosedError | null;
+  readonly protocol: string;
+  send(message: unknown): Promise<void>;
+  close(code?: number, reason?: string): Promise<void>;
+}
+
 /** Platforms receive messages even if nothing reads them, so only a close bounds their memory. */
-export class Socket implements AsyncDisposable {
+export class Socket implements AnySocket {
   closed: WebSocketClosedError | null = null;
   readonly #gone: Promise<void>;
   readonly #platform: WebSocket;
@@ -87,8 +110,14 @@ export class Socket implements AsyncDisposable {
   #next: Data[] = [];
   #unreadSize = 0;
   #hasFailed = false;
+  /** When the last message came. */
+  #heard = 0;
+  /** How many messages came. */
+  received = 0;
+  /** Resolves when it is closed. */
+  readonly ended: Promise<void>;
 
-  constructor(platform: WebSocket, call: CallSignal, toJson?: (message: unknown) => string) {
+  constructor(platform: WebSocket, call: CallSignal, toJson?: (message: unknown) => string, idleTimeout?: number) {
     this.#platform = platform;
     this.#call = call;
     call.isStreaming = true;
@@ -98,6 +127,16 @@ export class Socket implements AsyncDisposable {
       this.#receive(typeof data === "string" ? data : new Uint8Array(data));
     });
     let timer: ReturnType<typeof setTimeout>;
+    const checkSilence = (): void => {
+      const left = this.#heard + idleTimeout! - performance.now();
+      if (left <= 0) this.#fail(1006, `No message for ${idleTimeout} ms`);
+      else timer = setTimeout(checkSilence, Math.min(left, MAX_TIMER_MS));
+    };
+    platform.addEventListener("open", () => {
+      this.#heard = performance.now();
+      if (idleTimeout) checkSilence();
+    });
+    this.ended = new Promise((resolve) => call.signal.addEventListener("abort", () => resolve()));
     this.#gone = new Promise<void>((resolve) => {
       // Node.js 20 reports a refused opening by `error` alone. Platforms give a broken connection
       // different codes, here 1006.
@@ -109,6 +148,7 @@ export class Socket implements AsyncDisposable {
       platform.addEventListener("error", end as () => void);
       call.signal.addEventListener("abort", () => {
         this.close();
+        clearTimeout(timer);
         // The closing handshake may take 3 s.
         timer = setTimeout(resolve, 3_000);
       });
@@ -116,6 +156,14 @@ export class Socket implements AsyncDisposable {
       clearTimeout(timer);
       call.release();
     });
+  }
+
+  get hasUnread(): boolean {
+    return this.#unreadSize > 0;
+  }
+
+  get protocol(): string {
+    return this.#platform.protocol;
   }
 
   send(message: unknown): Promise<void> {
@@ -166,15 +214,18 @@ export class Socket implements AsyncDisposable {
 
   #receive(data: Data): void {
     if (this.closed) return;
+    this.#heard = performance.now();
+    this.received++;
     const isAlone = this.#unreadSize === 0;
     this.#unreadSize += sizeOf(data);
     this.#newest.push(data);
     // 16 MiB, or a single message of any size.
-    if (!isAlone && this.#unreadSize > 2 ** 24) {
-      const reason = "Messages come faster than they are read";
-      this.#platform.close(4008, reason);
-      this.#end(4008, reason, true);
-    }
+    if (!isAlone && this.#unreadSize > 2 ** 24) this.#fail(4008, "Messages come faster than they are read");
+  }
+
+  #fail(code: number, reason: string): void {
+    this.#platform.close(4008, reason);
+    this.#end(code, reason, true);
   }
 
   #end(code: number, reason: string, hasFailed: boolean): void {
@@ -193,7 +244,8 @@ function sizeOf(data: Data): number {
 /**
  * An open WebSocket. `for await` reads the messages, until either side closes the socket with 1000
  * or without a code, or the `signal` is aborted. After any other close it throws a {@linkcode
- * WebSocketClosedError}. Leaving the loop does not close the socket.
+ * WebSocketClosedError}. Leaving the loop does not close the socket. With `reconnect`, the loop goes on
+ * over reconnections, and `closed` is null again after one.
  *
  * Keep reading: at 16 MiB of unread messages the socket is closed with 4008.
  *
@@ -202,10 +254,12 @@ function sizeOf(data: Data): number {
 export interface ClientSocket<Message, Received> extends AsyncIterable<Received>, AsyncDisposable {
   /** The close code and reason; null while the socket is open. */
   readonly closed: WebSocketClosedError | null;
+  /** The subprotocol that the server chose, or `""`. */
+  readonly protocol: string;
   /**
    * Sends a message. Await it: it waits while more than 1 MiB is buffered.
    *
-   * @throws {WebSocketClosedError} If the socket is closed.
+   * @throws {WebSocketClosedError} If the socket is closed, or reconnects: nothing is queued.
    * @throws {TypeError} If the message has no JSON form.
    */
   send(message: Message): Promise<void>;

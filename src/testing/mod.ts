@@ -341,7 +341,8 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
     const client = makeClient({
       base,
       options: { headers: Object.fromEntries(new Headers(headers)), fetch: send, signal: end.signal },
-      openSocket(address, headers) {
+      openSocket(address, headers, protocols) {
+        if (protocols) headers.set("sec-websocket-protocol", protocols.join(", "));
         const opening = openSocket(new Request(address.replace(/^ws/, "http"), { headers }), send);
         // The socket reports the failure to the client.
         opening.response.catch(() => {});

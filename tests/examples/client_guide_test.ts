@@ -11,6 +11,7 @@ const PRINTED = {
   "upload.ts": ["Sent"],
   "listen.ts": ["Middlemarch"],
   "talk.ts": ["Hello"],
+  "stay.ts": ["Still here"],
   "tokens.ts": ["Persuasion"],
 };
 
