@@ -1,8 +1,18 @@
 /** WebSockets that reconnect. Loaded late. */
+import type { Values } from "./arguments.ts";
 import type { CallSignal } from "./call_signal.ts";
 import type { ProblemError } from "./problem.ts";
 import { pauseAfter, retryAfterOf } from "./retry.ts";
-import type { AnySocket, Socket, WebSocketClosedError } from "./websocket.ts";
+import type { Sender } from "./sender.ts";
+import type { RawOptions, SocketOptions } from "./types.ts";
+import {
+  type AnySocket,
+  connect as connectOnce,
+  type OpenSocket,
+  type Socket,
+  SOCKET_OPTIONS,
+  type WebSocketClosedError,
+} from "./websocket.ts";
 
 /** RFC 6455, section 7.4, and its registry: the network, the server or its handler failed. */
 const BROKEN = [1001, 1006, 1011, 1012, 1013, 1014, 1015];
@@ -12,7 +22,29 @@ const LONG_MS = 30_000;
 
 type GiveBack = (sent: readonly unknown[]) => unknown;
 
-export class ReconnectingSocket implements AnySocket {
+/** Rejects if the first connection fails. */
+export async function connect(
+  sender: Sender,
+  openSocket: OpenSocket | undefined,
+  path: string,
+  values: Values | undefined,
+  options: SocketOptions & Partial<RawOptions>,
+): Promise<AnySocket> {
+  const { reconnect } = options;
+  const call = sender.begin(options, `open the WebSocket ${path}`, SOCKET_OPTIONS);
+  // Each connection has a timeout, not the socket.
+  call.settle();
+  call.isStreaming = true;
+  const open = () => connectOnce(sender, openSocket, path, values, { ...options, signal: call.signal });
+  try {
+    return new ReconnectingSocket(await open(), open, call, typeof reconnect === "function" ? reconnect : undefined);
+  } catch (error) {
+    call.release();
+    throw error;
+  }
+}
+
+class ReconnectingSocket implements AnySocket {
   readonly #open: () => Promise<Socket>;
   readonly #call: CallSignal;
   readonly #giveBack: GiveBack | undefined;
@@ -25,18 +57,7 @@ export class ReconnectingSocket implements AnySocket {
   #failure: unknown;
   #wake: (() => void) | undefined;
 
-  /** Rejects if the first connection fails. */
-  static async open(open: () => Promise<Socket>, call: CallSignal, giveBack?: GiveBack): Promise<ReconnectingSocket> {
-    call.isStreaming = true;
-    try {
-      return new ReconnectingSocket(await open(), open, call, giveBack);
-    } catch (error) {
-      call.release();
-      throw error;
-    }
-  }
-
-  private constructor(socket: Socket, open: () => Promise<Socket>, call: CallSignal, giveBack: GiveBack | undefined) {
+  constructor(socket: Socket, open: () => Promise<Socket>, call: CallSignal, giveBack: GiveBack | undefined) {
     this.#open = open;
     this.#call = call;
     this.#giveBack = giveBack;

@@ -10,7 +10,7 @@ export type OpenSocket = (address: string, headers: Headers, protocols?: string[
 
 type Data = string | Uint8Array<ArrayBuffer>;
 
-const NAMES = ["raw", "reconnect", "protocols", "idleTimeout"];
+export const SOCKET_OPTIONS = ["raw", "reconnect", "protocols", "idleTimeout"];
 /** Platforms fire longer timers at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -27,17 +27,10 @@ export async function connect(
   path: string,
   values: Values = {},
   options: SocketOptions & Partial<RawOptions> = {},
-): Promise<AnySocket> {
-  const { reconnect, protocols, idleTimeout, ...others } = options;
-  const parts: RequestParts = { method: "GET", path, values, options: others };
-  const call = sender.begin(options, `open the WebSocket ${path}`, NAMES, 30_000);
-  if (reconnect) {
-    call.settle();
-    const { ReconnectingSocket } = await sender.load(() => import("./reconnecting_socket.ts"));
-    const once = { ...options, reconnect: false, signal: call.signal };
-    const open = () => connect(sender, openSocket, path, values, once) as Promise<Socket>;
-    return await ReconnectingSocket.open(open, call, reconnect === true ? undefined : reconnect);
-  }
+): Promise<Socket> {
+  const { protocols, idleTimeout } = options;
+  const parts: RequestParts = { method: "GET", path, values, options };
+  const call = sender.begin(options, `open the WebSocket ${path}`, SOCKET_OPTIONS, 30_000);
   let headers: Headers | undefined;
   let socket: Socket | undefined;
   try {
@@ -80,7 +73,7 @@ function openPlatformSocket(address: string, headers: Headers, protocols?: strin
  * @throws {TypeError} If there is no connection.
  */
 async function throwReason(sender: Sender, parts: RequestParts, headers: Headers | undefined): Promise<void> {
-  const call = sender.begin({ ...parts.options, timeout: 5_000 }, "", ["raw"]);
+  const call = sender.begin({ ...parts.options, timeout: 5_000 }, "", SOCKET_OPTIONS);
   try {
     await (await call.until(sender.send(parts, call, headers))).body?.cancel();
   } catch (error) {
