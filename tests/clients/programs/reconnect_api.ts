@@ -1,6 +1,6 @@
 // A socket whose server restarts, stops and is cut off when its client asks for it.
 
-import { App } from "@webfw/core";
+import type { App } from "@webfw/core";
 import * as v from "valibot";
 
 /** What the client asks for. */
