@@ -45,6 +45,9 @@ export function readPasswordFlow(flow: PasswordFlow, action: string): NonNullabl
       `Cannot ${action}: "passwordFlow.tokenUrl" must be a URL or a path, such as "/token", got ${quote(tokenUrl)}`,
     );
   }
+  if (Array.isArray(scopes)) {
+    throw new TypeError(`Cannot ${action}: "passwordFlow.scopes" must be descriptions by name, write { read: "Read" }`);
+  }
   return { tokenUrl, scopes };
 }
 

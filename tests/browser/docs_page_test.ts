@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { App } from "@webfw/core";
+import type { DocsOptions } from "@webfw/core/types";
 import { browserTest } from "./support/browser.ts";
 import { DESKTOP, isDark, openDocs, operation, originOf, serve, tryOut } from "./support/docs_page.ts";
 import { documentedApp } from "./support/documented_app.ts";
@@ -278,3 +279,56 @@ browserTest("The documentation page", async (browser, t) => {
     });
   }
 });
+
+browserTest(
+  "The documentation page takes parameters of Swagger UI, and is collapsed beyond 100 operations",
+  async (browser, t) => {
+    const appWith = (count: number, parameters: NonNullable<DocsOptions["parameters"]>) => {
+      const app = new App({ docs: { parameters } });
+      for (let index = 0; index < count; index++) {
+        app.get(`/${index}`, { operationId: `op${index}` }, async () => index);
+      }
+      return app;
+    };
+    const expansions: readonly (readonly [title: string, App, listed: number])[] = [
+      ["100 operations are listed", appWith(100, {}), 100],
+      ["101 are not", appWith(101, {}), 0],
+      ["unless a parameter says so", appWith(101, { docExpansion: "list" }), 101],
+      ["and fewer are not, if one says so", appWith(2, { docExpansion: "none" }), 0],
+    ];
+    for (const [title, app, listed] of expansions) {
+      await t.step(title, async () => {
+        await using server = serve(app.fetch);
+        await using watched = await WatchedPage.open(browser, `${originOf(server)}/docs`, DESKTOP);
+        const { page } = watched;
+        await page.locator(".opblock-tag").waitFor();
+        assertEquals(await page.locator(".opblock").count(), listed);
+        if (listed === 0) {
+          await page.locator(".opblock-tag").getByRole("button").click();
+          await page.locator(".opblock").last().waitFor();
+        }
+        assertEquals(watched.complaints, []);
+      });
+    }
+
+    await t.step("Others reach Swagger UI, too, also with quotes in them", async () => {
+      const parameters = {
+        displayOperationId: true,
+        filter: `o"p'&1`,
+        tryItOutEnabled: true,
+        supportedSubmitMethods: [],
+      };
+      await using server = serve(appWith(2, parameters).fetch);
+      await using watched = await WatchedPage.open(browser, `${originOf(server)}/docs`, DESKTOP);
+      const { page } = watched;
+      assertEquals(await page.locator(".operation-filter-input").inputValue(), parameters.filter);
+      await page.locator(".operation-filter-input").fill("");
+      await page.locator(".opblock-summary-operation-id").first().waitFor();
+      assertEquals(await page.locator(".opblock-summary-operation-id").allInnerTexts(), ["op0", "op1"]);
+      await page.locator(".opblock-summary-control").first().click();
+      await page.locator(".responses-table").waitFor();
+      assertEquals(await page.getByRole("button", { name: "Execute" }).count(), 0);
+      assertEquals(watched.complaints, []);
+    });
+  },
+);

@@ -1,11 +1,12 @@
 // The documentation page signs in: each kind of security scheme, in a real browser.
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { App, dependency, HTTPError } from "@webfw/core";
+import { App, dependency, Form, HTTPError } from "@webfw/core";
 import { apiKey, basic, bearer, equal, jwt, type JwtOptions, session } from "@webfw/core/auth";
 import { secureHeaders } from "@webfw/core/middleware";
 import type { DocsOptions } from "@webfw/core/types";
-import type { Browser, Page } from "npm:playwright-core@^1.65.1";
+import type { Browser, Locator, Page } from "npm:playwright-core@^1.65.1";
+import { SignJWT } from "jose";
 import * as v from "valibot";
 import { AuthorizationServer } from "../support/authorization_server.ts";
 import { violations } from "../accessibility/axe.ts";
@@ -336,6 +337,92 @@ browserTest("The documentation page sends passwords, tokens and keys", async (br
     await entry.getByText("does not let this page set the cookie x-cookie").waitFor();
     await dialog.getByRole("button", { name: "Close" }).last().click();
     assertMatch(await tryOut(page, "by-cookie"), /^200/);
+    assertEquals(watched.complaints, []);
+  });
+});
+
+browserTest("The documentation page signs in by name and password, with passwordFlow", async (browser, t) => {
+  await using site = new Site();
+  const secret = new TextEncoder().encode("a secret of at least 32 bytes, for HS256");
+  const issuer = "https://books.example";
+  const Login = Form(v.looseObject({ username: v.string(), password: v.string(), scope: v.optional(v.string(), "") }));
+  const requests: [authorization: string | null, form: object][] = [];
+
+  /** With its own token endpoint. */
+  const appWith = (tokenOf: (name: string, scope: string) => Promise<string>) => {
+    const app = new App({ title: "Books" });
+    app.post("/token", { form: Login }, async (request, { form }) => {
+      requests.push([request.headers.get("authorization"), { ...form }]);
+      if (!equal(form.password, "passwört€")) throw new HTTPError(400, "The name or the password is wrong");
+      return { access_token: await tokenOf(form.username, form.scope), token_type: "bearer" };
+    });
+    return app;
+  };
+  const passwordFlow = { tokenUrl: "/token" };
+  const user = bearer(async (token) => token.startsWith("t-") && token.slice(2), { passwordFlow });
+  const simple = appWith(async (name) => `t-${name}`);
+  simple.get("/me", { deps: { user } }, async function me(_request, { user }) {
+    return user;
+  });
+  const signIn = async (page: Page, password: string) => {
+    const dialog = await openDialog(page);
+    await dialog.getByLabel("username:").fill("Ada");
+    await dialog.getByLabel("password:").fill(password);
+    assertEquals(await violations(page), []);
+    return dialog;
+  };
+  const authorize = async (dialog: Locator) => {
+    await dialog.getByRole("button", { name: "Authorize" }).click();
+    await dialog.getByRole("button", { name: "Logout" }).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+  };
+
+  await t.step("with a token of a bearer guard, and without credentials of a client", async () => {
+    site.answer = simple.fetch;
+    await using watched = await openDocs(browser, site);
+    await authorize(await signIn(watched.page, "passwört€"));
+    const form = { grant_type: "password", password: "passwört€", scope: "", username: "Ada" };
+    assertEquals(requests, [[null, form]]);
+    assertMatch(await tryOut(watched.page, "me"), /^200[^]+"Ada"/);
+    assertEquals([await storageOf(watched.page), watched.complaints], ["{}", []]);
+  });
+
+  await t.step("and shows that the password is wrong", async () => {
+    await using watched = await openDocs(browser, site);
+    const dialog = await signIn(watched.page, "guess");
+    await dialog.getByRole("button", { name: "Authorize" }).click();
+    assertMatch(await dialog.locator(".errors").innerText(), /auth.*error/i);
+    assertEquals(await dialog.getByRole("button", { name: "Logout" }).count(), 0);
+  });
+
+  await t.step("with the chosen scopes of a JSON Web Token", async () => {
+    const app = appWith(async (sub, scope) => {
+      const exp = Math.floor(Date.now() / 1000) + 600;
+      return await new SignJWT({ iss: issuer, exp, sub, scope }).setProtectedHeader({ alg: "HS256" }).sign(secret);
+    });
+    const flow = { ...passwordFlow, scopes: SCOPES };
+    const member = jwt({ issuer, audience: null, keys: secret, algorithms: ["HS256"], passwordFlow: flow });
+    const reader = member.withScopes("books:read");
+    app.get("/me", { deps: { reader } }, async function me(_request, { reader }) {
+      return `${reader.sub} may ${reader.scope}`;
+    });
+    site.answer = app.fetch;
+    await using watched = await openDocs(browser, site);
+    const dialog = await signIn(watched.page, "passwört€");
+    await dialog.locator("label").filter({ hasText: "books:read" }).click();
+    await authorize(dialog);
+    assertMatch(await tryOut(watched.page, "me"), /^200[^]+"Ada may books:read"/);
+    assertEquals(watched.complaints, []);
+  });
+
+  await t.step("also below the path of a mount", async () => {
+    const outer = new App();
+    outer.mount("/shop", simple);
+    site.answer = outer.fetch;
+    await using watched = await WatchedPage.open(browser, `${site.origin}/shop/docs`, {}, []);
+    await watched.page.locator(".opblock").first().waitFor();
+    await authorize(await signIn(watched.page, "passwört€"));
+    assertMatch(await tryOut(watched.page, "me"), /^200[^]+"Ada"/);
     assertEquals(watched.complaints, []);
   });
 });

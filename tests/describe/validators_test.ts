@@ -2,7 +2,9 @@
 // consumers/validate.ts.
 
 import { assert, assertEquals } from "@std/assert";
-import { App } from "@webfw/core";
+import { App, Problem } from "@webfw/core";
+import { bearer } from "@webfw/core/auth";
+import * as v from "valibot";
 import type { OpenAPIDocument } from "../../src/describe/openapi/document.ts";
 import { consume, hasConsumers } from "./consumers.ts";
 import { Documents } from "./documents.ts";
@@ -45,6 +47,65 @@ Deno.test("They find nothing either in what the options of an application say", 
   }
   const nothing = Object.fromEntries(VALIDATORS.map((name) => [name, []]));
   assertEquals(await validate(["described0", "described1"], documents.folder), [nothing, nothing]);
+});
+
+Deno.test("They find nothing either in what routes document by hand", { ignore }, async () => {
+  await using documents = await Documents.write();
+  const Invoice = v.pipe(v.object({ id: v.string(), paid: v.boolean() }), v.title("Invoice"));
+  const Refund = v.pipe(v.object({ invoice: Invoice }), v.title("Refund"));
+  const app = new App({
+    title: "Payments",
+    summary: "Pays invoices",
+    description: "Payments.",
+    servers: [{ url: "https://pay.shop.example" }],
+    contact: { name: "Ada", url: "https://shop.example/about", email: "ada@shop.example" },
+    license: { name: "MIT", url: "https://opensource.org/license/mit" },
+    tags: [{ name: "payments", description: "Payments." }],
+    document: (document, { model }) => {
+      const content = { "application/json": { schema: { $ref: model(Refund) } } };
+      const responses = { 204: { description: "Received" } };
+      document.webhooks = {
+        refunded: {
+          post: { operationId: "refunded", summary: "Refunded", requestBody: { required: true, content }, responses },
+        },
+      };
+      return document;
+    },
+  });
+  const user = bearer(async () => "Ada", { passwordFlow: { tokenUrl: "/token", scopes: { read: "Read" } } });
+  const shown = { tags: ["payments"], description: "Described." };
+  app.post("/invoices", {
+    ...shown,
+    summary: "Pay",
+    deps: { user },
+    body: v.object({ callback: v.pipe(v.string(), v.url()), amount: v.number() }),
+    examples: { body: { cheap: { summary: "A cheap one", value: { callback: "https://a.example", amount: 1 } } } },
+    response: Invoice,
+    status: 201,
+    responses: {
+      201: {
+        examples: { paid: { summary: "Paid", value: { id: "a", paid: true } } },
+        links: { invoice: { operationId: "getInvoice", parameters: { id: "$response.body#/id" } } },
+      },
+      202: { schema: v.string(), contentType: "text/plain", description: "Later." },
+      409: [Problem, { schema: Invoice, description: "It is paid." }, { schema: v.object({ at: v.string() }) }],
+      "5XX": Problem,
+      default: { description: "Anything else.", contentType: "text/html" },
+    },
+    callbacks: {
+      paid: { url: "{$request.body#/callback}", body: Invoice, summary: "Paid", description: "It is paid." },
+      lost: { url: "{$request.body#/callback}/lost", method: "DELETE", summary: "Lost" },
+    },
+    document: (operation) => ({ ...operation, externalDocs: { url: "https://shop.example/pay" }, "x-cost": 1 }),
+  }, async function pay() {
+    return { id: "a", paid: true };
+  });
+  app.get("/invoices/{id}", { ...shown, summary: "Get", response: Invoice }, async function getInvoice() {
+    return { id: "a", paid: true };
+  });
+  await documents.add("by_hand", app.openapi());
+  const nothing = Object.fromEntries(VALIDATORS.map((name) => [name, []]));
+  assertEquals(await validate(["by_hand"], documents.folder), [nothing]);
 });
 
 /** A mistake, and who is known to find it. */

@@ -171,6 +171,12 @@ function operationOf(route: DescribedRoute, pathNames: readonly string[], compon
   };
 }
 
+/** Validators demand a refusal. */
+const CALLBACK_RESPONSES = {
+  "2XX": { description: "The request was received." },
+  "4XX": { description: "The request was refused." },
+};
+
 function callbacksOf(
   callbacks: Readonly<Record<string, DocumentedCallback>>,
   operationId: string,
@@ -183,7 +189,7 @@ function callbacksOf(
         ...(summary !== undefined && { summary }),
         ...(description !== undefined && { description }),
         ...(schema && { requestBody: { required: true, content: { "application/json": { schema } } } }),
-        responses: { "2XX": { description: "The request was received." } },
+        responses: CALLBACK_RESPONSES,
       };
       return [name, { [url]: { [method.toLowerCase()]: request } }];
     }),

@@ -73,12 +73,13 @@ function signIn(url, { auth, redirectUrl, callback, errCb }) {
 }
 
 // A header that is not sent makes no preflight, which many authorization servers refuse. A client
-// without a secret must not send an empty one.
+// without a name and a secret must not send empty ones.
 function asTokenRequest(request) {
   const { headers = {}, body } = request;
   const isForToken = "X-Requested-With" in headers && headers.Accept === "application/json, text/plain, */*";
   if (!isForToken || typeof body !== "string") return request;
   delete headers["X-Requested-With"];
+  if (headers.Authorization === "Basic " + btoa(":")) delete headers.Authorization;
   const form = new URLSearchParams(body);
   if (form.get("client_secret") === "") form.delete("client_secret");
   request.body = String(form);
@@ -371,6 +372,8 @@ const REPAIRS = [
   [".auth-container h6:not([aria-level])", () => ({ ariaLevel: 4 })],
   [".responses-table[role=region]:not([aria-label])", (table) => ({ ariaLabel: "Responses of " + operationOf(table) })],
   [".filter-container:not([role])", () => ({ role: "search" })],
+  [".schemes-server-container:not([role])", () => ({ role: "region", ariaLabel: "Servers" })],
+  ["#servers:not([aria-label])", () => ({ ariaLabel: "Server" })],
   [".operation-filter-input:not([aria-label])", ({ placeholder }) => ({ ariaLabel: placeholder })],
   [":is(select, textarea, input):not([aria-label], [id])", (control) => ({ ariaLabel: inputOf(control) })],
   [".dialog-ux:not([role])", () => ({ role: "dialog", ariaModal: "true", ariaLabel: "Authorize" })],

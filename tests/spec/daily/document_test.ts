@@ -4,6 +4,7 @@
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, Router } from "@webfw/core";
+import { bearer, jwt } from "@webfw/core/auth";
 import type { DocumentModels, JsonSchema, OpenAPIDocument, OpenAPIOperation } from "@webfw/core/openapi";
 import * as v from "valibot";
 import { asyncapiOf } from "../../support/asyncapi_apps.ts";
@@ -174,7 +175,10 @@ Deno.test("`callbacks` documents requests that the application sends", () => {
     return { id: 1 };
   });
   const document = app.openapi();
-  const responses = { "2XX": { description: "The request was received." } };
+  const responses = {
+    "2XX": { description: "The request was received." },
+    "4XX": { description: "The request was refused." },
+  };
   const json = (name: string) => ({
     required: true,
     content: { "application/json": { schema: { $ref: `#/components/schemas/${name}` } } },
@@ -259,4 +263,60 @@ Deno.test("Metadata of any schema stands in its JSON Schema, with each keyword a
   assertEquals(reply.headers.location!.schema["x-where"], "here");
   const { properties } = document.components.schemas!.PostCodeBody as JsonSchema;
   assertEquals(properties!.short, { type: "string", maxLength: 3, "x-short": 1 });
+});
+
+Deno.test("`passwordFlow` of `bearer` and `jwt` is documented as the password flow of OAuth 2.0", () => {
+  const secret = new TextEncoder().encode("a secret of at least 32 bytes, for HS256");
+  const token = { issuer: "https://books.example", audience: null, keys: secret, algorithms: ["HS256"] } as const;
+  const passwordFlow = { tokenUrl: "/token", scopes: { read: "Read books" } };
+  const oauth2 = { authorizationUrl: "https://id.example/a", tokenUrl: "https://id.example/t", scopes: {} };
+  const user = bearer(async () => "Ada", { passwordFlow: { tokenUrl: "/token" }, description: "Sign in." });
+  const member = jwt({ ...token, passwordFlow });
+  const both = jwt({ ...token, scheme: "both", passwordFlow, oauth2 });
+  const app = new App({ basePath: "/shop" });
+  app.get("/", { deps: { user } }, async (_request, { user }) => user);
+  app.get("/member", { deps: { member: member.withScopes("read"), both } }, answer);
+  const { paths, components } = app.openapi();
+  assertEquals(paths["/member"]!.get!.security, [{ jwt: ["read"], both: [] }]);
+  const password = { tokenUrl: "/shop/token", scopes: passwordFlow.scopes };
+  assertEquals(components.securitySchemes, {
+    bearer: {
+      type: "oauth2",
+      flows: { password: { tokenUrl: "/shop/token", scopes: {} } },
+      description: "Sign in.",
+    },
+    jwt: { type: "oauth2", flows: { password } },
+    both: { type: "oauth2", flows: { authorizationCode: oauth2, password } },
+  });
+  assertThrows(() => member.withScopes("write"), TypeError, 'asks for the scope "write", which none of its flows has');
+});
+
+Deno.test("A mistake in `passwordFlow` names the guard and the cure", () => {
+  // deno-lint-ignore no-explicit-any -- mistakes
+  const messageOf = (passwordFlow: any) =>
+    assertThrows(() => bearer(async () => "Ada", { passwordFlow }), TypeError).message;
+  const cases: readonly (readonly [passwordFlow: unknown, part: string])[] = [
+    [{}, '"passwordFlow.tokenUrl" must be a URL or a path, such as "/token", got undefined'],
+    [{ tokenUrl: "http://[" }, '"passwordFlow.tokenUrl" must be a URL'],
+    [{ tokenURL: "/token" }, 'the nearest is "passwordFlow.tokenUrl"'],
+    [{ tokenUrl: "/token", scopes: ["read"] }, '"passwordFlow.scopes" must be descriptions by name'],
+    [{ tokenUrl: "/token", scopes: { read: 1 } }, "flows.password.scopes.read"],
+    ["/token", "passwordFlow"],
+  ];
+  for (const [passwordFlow, part] of cases) assertStringIncludes(messageOf(passwordFlow), part);
+  const rest = { issuer: "https://a.example", audience: null, openIdConnectUrl: "https://a.example/c" };
+  assertThrows(
+    () => jwt({ ...rest, passwordFlow: { tokenUrl: "/token" } }),
+    TypeError,
+    'Cannot make a jwt guard: a scheme has one type, leave out "passwordFlow" or "openIdConnectUrl"',
+  );
+});
+
+Deno.test("A mistake in `docs.parameters` names the nearest parameter", () => {
+  // deno-lint-ignore no-explicit-any -- mistakes
+  const make = (parameters: any) => () => new App({ docs: { parameters } });
+  assertThrows(make({ docExpanson: "none" }), TypeError, 'the nearest is "docs.parameters.docExpansion"');
+  assertThrows(make({ url: "https://a.example" }), TypeError, '"docs.parameters.url" is unknown');
+  assertThrows(make({ filter: () => true }), TypeError, '"docs.parameters.filter" must be JSON');
+  assertThrows(make("none"), TypeError, '"docs.parameters" must be an object');
 });
