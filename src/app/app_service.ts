@@ -217,6 +217,8 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
       abort: (...reason) => this.lifecycle.abort(...reason),
       close: () => this.lifecycle.close(),
       reopen: () => this.lifecycle.reopen(),
+      basePath: this.#parts.app.basePath,
+      placesOf: (declared) => this.#parts.registry.placesOf(declared),
     };
   }
 

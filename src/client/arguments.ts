@@ -1,4 +1,5 @@
-/** Writes arguments into URLs, as strings, and as JSON. */
+/** Writes arguments into URLs, and as JSON. */
+import { fillPath, toQuery, type ValueOf } from "../base/address.ts";
 
 /** Arguments of path and query by name, beside the other parts. */
 export interface Values {
@@ -36,38 +37,15 @@ export function addressesBelow(base: string | URL): AddressOf {
       body: undefined,
       form: undefined,
     };
-    const filled = path.replace(/\{([^{}]+?)(\.\.\.)?\}/g, (_parameter, name: string, isRest?: string) => {
-      const text = toTexts(left[name], name).join();
+    const take: ValueOf = (name) => {
+      const value = left[name];
       delete left[name];
-      // Platforms resolve dot segments, even encoded ones: the request would get another path.
-      if (/^$|(^|\/)\.\.?(\/|$)/.test(text)) {
-        throw new TypeError(`Cannot call ${path}: "${name}" is "${text}", which would change the path`);
-      }
-      const encoded = encodeURIComponent(text);
-      return isRest ? encoded.replaceAll("%2F", "/") : encoded;
-    });
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(left)) {
-      for (const text of toTexts(value, name)) query.append(name, text);
-    }
-    return origin + prefix.replace(/\/$/, "") + filled + `?${query}`.replace(/^\?$/, "");
+      return value;
+    };
+    const action = `call ${path}`;
+    const filled = fillPath(path, take, action);
+    return origin + prefix.replace(/\/$/, "") + filled + toQuery(Object.keys(left), take, action);
   };
-}
-
-/**
- * Writes each value as the server reads it: a `Date` in ISO 8601, others like `String()`. Omits
- * `undefined`.
- *
- * @throws {TypeError} If an object has no string form.
- */
-export function toTexts(value: unknown, name: string): string[] {
-  return [value].flat().filter((each) => each !== undefined).map((each) => {
-    const text = each instanceof Date ? each.toISOString() : String(each);
-    if (typeof each === "object" && text.startsWith("[object ")) {
-      throw new TypeError(`Cannot send "${name}": it is an object`);
-    }
-    return text;
-  });
 }
 
 /** A bigint becomes a string. Throws if there is no JSON form. */

@@ -1,5 +1,5 @@
 /** Writes cookies and forms. Loaded late. */
-import type { toTexts } from "./arguments.ts";
+import type { toTexts } from "../base/address.ts";
 
 /** Browsers ignore these cookies, and send their own. */
 export function addCookies(

@@ -1,5 +1,6 @@
 /** Makes and sends the requests of a client. */
-import { addressesBelow, type AddressOf, toJson, toTexts, type Values } from "./arguments.ts";
+import { toTexts } from "../base/address.ts";
+import { addressesBelow, type AddressOf, toJson, type Values } from "./arguments.ts";
 import { CallSignal } from "./call_signal.ts";
 import { problemOf } from "./problem.ts";
 import type { CallOptions, ClientOptions, HeaderValues } from "./types.ts";

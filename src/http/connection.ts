@@ -64,6 +64,8 @@ export interface Mounted {
   readonly callerOf: (() => Promise<string>) | undefined;
   /** Counts a further call of an agent's batch, and rejects with 429. Undefined without limits. */
   readonly countAgain: (() => Promise<void>) | undefined;
+  /** Makes a link in the outer application. */
+  readonly link: (target: object, values: Readonly<Record<string, unknown>>, isAbsolute: boolean) => string;
 }
 
 export function withMounted<Info extends ConnectionInfo>(info: Info, mounted: Mounted): Info {

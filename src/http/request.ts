@@ -6,6 +6,7 @@ import type { RequestContext } from "./context.ts";
 import { addCookie, addDeletion, type Cookie, type CookieAttributes, readCookies } from "./cookies.ts";
 import { checkIfMatch } from "./entity_tag.ts";
 import { idempotencyKeyOf } from "./headers.ts";
+import { type LinkOptions, type LinkTarget, makeLink } from "./link.ts";
 import type { RouteInfo } from "./route_info.ts";
 
 let getContext: (request: HttpRequest<unknown>) => RequestContext;
@@ -80,11 +81,46 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /**
    * The path below which the application is served, or `""`: from the `X-Forwarded-Prefix` of a
-   * trusted proxy, else the option `basePath`, else a mount. Prefix the paths of links and
-   * redirects with it.
+   * trusted proxy, else the option `basePath`, else a mount. {@linkcode HttpRequest.link} puts it in
+   * front of a path.
    */
   get basePath(): string {
     return this.#context.basePath;
+  }
+
+  /**
+   * Makes a link to a route: its path behind the `basePath` and the prefixes of its includes, or of
+   * the mount of its application. Of several includes, the one that this request came by counts.
+   *
+   * A handler that returns a link to its own route needs a return type.
+   *
+   * @param target What the verb returned.
+   * @param rest The values for path and query by name, and `{ absolute: true }` for a link with
+   * scheme and host: set `hosts`, or the client names the host.
+   * @throws {TypeError} If a value is missing, or would change the path; if the application does not
+   * serve the route, or serves it by several includes and the request came by none of them.
+   *
+   * @example A link to another route
+   * ```ts
+   * import { App, Router } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const books = new Router({ prefix: "/books" });
+   * const getBook = books.get("/{title}", async (_request, { title }) => title);
+   * books.get("", async (request) => [request.link(getBook, { title: "Mansfield Park" })]);
+   *
+   * const app = new App({ basePath: "/shop" });
+   * app.include(books, { prefix: "/v1" });
+   * await using client = new TestClient(app);
+   * assertEquals(await client.get("/v1/books").json(), ["/shop/v1/books/Mansfield%20Park"]);
+   * ```
+   */
+  link<Values extends readonly unknown[]>(
+    target: LinkTarget<Values>,
+    ...rest: [...values: Values, options?: LinkOptions]
+  ): string {
+    return makeLink(this, target, rest);
   }
 
   /** The route that serves the request; null if there is none. */

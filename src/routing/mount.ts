@@ -3,6 +3,7 @@ import { load } from "../base/async_context.ts";
 import type { None, SessionCookieOf } from "../binding/dependency.ts";
 import type { Values } from "../binding/resolver.ts";
 import { type ConnectionInfo, type Mounted, mountedOf, withMounted } from "../http/connection.ts";
+import { makeLink } from "../http/link.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import type { RouteDependencies } from "../idempotency/fingerprint.ts";
@@ -65,6 +66,19 @@ export interface MountedApp extends Service<unknown> {
   reopen(): void;
   /** Shares tasks and WebSockets with the application that mounts it. */
   join(outer: SharedWork): void;
+  /** The option; empty without it. */
+  readonly basePath: string;
+  /** Where it serves the copies of a declared route, also in the applications that it mounts. */
+  placesOf(declared: object): readonly Place[];
+}
+
+/** Where an application serves a route. */
+export interface Place {
+  readonly route: BaseRoute;
+  /** With the prefixes of includes and mounts. */
+  readonly path: string;
+  /** That of a mounted application which has one of its own. */
+  readonly basePath?: string | undefined;
 }
 
 /** Applications by their `fetch`: a mount gets it like a function of another framework. */
@@ -187,6 +201,15 @@ export class MountRoute extends Route {
     return [segments, [...segments, { kind: "literal", text: "" }], [...segments, { kind: "rest", name: "" }]];
   }
 
+  /** Where its application serves the copies of a declared route. */
+  placesOf(declared: object): readonly Place[] {
+    const { basePath = "", placesOf } = this.app ?? {};
+    const places = placesOf?.(declared) ?? [];
+    if (basePath !== "") return places.map((place) => ({ basePath, ...place }));
+    const prefix = this.#strips ? this.template.text : "";
+    return places.map((place) => place.basePath === undefined ? { ...place, path: prefix + place.path } : place);
+  }
+
   /** Stores the caller and the limits of a request for the mounted application. */
   keep(request: HttpRequest, values: Values): void {
     const context = contextOf(request);
@@ -231,7 +254,7 @@ function cureFor(mounted: unknown): string {
   return isApplication ? "give its fetch, as in other.fetch" : "write (request) => new Response(…)";
 }
 
-function isMountable(value: unknown): value is MountableApp {
+export function isMountable(value: unknown): value is MountableApp {
   return typeof value === "object" && value !== null && MOUNTING in value;
 }
 
@@ -260,7 +283,7 @@ function handlerOf(
 function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): MountInfo {
   const { connection, received, forwarded, basePath, hasServer, signIns, aroundMount } = contextOf(request);
   const { callerOf, countAgain } = aroundMount ?? mountedOf(connection) ?? NO_GUARDS;
-  const mounted = {
+  const mounted: Mounted = {
     basePath: basePath + taken,
     isWithoutSlash,
     forwarded,
@@ -269,6 +292,7 @@ function infoOf(request: HttpRequest, { taken, isWithoutSlash }: Stripped): Moun
     signIns,
     callerOf,
     countAgain,
+    link: (target, values, absolute) => makeLink(request, target, [values, { absolute }]),
   };
   if (!connection) return withMounted<MountInfo>({ request }, mounted);
   // A mapped type without "?" would lose undefined in projects without exactOptionalPropertyTypes.

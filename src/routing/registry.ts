@@ -8,9 +8,10 @@ import { type OptionNames, readOptions } from "../base/options.ts";
 import { type DeclaredLimit, readRateLimits } from "../rate_limit/rate_limit.ts";
 import { type FilesOptions, FilesRoute, type RegisterFiles } from "./files.ts";
 import { checkMiddleware } from "./middleware.ts";
-import { type MountOptions, MountRoute, type RegisterMount } from "./mount.ts";
+import { type MountOptions, MountRoute, type Place, type RegisterMount } from "./mount.ts";
 import { parsePath, parsePrefix, type PathTemplate } from "./path.ts";
 import { assignOperationIds, Route } from "./route.ts";
+import { RouteReference } from "./route_reference.ts";
 import type { MethodsOption, RegisterDeclared, RegisterRoute, RegisterWebSocket } from "./route_options.ts";
 import { OPTION_NAMES, Scope, type ScopeDeclaration } from "./scope.ts";
 import { RouteList } from "./table.ts";
@@ -19,8 +20,8 @@ import { WebSocketRoute } from "./websocket_route.ts";
 
 const METHOD = /^[A-Z][A-Z-]*$/;
 
-/** All references to routes. Only their types differ. */
-const ROUTE_REF: Readonly<Record<never, never>> = Object.freeze({});
+/** The reference of a route without its types. */
+type Untyped = Readonly<Record<never, never>>;
 
 export type AnyRoute = Route | WebSocketRoute;
 
@@ -62,6 +63,7 @@ export class Registry {
   readonly #routes = new RouteList<AnyRoute>();
   readonly #prefixes = new Set<string>();
   readonly #sessionCookies = new SessionCookies();
+  readonly #places = new Map<object, readonly Place[]>();
   /** By the shape of the path. */
   readonly #reserved = new Map<string, ReservedPath>();
   /** Why no more declarations are possible. */
@@ -121,16 +123,15 @@ export class Registry {
   registerMethod<State, Prefix extends string, Given, Method extends string>(
     method: Method,
   ): RegisterRoute<State, Prefix, Given, Method> {
-    const register = (path: string, ...rest: unknown[]): typeof ROUTE_REF => {
+    const register = (path: string, ...rest: unknown[]): Untyped => {
       const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
-      this.#register([method], path, options as RouteDeclaration, handler);
-      return ROUTE_REF;
+      return this.#register([method], path, options as RouteDeclaration, handler);
     };
     return atCaller(register) as RegisterRoute<State, Prefix, Given, Method>;
   }
 
   registerMethods<State, Prefix extends string, Given>(): RegisterDeclared<State, Prefix, MethodsOption, Given> {
-    const register = (path: string, given: RouteDeclaration & MethodsOption, handler: unknown): typeof ROUTE_REF => {
+    const register = (path: string, given: RouteDeclaration & MethodsOption, handler: unknown): Untyped => {
       const action = `register a route at "${path}"`;
       checkOrder(given, action);
       const { methods, ...options } = readOptions(given, METHODS_OPTIONS, action);
@@ -138,14 +139,13 @@ export class Registry {
         throw new TypeError(`Cannot ${action}: "methods" must be an array of at least one method`);
       }
       const names = new Set(methods.map((method) => String(method).toUpperCase()));
-      this.#register([...names], path, options, handler);
-      return ROUTE_REF;
+      return this.#register([...names], path, options, handler);
     };
     return atCaller(register) as RegisterDeclared<State, Prefix, MethodsOption, Given>;
   }
 
   registerWebSocket<State, Prefix extends string, Given>(): RegisterWebSocket<State, Prefix, Given> {
-    const register = (path: string, ...rest: unknown[]): typeof ROUTE_REF => {
+    const register = (path: string, ...rest: unknown[]): Untyped => {
       const [options, handler] = rest.length < 2 ? [{}, rest[0]] : rest;
       const full = this.#fullPath(path, WEBSOCKET);
       const action = `register ${WEBSOCKET} ${full}`;
@@ -164,8 +164,7 @@ export class Registry {
         );
       }
       const known = readOptions(options as WebSocketDeclaration, OPTION_NAMES.websocket, action);
-      this.#add([WebSocketRoute.declare(full, known, handler, this.scope)]);
-      return ROUTE_REF;
+      return this.#add([WebSocketRoute.declare(full, known, handler, this.scope)]);
     };
     return atCaller(register) as RegisterWebSocket<State, Prefix, Given>;
   }
@@ -240,7 +239,12 @@ export class Registry {
     this.#topics.declare(topic);
   }
 
-  #register(methods: readonly string[], path: string, options: RouteDeclaration, handler: unknown): void {
+  #register(
+    methods: readonly string[],
+    path: string,
+    options: RouteDeclaration,
+    handler: unknown,
+  ): RouteReference {
     const full = this.#fullPath(path, methods.join(", "));
     const wrong = methods.find((method) => !METHOD.test(method) || method === "CONNECT" || method === "TRACE");
     if (wrong !== undefined) {
@@ -250,7 +254,7 @@ export class Registry {
     checkOrder(options, action);
     const known = readOptions(options, OPTION_NAMES.route, action);
     const rateLimits = readRateLimits(known.rateLimit, action);
-    this.#add(
+    return this.#add(
       methods.map((method, index) =>
         Route.declare(method, full, index === 0 ? known : withoutNames(known), handler, this.scope, rateLimits)
       ),
@@ -267,9 +271,11 @@ export class Registry {
     return full;
   }
 
-  #add(routes: readonly AnyRoute[]): void {
+  /** The routes differ only in their method. */
+  #add(routes: readonly AnyRoute[]): RouteReference {
     for (const route of routes) this.#checks.route(route);
     this.#addRoutes(routes, "register the route");
+    return new RouteReference(routes[0]!);
   }
 
   #addRoutes(routes: readonly AnyRoute[], action: string): void {
@@ -292,6 +298,15 @@ export class Registry {
     for (const route of this.routes) {
       if (route instanceof MountRoute) this.#sessionCookies.add(this.#checkSessions(route, action));
     }
+  }
+
+  /** Where the copies of a declared route are. Only for requests: before, more can be included. */
+  placesOf(declared: object): readonly Place[] {
+    return this.#places.getOrInsertComputed(declared, () =>
+      this.routes.flatMap((route) => {
+        if (route instanceof MountRoute) return route.placesOf(declared);
+        return route.declared === declared ? [{ route, path: route.path }] : [];
+      }));
   }
 
   get sessionCookies(): readonly SessionCookieOf[] {

@@ -101,6 +101,17 @@ export abstract class BaseRoute implements RouteInfo {
     return dependenciesOf(this.levels);
   }
 
+  /** Identifies the declaration of which this route is a copy. */
+  get declared(): object {
+    return this.parts.declared;
+  }
+
+  /** The names of its query, also those that its dependencies declare. */
+  get queryNames(): readonly string[] {
+    const all = [this.parts.declared.inputs, ...this.dependencies];
+    return [...new Set(all.flatMap(({ options: { query = {} } }) => Object.keys(query)))];
+  }
+
   get isLimited(): boolean {
     return this.levels.some(({ rateLimits }) => rateLimits.length > 0);
   }

@@ -1,6 +1,6 @@
 /** The options of routes and WebSocket routes, and the types of their registration. */
 import type { Duration } from "../base/options.ts";
-import type { DependencyLike, DependencyValue, None, PathValue, ValuesOf } from "../binding/dependency.ts";
+import type { DependencyLike, DependencyValue, InputsOf, None, PathValue, ValuesOf } from "../binding/dependency.ts";
 import type { Atom, Returned, Yielded } from "../http/replies/declared_reply.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteSettings, WebSocketSettings } from "../http/route_info.ts";
@@ -8,7 +8,8 @@ import type { WebSocketConnection } from "../http/websocket/connection.ts";
 import type { IdempotencyOptions } from "../idempotency/options.ts";
 import type { RateLimits } from "../rate_limit/rate_limit.ts";
 import type { FormSchema } from "../schema/form.ts";
-import type { EntriesOf, GivenSchema, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
+import type { Hidden } from "../schema/hidden.ts";
+import type { EntriesOf, GivenSchema, InputOf, Mistake, NotSchemas, OutputOf, Schemas } from "../schema/schema.ts";
 
 /** @ignore The names of the parameters in a path. */
 export type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -572,11 +573,56 @@ export interface RouteInputs<
   readonly "~deps": Dependencies;
   /** The dependencies of its scope. */
   readonly "~scope": Given;
+  /**
+   * The path with values for its parameters, percent-encoded, and with a query of the values that
+   * are given for it. The prefixes of includes are not in it: see {@linkcode HttpRequest.link}.
+   *
+   * @param values The values by name. Other members than the parameters are ignored.
+   * @throws {TypeError} If a value is missing, or would change the path.
+   */
+  path(...values: PathArguments<Path, PathSchemas, EntriesOf<QuerySchemas>, Dependencies, Given>): string;
+}
+
+/** @ignore The values of a path as arguments: none if it has no parameters. */
+export type PathArguments<Path extends string, PathSchemas, QuerySchemas, Dependencies, Given> = IsKnown<Path> extends
+  false ? [values?: Readonly<Record<string, unknown>>]
+  : PathValues<Path, PathSchemas, QuerySchemas, InputsOf<Dependencies[keyof Dependencies] | Given[keyof Given]>> extends
+    infer Values ? [keyof Values] extends [never] ? [values?: NoParameters]
+    : Record<never, never> extends Values ? [values?: Values]
+    : [values: Values]
+  : never;
+
+/** @ignore The values of a path, and of its query, by name. A link may leave out its query. */
+export type PathValues<Path extends string, PathSchemas, QuerySchemas, Inputs> = FlatValues<
+  & { readonly [Name in Exclude<PathNames<Path>, keyof PathSchemas>]: GivenInput<Name, Inputs> }
+  & { readonly [Name in keyof PathSchemas]: InputOf<PathSchemas[Name]> }
+  & QueryValues<QuerySchemas>
+  & (Inputs extends { readonly query: infer Query } ? QueryValues<Omit<Query, PathNames<Path>>> : unknown)
+>;
+
+/** @ignore The input of a path parameter that the route does not declare. */
+export type GivenInput<Name, Inputs> = Inputs extends
+  { readonly params: { readonly [_ in Name & string]: infer Given } } ? InputOf<Given>
+  : Inputs extends { readonly query: { readonly [_ in Name & string]: infer Given } } ? InputOf<Given>
+  : string;
+
+/** @ignore The values of a query by name. */
+export type QueryValues<Schemas> = {
+  readonly [Name in keyof Schemas as Schemas[Name] extends Hidden ? never : Name]?: InputOf<Schemas[Name]> | undefined;
+};
+
+/** @ignore One object type instead of an intersection: errors and editors print its members. */
+export type FlatValues<All> = All extends infer Each ? { [Name in keyof Each]: Each[Name] } : never;
+
+/** @ignore The values of a route without parameters. An empty type would accept every name. */
+export interface NoParameters {
+  /** A mistake. */
+  readonly [name: string]: Mistake<"The route has no parameters">;
 }
 
 /**
  * A registered route. Export it for clients: `client<typeof api>(…)` of `@webfw/core/client` finds
- * the routes of a module by their types. At run time it is an empty object.
+ * the routes of a module by their types. At run time it only writes links.
  *
  * @category Routes
  */

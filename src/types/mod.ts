@@ -28,19 +28,25 @@ export type {
   ArgumentOrder,
   Exact,
   ExtraKeys,
+  FlatValues,
   ForeignCure,
   ForeignSegment,
   FreePath,
   FreePrefix,
+  GivenInput,
   IsKnown,
   KeysOf,
   KindOf,
   Letter,
   MethodsOption,
   NameStart,
+  NoParameters,
+  PathArguments,
   PathNames,
   PathText,
+  PathValues,
   PrefixText,
+  QueryValues,
   RegisterDeclared,
   RegisterRoute,
   RegisterWebSocket,
@@ -52,6 +58,7 @@ export type {
   WebSocketRef,
 } from "../routing/route_options.ts";
 export type { MountableApp, MountedHandler, MountInfo, MountOptions, RegisterMount } from "../routing/mount.ts";
+export type { LinkOptions, LinkTarget } from "../http/link.ts";
 export type { FilesOptions, RegisterFiles } from "../routing/files.ts";
 export type { InferredDependencies, RateLimitOption, ScopeDependencies } from "../routing/scope.ts";
 export type {

@@ -68,8 +68,8 @@ export function listOfFloors(): string {
   return `${floors.join("\n\n")}\n\n${APART.map(line).join("\n")}\n`;
 }
 
-/** What all towers may import: the version, and the check of options. */
-const COMMON: ReadonlySet<string> = new Set(["deno.json", "src/base/options.ts"]);
+/** What all towers may import: the version, the check of options, and the writing of addresses. */
+const COMMON: ReadonlySet<string> = new Set(["deno.json", "src/base/address.ts", "src/base/options.ts"]);
 
 /** Tests of an application use the client. */
 const TESTING = "src/testing/";

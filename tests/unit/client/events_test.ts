@@ -367,7 +367,7 @@ Deno.test("A mistake of the program is thrown at once", async () => {
   const events = (values: Record<string, unknown>, fetch: () => Promise<Response>) =>
     clientOf({ fetch }).events("/news/{id}", values);
   const never = () => Promise.reject(new Error("It is not asked"));
-  await assertRejects(() => events({}, never).next(), TypeError, '"id" is "", which');
+  await assertRejects(() => events({}, never).next(), TypeError, '"id" is missing');
   await assertRejects(() => events({ id: 1 }, never).next(), Error, "It is not asked");
   await assertRejects(
     () => listen(new EventServer(), { idle: 1 } as never).next(),

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { toForm } from "../../../src/client/fields.ts";
-import { toTexts } from "../../../src/client/arguments.ts";
+import { toTexts } from "../../../src/base/address.ts";
 import { FormTree } from "../../../src/schema/form.ts";
 
 /** A form as the server has it without a schema. */
