@@ -135,7 +135,11 @@ Deno.test("calls: an argument that would change the path is refused", async () =
     await assertRejects(() => shop.get("/files/{name}/info", { name: path }), TypeError, "would change the path");
   }
   const untyped = shop.get as (path: string) => Promise<unknown>;
-  await assertRejects(() => untyped("/files/{name}/info"), TypeError, 'Cannot call /files/{name}/info: "name" is missing');
+  await assertRejects(
+    () => untyped("/files/{name}/info"),
+    TypeError,
+    'Cannot call /files/{name}/info: "name" is missing',
+  );
 });
 
 Deno.test("calls: arguments are what the schemas take, a `Date` is one where they take anything", async () => {

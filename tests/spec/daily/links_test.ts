@@ -18,15 +18,19 @@ function booksRouter() {
   return { books, getBook };
 }
 
-/** What `make` gives in a handler for the path. */
-async function inHandler(app: App, path: string, make: (request: HttpRequest) => string): Promise<string> {
-  app.get(path, async (request) => {
+/** A handler that returns a link, or the error. */
+function replyWith(make: (request: HttpRequest) => string): (request: HttpRequest) => Promise<string> {
+  return async (request) => {
     try {
       return make(request);
     } catch (error) {
       return `${error}`;
     }
-  });
+  };
+}
+
+async function inHandler(app: App, path: string, make: (request: HttpRequest) => string): Promise<string> {
+  app.get(path, replyWith(make));
   await using client = new TestClient(app);
   return await client.get(path).json();
 }
@@ -155,13 +159,7 @@ Deno.test("of several includes, the one counts that the request came by, also fo
   const link = (request: HttpRequest) => request.link(getBook, { slug: "a", id: 1 });
   const at: Record<string, string> = {};
   for (const path of ["/v1/authors", "/v2/authors", "/v1/old/x", "/v10"]) {
-    app.get(path, async (request) => {
-      try {
-        return link(request);
-      } catch (error) {
-        return `${error}`;
-      }
-    });
+    app.get(path, replyWith(link));
   }
   await using client = new TestClient(app);
   for (const path of ["/v1/authors", "/v2/authors", "/v1/old/x", "/v10"]) at[path] = await client.get(path).json();
@@ -198,9 +196,8 @@ Deno.test("names of an include's prefix have the value of the request, or the on
   ]);
   const page2 = (request: HttpRequest): string => request.link(page, { tenant: "c/d" });
   app.include(router, { prefix: "/{tenant}/x" });
-  app.get("/other", async (request) => request.link(home));
+  app.get("/other", replyWith((request) => request.link(home)));
   app.get("/{tenant}/y", async (request) => request.link(home));
-  app.onError(({ cause }) => new Response(`${cause}`));
   await using client = new TestClient(app);
   assertEquals(await client.get("/a%20b/x/page").json(), [
     "/a%20b/x/home",
@@ -209,7 +206,7 @@ Deno.test("names of an include's prefix have the value of the request, or the on
   ]);
   assertEquals(await client.get("/a/y").json(), "/a/x/home");
   assertStringIncludes(
-    await client.get("/other").text(),
+    await client.get("/other").json<string>(),
     'Cannot link to GET /home: the request is not below "/{tenant}/x" and has no "tenant", write request.basePath + ' +
       "the prefix + its path(…)",
   );
@@ -324,12 +321,11 @@ Deno.test("a link to what is not served, or is no reference, is an error with th
     "TypeError: Cannot link to GET /shops/{slug}/books/{id}: the application does not serve it, include its router",
   );
   const inner = new App();
-  inner.onError(({ cause }) => new Response(`${cause}`));
-  inner.get("/", async (request) => link(request));
+  inner.get("/", replyWith(link));
   const outer = new App();
   outer.mount("/inner", inner);
   await using client = new TestClient(outer);
-  assertStringIncludes(await client.get("/inner/").text(), "the application does not serve it");
+  assertStringIncludes(await client.get("/inner/").json<string>(), "the application does not serve it");
   assertEquals(
     // @ts-expect-error A path is no reference.
     await inHandler(new App(), "/", (request) => request.link("/books")),
