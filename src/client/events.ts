@@ -18,7 +18,7 @@ export function listen(
   values: Values = {},
   options: TextEventOptions = {},
 ): AsyncIterableIterator<ClientEvent<unknown>> {
-  // Three heartbeats of a server, by default.
+  // Three heartbeats of a server, which sends one every 15 s by default.
   const { idleTimeout = 45_000 } = options;
   const others = ["idleTimeout", "raw"];
   const call = sender.begin(options, `listen to ${path}`, others);

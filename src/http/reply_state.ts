@@ -10,7 +10,10 @@ const { Response: PlatformResponse } = globalThis;
 
 const DECODED = /^(?:gzip|br)$/i;
 
-/** Headers that describe the content of a success, its location or its caching. */
+/**
+ * Headers that describe the content of a success, its location or its caching.
+ * `content-security-policy` is none of them.
+ */
 const OF_SUCCESS =
   /^(?:content-(?!security-policy)|repr-digest$|digest$|etag$|last-modified$|accept-ranges$|location$|refresh$|expires$|age$|(?:[\w-]+-)?cache-control$|surrogate-control$|transfer-encoding$|trailer$)/;
 

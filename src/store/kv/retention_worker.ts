@@ -7,7 +7,10 @@ import { checkOf, type Incarnation, type Incarnations } from "./incarnation.ts";
 import { type BatchSize, endOf, headKey, LEASE_KEY, lowWatermarkKey, measureBatch } from "./keys.ts";
 import { type BatchPage, type KvLogReader, toLog } from "./log_reader.ts";
 
-/** The lease in rounds: a process that finds it unchanged in the fourth round acquires it. */
+/**
+ * The lease in rounds: a process that finds it unchanged in the fourth round acquires it. Half a
+ * round less than three, because rounds take time, too.
+ */
 const LEASE_ROUNDS = 2.5;
 /** After so many refusals by another process that removes, the next round continues. */
 const MAX_REFUSALS = 10;
@@ -103,7 +106,8 @@ export class RetentionWorker {
   }
 
   /**
-   * Acquires or renews the lease. Two holders do no harm: each removal checks the low watermark.
+   * Acquires or renews the lease. It has no time in it, because clocks differ: it is free if it has
+   * not changed for some rounds. Two holders do no harm: each removal checks the low watermark.
    */
   async #acquireLease(entry: KvEntry | undefined): Promise<boolean> {
     const version = entry?.version ?? null;
