@@ -41,8 +41,8 @@ export class BodyReader {
   #sent: Promise<Bytes> | undefined;
   #form: Promise<readonly FormEntry[]> | undefined;
   #buffer: BodyBuffer | undefined;
-  /** Whether the buffer has the decompressed bytes. */
-  #isDecompressed = false;
+  /** The source of the buffer, if that has the decompressed bytes. */
+  #decompressed: DecompressingReader | undefined;
   /** Whether another handler gets the body as it was sent. */
   #isForwarded = false;
 
@@ -78,11 +78,9 @@ export class BodyReader {
     const { body } = this.#raw;
     if (body === null || this.#coding === undefined) return this.#bytes ??= this.#readBytes(this.#limits.body);
     if (this.#sent) return this.#sent;
-    if (this.#buffer || this.#bytes) {
-      throw new TypeError("Cannot read the compressed body: something before has read it decompressed");
-    }
     const { body: limit } = this.#limits;
     this.#announced(limit);
+    if (this.#decompressed) return this.#sent = this.#sentThrough(this.#decompressed, limit);
     const buffer = new BodyBuffer(new ChunkReader(body), limit, this.#owner.app);
     return this.#sent = this.#inTime(buffer.readAll(limit), undefined, buffer);
   }
@@ -124,8 +122,8 @@ export class BodyReader {
    * request about the coding and the length do not apply.
    */
   forward(): { readonly body: ReadableStream<Bytes>; readonly isDecompressed: boolean } {
-    this.#isForwarded = !this.#isDecompressed;
-    return { body: this.stream(), isDecompressed: this.#isDecompressed };
+    this.#isForwarded = this.#decompressed === undefined;
+    return { body: this.stream(), isDecompressed: !this.#isForwarded };
   }
 
   /**
@@ -151,16 +149,23 @@ export class BodyReader {
     if (this.#buffer || body === null) return this.#buffer;
     const coding = this.#coding;
     const source = this.#sent ? streamOf(this.#sent) : body;
-    const reader = coding ? new DecompressingReader(source, coding) : new ChunkReader(source);
-    this.#isDecompressed = coding !== undefined;
+    const { body: limit } = this.#limits;
+    if (coding) this.#decompressed = new DecompressingReader(source, coding, limit);
     // Larger bodies, such as forms with files, can be read only once.
-    return this.#buffer = new BodyBuffer(reader, this.#limits.body, this.#owner.app);
+    return this.#buffer = new BodyBuffer(this.#decompressed ?? new ChunkReader(source), limit, this.#owner.app);
   }
 
   /** What is to be removed. The header is read only if it matters: that has a measurable cost. */
   get #coding(): Coding | undefined {
     if (!this.#limits.decompress || this.#isForwarded) return undefined;
     return codingOf(this.#raw.headers, acceptedCodings(this.#limits));
+  }
+
+  async #sentThrough(reader: DecompressingReader, limit: number): Promise<Bytes> {
+    await this.bytes();
+    const { sent } = reader;
+    if (!sent) throw tooLarge(limit);
+    return sent;
   }
 
   #refuseUsed(): void {

@@ -1,7 +1,7 @@
 /** Decompresses request bodies (RFC 9110, section 8.4). */
 import { HTTPError } from "../base/errors.ts";
 import { nodeStream, nodeZlib } from "../base/runtime.ts";
-import { type ByteReader, ChunkReader } from "./body_buffer.ts";
+import { type ByteReader, ByteStore, ChunkReader } from "./body_buffer.ts";
 import type { Coding } from "./limits.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -17,16 +17,25 @@ export class DecompressingReader implements ByteReader {
   readonly #source: ChunkReader;
   readonly #chunks: AsyncIterator<Uint8Array<ArrayBuffer>>;
   readonly #coding: Coding;
+  readonly #keep: number;
+  /** The bytes of the source so far; undefined when there are more than `keep`. */
+  #sent: ByteStore | undefined = new ByteStore();
   #size = 0;
   /** Of the source; any other failure is that of malformed bytes. */
   #failure: { readonly cause: unknown } | undefined;
 
-  constructor(source: ReadableStream<Bytes>, coding: Coding) {
+  constructor(source: ReadableStream<Bytes>, coding: Coding, keep: number) {
     this.#source = new ChunkReader(source);
     this.#coding = coding;
+    this.#keep = keep;
     // The caller gets each error by read().
-    const decompressed = nodeStream().pipeline(() => this.#sent(), decompressor(coding), () => {});
+    const decompressed = nodeStream().pipeline(() => this.#read(), decompressor(coding), () => {});
     this.#chunks = decompressed[Symbol.asyncIterator]();
+  }
+
+  /** The compressed body, when it was read to its end; undefined if it is too large. */
+  get sent(): Bytes | undefined {
+    return this.#sent?.whole();
   }
 
   async read(): Promise<Bytes | undefined> {
@@ -51,7 +60,7 @@ export class DecompressingReader implements ByteReader {
     void this.#chunks.return?.();
   }
 
-  async *#sent(): AsyncGenerator<Bytes, void, void> {
+  async *#read(): AsyncGenerator<Bytes, void, void> {
     let sent = 0;
     while (sent <= 1.01 * this.#size + OVERHEAD) {
       const chunk = await this.#source.read().catch((cause) => {
@@ -60,6 +69,8 @@ export class DecompressingReader implements ByteReader {
       });
       if (chunk === undefined) return;
       sent += chunk.length;
+      if (sent <= this.#keep) this.#sent?.append(chunk);
+      else this.#sent = undefined;
       yield chunk;
     }
     throw new Error("Cannot decompress the body: it has less content than its length needs");

@@ -5,6 +5,8 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, Form, Stream } from "@webfw/core";
 import { signed, type SignedOptions } from "@webfw/core/auth";
 import * as v from "valibot";
+import { createHmac } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import { Serving } from "../support/serving.ts";
 
 const FOREVER = "36500d";
@@ -193,6 +195,29 @@ Deno.test("A compressed body is verified as it was sent, and handed on decompres
   await using serving = await Serving.start(app);
   const response = await fetch(serving.origin, { method: "POST", body, headers });
   assertEquals([response.status, await response.json()], [200, 7]);
+});
+
+Deno.test("A middleware can read a compressed body before it is verified", async () => {
+  const app = new App({ limits: { decompress: true, body: 100 } });
+  app.middleware(async (request, next) => {
+    await (request.headers.has("x-peek") ? request.stream().getReader().read() : request.text());
+    return await next(request);
+  });
+  const sender = signed({ scheme: "github", secret: "s" });
+  app.post("/", { deps: { sender } }, async (request) => await request.text());
+  await using serving = await Serving.start(app);
+  const send = async (content: string, signedContent: Uint8Array<ArrayBuffer>, peek: HeadersInit = {}) => {
+    const signature = createHmac("sha256", "s").update(signedContent).digest("hex");
+    const headers = { "content-encoding": "gzip", "x-hub-signature-256": `sha256=${signature}`, ...peek };
+    const body = new Uint8Array(gzipSync(content));
+    const response = await fetch(serving.origin, { method: "POST", body, headers });
+    return [response.status, await response.text()];
+  };
+  const body = new Uint8Array(gzipSync("content"));
+  assertEquals(await send("content", body), [200, '"content"']);
+  assertEquals(await send("content", body, { "x-peek": "1" }), [200, '"content"']);
+  assertEquals((await send("content", new TextEncoder().encode("content")))[0], 401);
+  assertEquals((await send("x".repeat(101), new Uint8Array(gzipSync("x".repeat(101)))))[0], 413);
 });
 
 Deno.test("The sender is the caller of idempotent routes, whatever it signs", async () => {
