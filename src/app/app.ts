@@ -267,16 +267,64 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
 
   /**
    * Registers a route for PUT.
+   *
+   * @example Replace a note
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const app = new App();
+   * let note = "";
+   * app.put("/note", { body: v.string(), status: 204 }, async (_request, { body }) => void (note = body));
+   * await app.fetch(new Request("http://localhost/note", {
+   *   method: "PUT",
+   *   headers: { "content-type": "application/json" },
+   *   body: '"Tea"',
+   * }));
+   * assertEquals(note, "Tea");
+   * ```
    */
   readonly put: RegisterRoute<State, "", Given, "PUT">;
 
   /**
    * Registers a route for PATCH.
+   *
+   * @example A part of a note
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   * import * as v from "valibot";
+   *
+   * const app = new App();
+   * const Note = v.object({ text: v.string(), done: v.boolean() });
+   * app.patch("/note", { body: v.partial(Note) }, async (_request, { body }) => ({ text: "Tea", done: false, ...body }));
+   * const response = await app.fetch(
+   *   new Request("http://localhost/note", {
+   *     method: "PATCH",
+   *     headers: { "content-type": "application/json" },
+   *     body: '{"done":true}',
+   *   }),
+   * );
+   * assertEquals(await response.json(), { text: "Tea", done: true });
+   * ```
    */
   readonly patch: RegisterRoute<State, "", Given, "PATCH">;
 
   /**
    * Registers a route for DELETE.
+   *
+   * @example 204 without a result
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * const books = new Set(["1"]);
+   * app.delete("/books/{id}", async (_request, { id }) => void books.delete(id));
+   * const response = await app.fetch(new Request("http://localhost/books/1", { method: "DELETE" }));
+   * assertEquals([response.status, books.size], [204, 0]);
+   * ```
    */
   readonly delete: RegisterRoute<State, "", Given, "DELETE">;
 
