@@ -2,12 +2,13 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Buffer } from "node:buffer";
-import { App } from "@webfw/core";
+import { App, Problem, Text } from "@webfw/core";
 import type { DocsOptions } from "@webfw/core/types";
 import { browserTest } from "./support/browser.ts";
 import { DESKTOP, isDark, openDocs, operation, originOf, serve, tryOut } from "./support/docs_page.ts";
 import { documentedApp } from "./support/documented_app.ts";
 import { WatchedPage } from "./support/watched_page.ts";
+import * as v from "valibot";
 
 /** Objects of a list in a form. */
 const PRIZES = [{ name: "First & best", year: 1850 }, { name: "x", year: 1851 }];
@@ -332,3 +333,42 @@ browserTest(
     });
   },
 );
+
+browserTest("The documentation page shows named examples, alternatives, links and callbacks", async (browser) => {
+  const Item = v.pipe(v.object({ id: v.string(), price: v.number() }), v.title("Item"));
+  const app = new App();
+  app.post("/items", {
+    body: Item,
+    examples: {
+      body: {
+        cheap: { summary: "A cheap one", value: { id: "a", price: 3 } },
+        dear: { value: { id: "b", price: 900 } },
+      },
+    },
+    response: Item,
+    responses: {
+      200: { schema: Text("text/csv"), links: { again: { operationId: "addItem" } } },
+      409: [Problem, { schema: Item, description: "It is there.", examples: { same: { value: { id: "same" } } } }],
+    },
+    callbacks: { sold: { url: "{$request.body#/id}", body: Item, summary: "It is sold" } },
+  }, async function addItem(_request, { body }) {
+    return body;
+  });
+  await using server = serve(app.fetch);
+  await using watched = await openDocs(browser, server);
+  const { page } = watched;
+  const reply = await tryOut(page, "addItem", async () => {
+    const body = operation(page, "addItem").locator(".opblock-section-request-body");
+    assertMatch(await body.locator("textarea").inputValue(), /"price": 3/);
+    await body.locator(".examples-select-element").selectOption("dear");
+    await page.waitForFunction(
+      `document.querySelector(".opblock-section-request-body textarea").value.includes("900")`,
+    );
+  });
+  assertMatch(await reply.innerText(), /200[^]+"price": 900/);
+  const texts = await operation(page, "addItem").innerText();
+  for (const text of ["A cheap one", "It is there.", "text/csv"]) assertStringIncludes(texts, text);
+  await operation(page, "addItem").getByText("Callbacks", { exact: true }).click();
+  await operation(page, "addItem").getByText("It is sold").waitFor();
+  assertEquals(watched.complaints, []);
+});

@@ -104,8 +104,8 @@ function withModels(
   };
   const result = transform(document, { model });
   // It may be another object than the one that got the models.
-  if (Object.keys(added).length > 0 && isObject(result?.components)) {
-    result.components.schemas = { ...added, ...result.components.schemas };
+  if (isObject(result) && isObject(result.components)) {
+    for (const [name, body] of Object.entries(added)) (result.components.schemas ??= {})[name] ??= body;
   }
   return result;
 }

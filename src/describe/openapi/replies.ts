@@ -114,9 +114,8 @@ export function repliesOf(
 /** Undefined if none of them, and none of their schemas, has one. */
 function descriptionOf(alternatives: readonly ReplyDescription[]): string | undefined {
   const all = alternatives.map(({ description, schema }) => description ?? (schema && ownDescription(schema)));
-  return all.some((each) => each !== undefined)
-    ? [...new Set(all.filter((each) => each !== undefined))].join("\n\n")
-    : undefined;
+  const own = new Set(all.filter((each) => each !== undefined));
+  return own.size > 0 ? [...own].join("\n\n") : undefined;
 }
 
 function ownDescription(schema: Schema): string | undefined {
@@ -138,8 +137,8 @@ function hasMembers(object: object): boolean {
 }
 
 /**
- * The content of a success, and that of documented alternatives. Examples of an entry without
- * content of its own are those of all content.
+ * The content of a success and of documented alternatives. Examples of an entry without content
+ * are those of all content.
  */
 function contentOfAll(
   success: Success | undefined,
@@ -148,31 +147,29 @@ function contentOfAll(
   name: string,
   models: Models,
 ): Content | undefined {
-  if (alternatives.length === 0) return success?.reply.content;
-  const contents: Content[] = success?.reply.content ? [success.reply.content] : [];
+  const contents = success?.reply.content ? [success.reply.content] : [];
   const shared: Record<string, OpenAPIExample> = {};
-  for (const [index, entry] of alternatives.entries()) {
-    const { schema, contentType, examples } = entry;
-    const named = examplesOf(examples);
-    if ((schema === undefined && contentType === undefined) || (index === 0 && success?.isDocumented)) {
-      Object.assign(shared, named);
-      if (named && contents.length === 0 && index === alternatives.length - 1) contents.push({ [typeOf(entry)]: {} });
-      continue;
-    }
+  for (const [index, { examples, ...given }] of alternatives.entries()) {
+    const entry = index === 0 && success?.isDocumented ? {} : given;
     const number = contents.length + 1;
-    const content = schema && contentOf(
-      schema,
-      contentType ?? typeOf(entry),
-      number === 1 ? name : `${name}Alternative${number}`,
-      models,
-    );
-    const typed = contentType === undefined
-      ? content
-      : { [withoutParameters(contentType)]: Object.values(content ?? {})[0] ?? {} };
-    if (typed) contents.push(named ? withExamples(typed, named) : typed);
+    const content = entryContent(entry, typeOf(entry), number === 1 ? name : `${name}Alternative${number}`, models);
+    const named = examplesOf(examples);
+    if (content) contents.push(named ? withExamples(content, named) : content);
+    else Object.assign(shared, named);
   }
-  const merged = mergeContents(contents);
-  return merged && hasMembers(shared) ? withExamples(merged, shared) : merged;
+  if (!hasMembers(shared)) return mergeContents(contents);
+  return withExamples(mergeContents(contents) ?? { [typeOf({})]: {} }, shared);
+}
+
+function entryContent(
+  { schema, contentType }: ReplyDescription,
+  type: string,
+  name: string,
+  models: Models,
+): Content | undefined {
+  const content = schema && contentOf(schema, contentType ?? type, name, models);
+  if (contentType === undefined) return content;
+  return { [withoutParameters(contentType)]: Object.values(content ?? {})[0] ?? {} };
 }
 
 function withExamples(content: Content, examples: Record<string, OpenAPIExample>): Content {
