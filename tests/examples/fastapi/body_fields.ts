@@ -5,7 +5,7 @@ import { assertEquals } from "@std/assert";
 import * as v from "valibot";
 
 const Book = v.object({
-  title: v.pipe(v.string(), v.maxLength(300), v.title("The title"), v.description("As on the cover")),
+  title: v.pipe(v.string(), v.maxLength(120), v.title("The title"), v.description("As on the cover")),
   price: v.pipe(v.number(), v.gtValue(0), v.description("More than zero")),
 });
 
@@ -21,7 +21,7 @@ Deno.test("body fields: rules and descriptions of each field", async () => {
   const model = app.openapi().components.schemas!.AddBookBody!;
   assertEquals(model.properties!.title, {
     type: "string",
-    maxLength: 300,
+    maxLength: 120,
     title: "The title",
     description: "As on the cover",
   });

@@ -5,9 +5,8 @@ import { assertEquals } from "@std/assert";
 import * as v from "valibot";
 
 const Common = v.strictObject({
-  host: v.string(),
-  "x-save-data": v.optional(v.boolean(), false),
-  traceparent: v.optional(v.string()),
+  "x-tenant": v.string(),
+  "x-dry-run": v.optional(v.boolean(), false),
   "x-tag": v.optional(v.array(v.string()), []),
 });
 
@@ -16,12 +15,12 @@ app.get("/books", { headers: Common }, async (_request, { headers }) => headers)
 
 Deno.test("header param models: one schema has all headers, and refuses others", async () => {
   await using client = new TestClient(app);
-  const headers = { host: "localhost", "x-save-data": "true", "x-tag": "new" };
+  const headers = { "x-tenant": "corner", "x-dry-run": "true", "x-tag": "new" };
   assertEquals(await client.get("/books", { headers }).json(), {
-    host: "localhost",
-    "x-save-data": true,
+    "x-tenant": "corner",
+    "x-dry-run": true,
     "x-tag": ["new"],
   });
-  const { errors } = await client.get("/books", { headers: { ...headers, "x-tool": "plumbus" } }).problem(422);
-  assertEquals(errors.map(({ in: source, path }) => [source, ...path]), [["header", "x-tool"]]);
+  const { errors } = await client.get("/books", { headers: { ...headers, "x-page": "2" } }).problem(422);
+  assertEquals(errors.map(({ in: source, path }) => [source, ...path]), [["header", "x-page"]]);
 });

@@ -15,8 +15,8 @@ app.post("/data", {
 
 Deno.test("bytes in JSON: decoded in a body, encoded in a reply", async () => {
   await using client = new TestClient(app);
-  const json = { note: "A plum", data: "aGVsbG8=" };
-  assertEquals(await client.post("/data", { json }).json(), { text: "hello", data: "aGVsbG8=" });
+  const json = { note: "A title", data: "RW1tYQ==" };
+  assertEquals(await client.post("/data", { json }).json(), { text: "Emma", data: "RW1tYQ==" });
   await client.post("/data", { json: { ...json, data: "?" } }).problem(422);
   const { PostDataBody } = app.openapi().components.schemas!;
   assertEquals(PostDataBody!.properties!.data, { type: "string", contentEncoding: "base64" });

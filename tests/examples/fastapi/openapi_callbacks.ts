@@ -3,25 +3,26 @@ import { App } from "@webfw/core";
 import { assert, assertEquals } from "@std/assert";
 import * as v from "valibot";
 
-const Invoice = v.pipe(v.object({ id: v.string(), total: v.number() }), v.title("Invoice"));
-const Payment = v.pipe(v.object({ paid: v.boolean() }), v.title("Payment"));
+const Order = v.pipe(v.object({ id: v.string(), copies: v.number() }), v.title("Order"));
+const Delivery = v.pipe(v.object({ at: v.pipe(v.string(), v.isoTimestamp()) }), v.title("Delivery"));
 
 const app = new App();
-app.post("/invoices", {
+app.post("/orders", {
   query: { callback: v.optional(v.pipe(v.string(), v.url())) },
-  body: Invoice,
+  body: Order,
+  status: 202,
   callbacks: {
-    paid: {
-      url: "{$request.query.callback}/invoices/{$request.body#/id}",
-      body: Payment,
-      summary: "An invoice was paid",
+    delivered: {
+      url: "{$request.query.callback}/orders/{$request.body#/id}",
+      body: Delivery,
+      summary: "An order was delivered",
     },
   },
-}, async () => ({ message: "The invoice was received" }));
+}, async () => {});
 
 Deno.test("OpenAPI callbacks: the document has the request that the client gets", () => {
   const { paths, components } = app.openapi();
-  const { paid } = paths["/invoices"]!.post!.callbacks!;
-  assertEquals(Object.keys(paid!), ["{$request.query.callback}/invoices/{$request.body#/id}"]);
-  assert(components.schemas!.Payment);
+  const { delivered } = paths["/orders"]!.post!.callbacks!;
+  assertEquals(Object.keys(delivered!), ["{$request.query.callback}/orders/{$request.body#/id}"]);
+  assert(components.schemas!.Delivery);
 });

@@ -3,18 +3,18 @@ import { App } from "@webfw/core";
 import { assert, assertEquals } from "@std/assert";
 import * as v from "valibot";
 
-const Subscription = v.pipe(
-  v.object({ name: v.string(), since: v.pipe(v.string(), v.isoTimestamp()) }),
-  v.title("Subscription"),
+const Publication = v.pipe(
+  v.object({ title: v.string(), at: v.pipe(v.string(), v.isoTimestamp()) }),
+  v.title("Publication"),
 );
 
 const app = new App({
   document: (document, { model }) => {
     document.webhooks = {
-      subscribed: {
+      published: {
         post: {
-          summary: "A user has subscribed",
-          requestBody: { required: true, content: { "application/json": { schema: { $ref: model(Subscription) } } } },
+          summary: "A book was published",
+          requestBody: { required: true, content: { "application/json": { schema: { $ref: model(Publication) } } } },
           responses: { 204: { description: "The event was received" } },
         },
       },
@@ -22,10 +22,10 @@ const app = new App({
     return document;
   },
 });
-app.get("/users", async () => ["Ada"]);
+app.get("/books", async () => ["Emma"]);
 
 Deno.test("OpenAPI webhooks: the document has the requests that others get", () => {
   const { webhooks, components } = app.openapi();
-  assertEquals(Object.keys(webhooks!), ["subscribed"]);
-  assert(components.schemas!.Subscription);
+  assertEquals(Object.keys(webhooks!), ["published"]);
+  assert(components.schemas!.Publication);
 });

@@ -4,18 +4,18 @@ import { TestClient } from "@webfw/core/testing";
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
 
-const tasks = new Map([["emma", "Read Emma"]]);
+const notes = new Map([["emma", "On page 7"]]);
 
 const app = new App();
-app.put("/tasks/{id}", { response: Replies({ 200: v.string(), 201: v.string() }) }, async (_request, { id }) => {
-  const task = tasks.get(id);
-  if (task !== undefined) return task;
-  tasks.set(id, "A new task");
-  return reply(201, "A new task");
+app.put("/notes/{id}", { response: Replies({ 200: v.string(), 201: v.string() }) }, async (_request, { id }) => {
+  const note = notes.get(id);
+  if (note !== undefined) return note;
+  notes.set(id, "A new note");
+  return reply(201, "A new note");
 });
 
 Deno.test("response, change status code: 200 unless the handler says otherwise", async () => {
   await using client = new TestClient(app);
-  const put = async (id: string) => (await client.put(`/tasks/${id}`)).status;
+  const put = async (id: string) => (await client.put(`/notes/${id}`)).status;
   assertEquals([await put("emma"), await put("ulysses"), await put("ulysses")], [200, 201, 200]);
 });

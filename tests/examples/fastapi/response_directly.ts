@@ -9,12 +9,12 @@ app.put("/events/{id}", { body: v.object({ at: v.pipe(v.string(), v.isoTimestamp
   _request,
   { body },
 ) => Response.json(body));
-app.get("/legacy", { response: Text("application/xml") }, async () => "<shampoo><body>Soap</body></shampoo>");
+app.get("/feed", { response: Text("application/xml") }, async () => "<feed><title>Books</title></feed>");
 
 Deno.test("response directly: a Response is sent as it is, and so is text of another type", async () => {
   await using client = new TestClient(app);
   const json = { at: "2026-11-28T10:00:00Z" };
   assertEquals(await client.put("/events/7", { json }).json(), { at: "2026-11-28T10:00:00.000Z" });
-  const legacy = await client.get("/legacy");
-  assertEquals(legacy.headers.get("content-type")?.split(";")[0], "application/xml");
+  const feed = await client.get("/feed");
+  assertEquals(feed.headers.get("content-type")?.split(";")[0], "application/xml");
 });

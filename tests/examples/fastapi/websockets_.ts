@@ -12,7 +12,7 @@ const user = anySecurity(
 
 const app = new App();
 app.websocket("/echo", {}, async (socket) => {
-  for await (const text of socket) await socket.send(`You wrote: ${text}`);
+  for await (const text of socket) await socket.send(`Echo: ${text}`);
 });
 app.websocket(
   "/books/{id}",
@@ -30,7 +30,7 @@ app.websocket("/room/{name}", { receive: v.string(), send: v.string() }, async (
   };
   const receive = async () => {
     for await (const text of socket) await room.publish(`${name}: ${text}`);
-    await room.publish(`${name} has left`);
+    await room.publish(`${name} has gone`);
   };
   await Promise.all([send(), receive()]);
 });
@@ -39,7 +39,7 @@ Deno.test("websockets: an echo, and a guard with parameters", async () => {
   await using client = new TestClient(app);
   await using echo = await client.websocket("/echo");
   await echo.send("Hello");
-  assertEquals(await echo.receive(), "You wrote: Hello");
+  assertEquals(await echo.receive(), "Echo: Hello");
   await client.websocket("/books/emma").problem(401);
   await using books = await client.websocket("/books/emma?token=ada&q=3");
   await books.send("Hello");
@@ -50,12 +50,12 @@ Deno.test("websockets: a room in which each client gets all messages", async () 
   await using client = new TestClient(app);
   const schemas = { receive: v.string(), send: v.string() };
   await using ada = await client.websocket("/room/ada", schemas);
-  await ada.send("Is anybody here?");
-  assertEquals(await ada.receive(), "ada: Is anybody here?");
+  await ada.send("Good morning");
+  assertEquals(await ada.receive(), "ada: Good morning");
   {
     await using bob = await client.websocket("/room/bob", schemas);
-    await bob.send("Yes");
-    assertEquals([await ada.receive(), await bob.receive()], ["bob: Yes", "bob: Yes"]);
+    await bob.send("Hello");
+    assertEquals([await ada.receive(), await bob.receive()], ["bob: Hello", "bob: Hello"]);
   }
-  assertEquals(await ada.receive(), "bob has left");
+  assertEquals(await ada.receive(), "bob has gone");
 });
