@@ -7,7 +7,7 @@ import { codingOf, cutShort, tooLarge, tooSlow } from "./body_errors.ts";
 import { withDeadline, withOwnDeadline } from "./deadline.ts";
 import { DecompressingReader } from "./decompression.ts";
 import { decodeJson, decodeUtf8, mediaTypeOf, parseJson } from "./json.ts";
-import { acceptedCodings, type Coding, type ResolvedLimits } from "./limits.ts";
+import { acceptedCodings, type Coding, DEFAULT_LIMITS, type ResolvedLimits } from "./limits.ts";
 import { parseUrlencoded } from "./query.ts";
 
 const FORM_TYPES = "application/x-www-form-urlencoded, multipart/form-data";
@@ -123,7 +123,7 @@ export class BodyReader {
    */
   forward(): { readonly body: ReadableStream<Bytes>; readonly isDecompressed: boolean } {
     this.#isForwarded = this.#decompressed === undefined;
-    return { body: this.stream(), isDecompressed: !this.#isForwarded };
+    return { body: this.#streamOnce(), isDecompressed: !this.#isForwarded };
   }
 
   /**
@@ -141,6 +141,14 @@ export class BodyReader {
    */
   release(): void {
     void this.#buffer?.cancel();
+  }
+
+  /** A body that was declared as a stream or form may be as large as a file: it is not kept. */
+  #streamOnce(): ReadableStream<Bytes> {
+    const stream = this.stream();
+    this.#buffer?.keepAtMost(DEFAULT_LIMITS.body);
+    this.#decompressed?.dropSent();
+    return stream;
   }
 
   #openBuffer(): BodyBuffer | undefined {
@@ -246,7 +254,7 @@ export class BodyReader {
   }
 
   #watched(inTime: InTime, size = Infinity): ReadableStream<Bytes> {
-    const reader = this.stream().getReader();
+    const reader = this.#streamOnce().getReader();
     let total = 0;
     return new ReadableStream({
       pull: async (controller) => {

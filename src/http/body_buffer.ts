@@ -39,6 +39,11 @@ export class BodyBuffer {
     }, { highWaterMark: 0 });
   }
 
+  /** For a stream that is read once: keeps no more than `most` bytes, or those that it has. */
+  keepAtMost(most: number): void {
+    this.#limit = Math.min(this.#limit, Math.max(this.#size, most));
+  }
+
   /** Throws a 413 if the source is longer, or bytes were dropped. */
   async readAll(
     limit: number,

@@ -38,6 +38,11 @@ export class DecompressingReader implements ByteReader {
     return this.#sent?.whole();
   }
 
+  /** Keeps no compressed bytes. */
+  dropSent(): void {
+    this.#sent = undefined;
+  }
+
   async read(): Promise<Bytes | undefined> {
     try {
       const { done, value } = await this.#chunks.next();

@@ -1,7 +1,9 @@
 // Section 9 of the contract: "a body costs memory as its bytes come, whatever length it announces
 // (at most 64 KiB beyond what has come)".
 
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { App, Form, HTTPError, type HttpRequest, Stream, UploadFile } from "@webfw/core";
+import * as v from "valibot";
 import { ChildProgram, CORE } from "./support/child_program.ts";
 import { RawConnection } from "./support/raw_connection.ts";
 
@@ -69,4 +71,41 @@ Deno.test("A body takes memory as its bytes arrive, whatever length it announces
   }
   child.signal("SIGTERM");
   await child.end();
+});
+
+Deno.test("A stream, an upload and the body of a mount are not kept, however high the limits are", async () => {
+  const limits = { body: 2 ** 30, multipart: 2 ** 30, decompress: true };
+  const app = new App({ limits });
+  // What is kept can be read again.
+  const again = async (request: HttpRequest) => {
+    const error = await request.bytes().catch((error) => error);
+    return error instanceof HTTPError && error.message.endsWith("can be read only once");
+  };
+  const drain = async (body: ReadableStream<Uint8Array>) => {
+    let size = 0;
+    for await (const chunk of body) size += chunk.length;
+    return size;
+  };
+  app.post("/stream", { body: Stream(), limits }, async (request, { body }) => {
+    return [await drain(body), await again(request)];
+  });
+  app.post("/form", { form: Form(v.object({ file: UploadFile })) }, async (request, { form }) => {
+    return [form.file.size, await again(request)];
+  });
+  app.mount("/mount", async ({ body }, { request }) => Response.json([await drain(body!), await again(request)]));
+  const size = 2 ** 21;
+  const form = new FormData();
+  form.append("file", new File([new Uint8Array(size)], "a"));
+  for (const [path, body] of [["/stream", new Uint8Array(size)], ["/form", form], ["/mount", new Uint8Array(size)]]) {
+    const plain = new Request(`http://localhost${path}`, { method: "POST", body: body as BodyInit });
+    const compressed = new Request(plain.clone(), {
+      headers: { ...Object.fromEntries(plain.headers), "content-encoding": "gzip" },
+      body: plain.clone().body!.pipeThrough(new CompressionStream("gzip")),
+    });
+    assertEquals(await (await app.fetch(plain)).json(), [size, true], `${path}`);
+    const response = await app.fetch(compressed);
+    // A mount gets the few compressed bytes.
+    if (path !== "/mount") assertEquals(await response.json(), [size, true], `${path} in gzip`);
+    else await response.body?.cancel();
+  }
 });
