@@ -155,9 +155,12 @@ Deno.test("The page gets clientId, scopes and persistAuthorization; without a sc
   const markup = async (docs: AppOptions["docs"]) => await (await get(new App({ docs: docs! }), "/docs")).text();
   const usual = await markup({});
   assertMatch(usual, / data-redirect-url="\.\/docs\/oauth2-redirect\.html" /);
-  assertMatch(usual, / data-scopes="" data-persist-authorization="false">/);
+  assertMatch(usual, / data-scopes="" data-persist-authorization="false" data-parameters="{}">/);
   const set = await markup({ clientId: "books", scopes: ["a:b", "c"], persistAuthorization: true });
-  assertMatch(set, / data-scopes="a:b c" data-persist-authorization="true" data-client-id="books">/);
+  assertMatch(
+    set,
+    / data-scopes="a:b c" data-persist-authorization="true" data-parameters="{}" data-client-id="books">/,
+  );
 });
 
 Deno.test("Unknown members of docs are refused, and values that cannot be used", () => {
