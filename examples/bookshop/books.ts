@@ -39,7 +39,7 @@ books.get("", {
   return toPage(request, rows, { limit, offset });
 });
 
-books.get("/{isbn}", {
+const getBook = books.get("/{isbn}", {
   params: { isbn: Isbn },
   deps: { db: connection, shop: currentShop },
   response: Book,
@@ -62,7 +62,7 @@ bookChanges.post("", {
     VALUES (${shop.id}, ${isbn}, ${title}, ${author}, ${price}, ${cost}, ${stock})
     ON CONFLICT DO NOTHING`;
   if (added === 0) throw new HTTPError(409, "The shop has this book already");
-  request.replyHeaders.set("location", `${request.path}/${isbn}`);
+  request.replyHeaders.set("location", request.link(getBook, { slug: shop.slug, isbn }));
   return findBook(db, shop, isbn);
 });
 

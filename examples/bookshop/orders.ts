@@ -32,11 +32,11 @@ orders.post("", {
 }, async function placeOrder(request, { body, db, shop, user }) {
   "Order books of a shop, to be sent to an address.";
   const id = db.transaction(() => sell(db, shop, user, body));
-  request.replyHeaders.set("location", `${request.path}/${id}`);
+  request.replyHeaders.set("location", request.link(getOrder, { slug: shop.slug, id }));
   return findOrder(db, shop, user, id);
 });
 
-orders.get("/{id}", {
+const getOrder = orders.get("/{id}", {
   params: { id: Id },
   deps: { db: connection, shop: currentShop },
   response: Order,

@@ -28,6 +28,6 @@ export function toPage<Row>(
   query.set("offset", String(offset + limit));
   return {
     items: rows.slice(0, limit),
-    next: rows.length > limit ? `${request.path}?${query}` : null,
+    next: rows.length > limit ? `${request.basePath}${request.path}?${query}` : null,
   };
 }
