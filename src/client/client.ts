@@ -83,13 +83,7 @@ export function makeClient<Api>({ base, options, openSocket }: ClientParts): Cli
         },
       };
     },
-    websocket: async (path, values, options: SocketOptions = {}) => {
-      const { connect } =
-        await (options.reconnect
-          ? load(() => import("./reconnecting_socket.ts"))
-          : load(() => import("./websocket.ts")));
-      return connect(sender, openSocket, path, values, options);
-    },
+    websocket: async (...given) => (await load(() => import("./websocket.ts"))).connect(sender, openSocket, ...given),
   };
   for (const verb of ["get", "post", "put", "patch", "delete"]) {
     made[verb] = (...given) => callRoute(sender, verb.toUpperCase(), ...given);

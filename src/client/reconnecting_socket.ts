@@ -1,18 +1,9 @@
 /** WebSockets that reconnect. Loaded late. */
-import type { Values } from "./arguments.ts";
 import type { CallSignal } from "./call_signal.ts";
 import type { ProblemError } from "./problem.ts";
 import { pauseAfter, retryAfterOf } from "./retry.ts";
 import type { Sender } from "./sender.ts";
-import type { RawOptions, SocketOptions } from "./types.ts";
-import {
-  type AnySocket,
-  connect as connectOnce,
-  type OpenSocket,
-  type Socket,
-  SOCKET_OPTIONS,
-  type WebSocketClosedError,
-} from "./websocket.ts";
+import type { SocketOptions } from "./types.ts";
 
 /** RFC 6455, section 7.4, and its registry: the network, the server or its handler failed. */
 const BROKEN = [1001, 1006, 1011, 1012, 1013, 1014, 1015];
@@ -20,24 +11,40 @@ const MAX_SENT = 1_000;
 /** A connection of this duration is no failure, even without a message. */
 const LONG_MS = 30_000;
 
+export interface AnySocket extends AsyncDisposable, AsyncIterable<unknown> {
+  readonly closed: (Error & { readonly code: number }) | null;
+  readonly protocol: string;
+  send(message: unknown): Promise<void>;
+  close(code?: number, reason?: string): Promise<void>;
+}
+
+/** A socket that does not reconnect. */
+export interface Connection extends AnySocket {
+  /** How many messages came. */
+  readonly received: number;
+  readonly hasUnread: boolean;
+  /** Resolves when it is closed. */
+  readonly ended: Promise<void>;
+}
+
+type Open = (signal: AbortSignal) => Promise<Connection>;
 type GiveBack = (sent: readonly unknown[]) => unknown;
 
 /** Rejects if the first connection fails. */
-export async function connect(
-  sender: Sender,
-  openSocket: OpenSocket | undefined,
-  path: string,
-  values: Values | undefined,
-  options: SocketOptions & Partial<RawOptions>,
-): Promise<AnySocket> {
-  const { reconnect } = options;
-  const call = sender.begin(options, `open the WebSocket ${path}`, SOCKET_OPTIONS);
+export async function keepOpen(open: Open, sender: Sender, options: SocketOptions): Promise<AnySocket> {
+  const { reconnect, signal } = options;
+  const call = sender.begin(signal ? { signal } : {}, "", []);
   // Each connection has a timeout, not the socket.
   call.settle();
   call.isStreaming = true;
-  const open = () => connectOnce(sender, openSocket, path, values, { ...options, signal: call.signal });
+  const openAgain = () => open(call.signal);
   try {
-    return new ReconnectingSocket(await open(), open, call, typeof reconnect === "function" ? reconnect : undefined);
+    return new ReconnectingSocket(
+      await openAgain(),
+      openAgain,
+      call,
+      typeof reconnect === "function" ? reconnect : undefined,
+    );
   } catch (error) {
     call.release();
     throw error;
@@ -45,19 +52,19 @@ export async function connect(
 }
 
 class ReconnectingSocket implements AnySocket {
-  readonly #open: () => Promise<Socket>;
+  readonly #open: () => Promise<Connection>;
   readonly #call: CallSignal;
   readonly #giveBack: GiveBack | undefined;
-  #socket: Socket;
+  #socket: Connection;
   /** Those with messages to read, and the newest one. */
-  #sockets: readonly Socket[];
+  #sockets: readonly Connection[];
   /** On this connection, with the number of messages that had come. */
   #sent: { readonly message: unknown; readonly received: number }[] = [];
   #isOver = false;
   #failure: unknown;
   #wake: (() => void) | undefined;
 
-  constructor(socket: Socket, open: () => Promise<Socket>, call: CallSignal, giveBack: GiveBack | undefined) {
+  constructor(socket: Connection, open: () => Promise<Connection>, call: CallSignal, giveBack: GiveBack | undefined) {
     this.#open = open;
     this.#call = call;
     this.#giveBack = giveBack;
@@ -74,7 +81,7 @@ class ReconnectingSocket implements AnySocket {
     });
   }
 
-  get closed(): WebSocketClosedError | null {
+  get closed(): Connection["closed"] {
     return this.#socket.closed;
   }
 

@@ -23,6 +23,7 @@ export interface RequestParts {
 export class Sender {
   /** For late modules. */
   readonly toJson = toJson;
+  readonly load: Load = (start) => load(start);
   readonly addressOf: AddressOf;
   readonly #options: ClientOptions;
 

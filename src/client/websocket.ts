@@ -4,13 +4,14 @@ import type { ProblemError } from "./problem.ts";
 import type { CallSignal } from "./call_signal.ts";
 import type { RequestParts, Sender } from "./sender.ts";
 import { parseJson } from "./streams.ts";
+import type { AnySocket, Connection } from "./reconnecting_socket.ts";
 import type { RawOptions, SocketOptions } from "./types.ts";
 
 export type OpenSocket = (address: string, headers: Headers, protocols?: string[]) => WebSocket;
 
 type Data = string | Uint8Array<ArrayBuffer>;
 
-export const SOCKET_OPTIONS = ["raw", "reconnect", "protocols", "idleTimeout"];
+const SOCKET_OPTIONS = ["raw", "reconnect", "protocols", "idleTimeout"];
 /** Platforms fire longer timers at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -27,8 +28,14 @@ export async function connect(
   path: string,
   values: Values = {},
   options: SocketOptions & Partial<RawOptions> = {},
-): Promise<Socket> {
-  const { protocols, idleTimeout } = options;
+): Promise<AnySocket> {
+  const { protocols, idleTimeout, reconnect } = options;
+  if (reconnect) {
+    const { keepOpen } = await sender.load(() => import("./reconnecting_socket.ts"));
+    const open = (signal: AbortSignal) =>
+      connect(sender, openSocket, path, values, { ...options, signal, reconnect: false }) as Promise<Socket>;
+    return await keepOpen(open, sender, options);
+  }
   const parts: RequestParts = { method: "GET", path, values, options };
   const call = sender.begin(options, `open the WebSocket ${path}`, SOCKET_OPTIONS, 30_000);
   let headers: Headers | undefined;
@@ -83,15 +90,8 @@ async function throwReason(sender: Sender, parts: RequestParts, headers: Headers
   }
 }
 
-export interface AnySocket extends AsyncDisposable, AsyncIterable<unknown> {
-  readonly closed: WebSocketClosedError | null;
-  readonly protocol: string;
-  send(message: unknown): Promise<void>;
-  close(code?: number, reason?: string): Promise<void>;
-}
-
 /** Platforms receive messages even if nothing reads them, so only a close bounds their memory. */
-export class Socket implements AnySocket {
+class Socket implements Connection {
   closed: WebSocketClosedError | null = null;
   readonly #gone: Promise<void>;
   readonly #platform: WebSocket;
