@@ -31,7 +31,8 @@ export async function connect(
 ): Promise<AnySocket> {
   const { protocols, idleTimeout, reconnect } = options;
   if (reconnect) {
-    const { keepOpen } = await sender.load(() => import("./reconnecting_socket.ts"));
+    const { load } = sender;
+    const { keepOpen } = await load(() => import("./reconnecting_socket.ts"));
     const open = (signal: AbortSignal) =>
       connect(sender, openSocket, path, values, { ...options, signal, reconnect: false }) as Promise<Socket>;
     return await keepOpen(open, sender, options);
