@@ -92,7 +92,7 @@ async function throwReason(sender: Sender, parts: RequestParts, headers: Headers
 }
 
 /** Platforms receive messages even if nothing reads them, so only a close bounds their memory. */
-class Socket implements Connection {
+export class Socket implements Connection {
   closed: WebSocketClosedError | null = null;
   readonly #gone: Promise<void>;
   readonly #platform: WebSocket;

@@ -30,7 +30,7 @@ async function open(): Promise<[platform: PlayedSocket, socket: Socket]> {
     queueMicrotask(() => platform.dispatchEvent(new Event("open")));
     return platform as unknown as WebSocket;
   };
-  const socket = await connect(new Sender("http://localhost", {}), openSocket, "/talk");
+  const socket = await connect(new Sender("http://localhost", {}), openSocket, "/talk") as Socket;
   return [platform, socket];
 }
 
