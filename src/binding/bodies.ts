@@ -253,8 +253,8 @@ const stream = { ...v.instance(ReadableStream), type: "stream" } as unknown as S
  *
  * Its size and time are only limited by the options `limits` of the route itself: `body`, and
  * `readTimeout` for each chunk. The stream fails with an `HTTPError`: 400 if the client
- * disconnects, 413 and 408 beyond these limits. After the reply, the rest of the body is discarded. A body of more
- * than 1 MiB can be read only once.
+ * disconnects, 413 and 408 beyond these limits. After the reply, the rest of the body is discarded.
+ * A body of more than 1 MiB can be read only once.
  *
  * @example Count bytes as they arrive
  * ```ts
