@@ -5,7 +5,8 @@ import { pickQuery, queryText } from "../http/query.ts";
 import { type PreparedDependency, type StrictOption, type TextInputs, withNeeded } from "./dependency.ts";
 
 /** Added by proxies, and read by no program unless it declares them. */
-const OF_PROXIES = /^x-(?:forwarded|real|client|request|correlation|amzn?|envoy|b3|cloud|azure|vercel|datadog)(?:-|$)/;
+const OF_PROXIES =
+  /^x-(?:forwarded|original|real|client|cluster|scheme|request|correlation|amzn?|appengine|arr|azure|b3|cloud|datadog|envoy|goog|ms|vercel)(?:-|$)/;
 
 const NO_SLOTS: ReadonlyMap<string, number> = new Map();
 

@@ -9,7 +9,7 @@ import { nodeCrypto } from "../base/runtime.ts";
  *
  * @param data What JSON can represent; a `Date` and a bigint count, too.
  * @returns The tag with its quotes, for the header `etag` and `request.ifMatch()`.
- * @throws {TypeError} If the data has no JSON form.
+ * @throws {TypeError} If the data has no JSON form; a RangeError if it contains itself.
  *
  * @example A write that does not overwrite another one
  * ```ts

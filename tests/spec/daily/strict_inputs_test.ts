@@ -64,7 +64,13 @@ Deno.test("Each other name of the query is one issue, beside those of wrong valu
 Deno.test("Of headers, only undeclared ones that begin with x- are refused, and those of proxies are not", async () => {
   assertEquals(await issuesOf("/headers", { "x-trace": "1", "accept-language": "en", dnt: "1" }), "1");
   assertEquals(
-    await issuesOf("/headers", { "x-forwarded-for": "10.0.0.1", "x-real-ip": "10.0.0.1", "x-request-id": "7" }),
+    await issuesOf("/headers", {
+      "x-forwarded-for": "10.0.0.1",
+      "x-original-forwarded-for": "10.0.0.1",
+      "x-real-ip": "10.0.0.1",
+      "x-request-id": "7",
+      "x-scheme": "https",
+    }),
     "none",
   );
   assertEquals(await issuesOf("/headers", { "x-tarce": "1" }), [unknown("header", "x-tarce")]);
