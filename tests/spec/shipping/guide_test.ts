@@ -26,7 +26,10 @@ const STEPS = [
 ];
 
 /** The recipes that the contract names. */
-const RECIPES = ["jsx", "graphql", "hono_middleware", "oidc_login", "proxy", "sentry", "i18n", "orm"];
+const RECIPES = [
+  ...["jsx", "graphql", "hono_middleware", "oidc_login", "proxy", "sentry", "i18n", "orm"],
+  ...["paging", "passwords", "csv", "https", "presence", "templates"],
+];
 
 /** Pages with programs that tests of their own run. */
 const RUN_ELSEWHERE = ["deployment.md", "limits.md", "stores.md"];
