@@ -57,6 +57,7 @@ export abstract class BaseRoute implements RouteInfo {
   operationId: string;
   protected readonly parts: RouteParts;
   #compiled: CompiledRoute | undefined;
+  #queryNames: readonly string[] | undefined;
 
   protected constructor(parts: RouteParts) {
     const { declared: { method, options, handlerName }, template, scopes, levels } = parts;
@@ -108,8 +109,9 @@ export abstract class BaseRoute implements RouteInfo {
 
   /** The names of its query, also those that its dependencies declare. */
   get queryNames(): readonly string[] {
+    if (this.#queryNames) return this.#queryNames;
     const all = [this.parts.declared.inputs, ...this.dependencies];
-    return [...new Set(all.flatMap(({ options: { query = {} } }) => Object.keys(query)))];
+    return this.#queryNames = [...new Set(all.flatMap(({ options: { query = {} } }) => Object.keys(query)))];
   }
 
   get isLimited(): boolean {

@@ -1,4 +1,5 @@
-// "Inputs of dependencies": a parameter of the path that a dependency declares, and the route does not.
+// "Inputs of dependencies": a parameter of the path that a dependency declares, and the route does not. "Two
+// dependencies that give one parameter other types are a `RouteError` unless the route declares it."
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, dependency, RouteError, Router } from "@webfw/core";
