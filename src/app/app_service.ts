@@ -8,6 +8,7 @@ import { stopReason } from "../base/service.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import type { ConnectionInfo, Fetch } from "../http/connection.ts";
 import type { ResolvedLimits } from "../http/limits.ts";
+import { releaseIdleTimer } from "../http/deadline.ts";
 import { problemReply } from "../http/reply.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { logFor, setEntryReceiver } from "../log/log.ts";
@@ -138,6 +139,7 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
       await this.lifecycle.close();
     } finally {
       clearTimeout(timer);
+      releaseIdleTimer();
       this.lifecycle.reopen();
     }
   }

@@ -280,3 +280,13 @@ Deno.test("A wrong option is an error where it is written, which does not print 
   }
   assertThrows(() => signed({ scheme: "stripe", secret: "s", tolerance: 0 }), RangeError);
 });
+
+Deno.test("After app.stop() no timer is left, whichever server reads the body", async () => {
+  const app = receiving({ scheme: { header: "x-hmac" }, secret: "s" });
+  const server = Deno.serve({ port: 0, onListen: () => {} }, app.fetch);
+  const headers = { "x-hmac": (await mac("s", "{}")).toHex() };
+  const response = await fetch(`http://127.0.0.1:${server.addr.port}/`, { method: "POST", body: "{}", headers });
+  assertEquals((await response.json()).body, "{}");
+  await server.shutdown();
+  await app.stop();
+});
