@@ -1,0 +1,55 @@
+/** Webhooks in both directions, signed by Standard Webhooks (https://www.standardwebhooks.com). */
+import { type App, Discard, HTTPError, Router } from "@webfw/core";
+import { signed } from "@webfw/core/auth";
+import { createHmac } from "node:crypto";
+import * as v from "valibot";
+import { createCard } from "./cards.ts";
+import { Card, Id, NewCard } from "./models.ts";
+import { Changes, type State, state } from "./outbox.ts";
+
+/** Makes the route by which other services add cards, such as one for each alarm. */
+export function inbox(secret: string): Router<State> {
+  const sender = signed({ scheme: "standard", secret });
+  const router = new Router({ prefix: "/hooks", state, deps: { sender }, tags: ["Webhooks"] });
+  router.post("/cards", {
+    body: v.object({ board: Id, ...NewCard.entries }),
+    response: Card,
+    status: 201,
+  }, async function receiveCard(request, { body, sender }) {
+    "Add a card. A webhook that is sent again adds no second card.";
+    const { state } = request;
+    if (!state.database.get("SELECT id FROM boards WHERE id = ?", body.board)) throw new HTTPError(404, "No such board");
+    const card = createCard(state, body.board, body, `hook ${sender.id}`);
+    request.after(() => state.outbox.flush());
+    return card;
+  });
+  return router;
+}
+
+/** Sends each change to the webhook of its team, in the order of each board. */
+export function sendHooks(app: App<State>): void {
+  app.topic(Changes).consume("hooks", {
+    key: ({ data }) => `${data.board}`,
+    timeout: "30s",
+    retry: { attempts: 8, backoff: "5s" },
+  }, async ({ id, data }, { state, signal }) => {
+    const sql = "SELECT hook_url AS url, hook_secret AS secret FROM teams JOIN boards ON boards.team = teams.id " +
+      "WHERE boards.id = ? AND hook_url IS NOT NULL";
+    const hook = state.database.get<{ url: string; secret: string }>(sql, data.board);
+    if (!hook) return;
+    const body = JSON.stringify({ type: "card.saved", timestamp: new Date().toISOString(), data });
+    const headers = { "content-type": "application/json", ...signature(hook.secret, id, body) };
+    const response = await fetch(hook.url, { method: "POST", headers, body, signal, redirect: "manual" });
+    await response.body?.cancel();
+    if (response.status === 410) throw new Discard("The receiver does not want webhooks any more");
+    if (!response.ok) throw new Error(`The receiver has replied ${response.status}`);
+  });
+}
+
+/** Returns the headers that sign a body. The secret is `whsec_` and base64. */
+export function signature(secret: string, id: string, body: string): Record<string, string> {
+  const timestamp = `${Math.floor(Date.now() / 1_000)}`;
+  const key = Uint8Array.fromBase64(secret.replace(/^whsec_/, ""));
+  const mac = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
+  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${mac}` };
+}

@@ -1,0 +1,86 @@
+/** A node of the boards with a folder of its own, for tests. */
+import type { App } from "@webfw/core";
+import { TestClient } from "@webfw/core/testing";
+import { join } from "node:path";
+import { board } from "../../examples/board/board.ts";
+import type * as attachments from "../../examples/board/attachments.ts";
+import type * as cards from "../../examples/board/cards.ts";
+import type { Card, User } from "../../examples/board/models.ts";
+import type { State } from "../../examples/board/outbox.ts";
+import type * as presence from "../../examples/board/presence.ts";
+import type * as signIn from "../../examples/board/sign_in.ts";
+import type * as teams from "../../examples/board/teams.ts";
+
+/** The routes that the typed client calls. */
+export type Api = typeof attachments & typeof cards & typeof presence & typeof signIn & typeof teams;
+
+export const ADMIN = { authorization: `Bearer ${"a".repeat(32)}` };
+export const INBOX_SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+export const PASSWORD = "correct horse battery";
+
+export class TemporaryBoard implements AsyncDisposable {
+  readonly app: App<State>;
+  readonly folder: string;
+  readonly #clients: TestClient<Api>[] = [];
+
+  private constructor(folder: string) {
+    this.folder = folder;
+    this.app = board({
+      folder,
+      adminToken: "a".repeat(32),
+      inboxSecret: INBOX_SECRET,
+      timeZone: "UTC",
+      script: async () => new Blob(["// the script"], { type: "text/javascript" }),
+    });
+  }
+
+  static async open(): Promise<TemporaryBoard> {
+    return new TemporaryBoard(await Deno.makeTempDir({ prefix: "board_" }));
+  }
+
+  /** A client without a session. */
+  client(headers: Readonly<Record<string, string>> = {}): TestClient<Api> {
+    const client = new TestClient<Api>(this.app, { base: "http://localhost/v1", cookies: true, headers });
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** Registers a user, who is signed in. */
+  async register(name: string): Promise<{ client: TestClient<Api>; user: User }> {
+    const client = this.client();
+    const body = { email: `${name}@example.com`, name, password: PASSWORD };
+    return { client, user: await client.api.post("/register", { body }) };
+  }
+
+  /** Ada with a team and a board. */
+  async openBoard(): Promise<{ ada: TestClient<Api>; user: User; teamId: number; boardId: number }> {
+    const { client: ada, user } = await this.register("ada");
+    const { id: teamId } = await ada.api.post("/teams", { body: { name: "Engines" } });
+    const { id: boardId } = await ada.api.post("/teams/{teamId}/boards", { teamId, body: { name: "Notes" } });
+    return { ada, user, teamId, boardId };
+  }
+
+  /** The mails, once there are this many. */
+  async mails(count: number): Promise<string[]> {
+    const folder = join(this.folder, "mails");
+    using watcher = Deno.watchFs(folder);
+    const changes = watcher[Symbol.asyncIterator]();
+    for (;;) {
+      const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
+      const mails = await Promise.all(names.map((name) => Deno.readTextFile(join(folder, name))));
+      if (mails.filter((mail) => mail.endsWith("\n")).length >= count) return mails;
+      await changes.next();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const client of this.#clients) await client.close();
+    await this.app.stop();
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+/** A card without what each test has differently. */
+export function brief({ title, column, version }: Card): [string, string, number] {
+  return [title, column, version];
+}
