@@ -27,8 +27,7 @@ export const getBoard = cards.get("", {
   const { database } = request.state;
   const sql = "SELECT attachments.* FROM attachments JOIN cards ON cards.id = attachments.card WHERE cards.board = ?";
   const attachments = database.all<Attachment>(sql, board.id);
-  const { id, team, name } = board;
-  return { id, team, name, cards: database.all<Card>(CARDS, board.id), attachments, head };
+  return { ...board, cards: database.all<Card>(CARDS, board.id), attachments, head };
 });
 
 export const addCard = cards.post("/cards", {

@@ -5,31 +5,17 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS users (id INTEGER PRIMARY KEY, email TEXT UNIQUE, name TEXT, password BLOB);
   CREATE TABLE IF NOT EXISTS tokens (hash TEXT PRIMARY KEY, user INTEGER REFERENCES users ON DELETE CASCADE);
   CREATE TABLE IF NOT EXISTS teams (id INTEGER PRIMARY KEY, name TEXT, hook_url TEXT, hook_secret TEXT);
-  CREATE TABLE IF NOT EXISTS members (
-    team INTEGER REFERENCES teams ON DELETE CASCADE,
-    user INTEGER REFERENCES users ON DELETE CASCADE,
-    PRIMARY KEY (team, user)
-  );
-  CREATE TABLE IF NOT EXISTS boards (
-    id INTEGER PRIMARY KEY, team INTEGER REFERENCES teams ON DELETE CASCADE, name TEXT
-  );
-  CREATE TABLE IF NOT EXISTS cards (
-    id INTEGER PRIMARY KEY,
-    board INTEGER REFERENCES boards ON DELETE CASCADE,
-    title TEXT,
-    text TEXT,
-    "column" TEXT DEFAULT 'to do',
-    assignee INTEGER REFERENCES users ON DELETE SET NULL,
-    version INTEGER DEFAULT 1,
-    request TEXT UNIQUE
-  );
+  CREATE TABLE IF NOT EXISTS members (team INTEGER REFERENCES teams ON DELETE CASCADE,
+    user INTEGER REFERENCES users ON DELETE CASCADE, PRIMARY KEY (team, user));
+  CREATE TABLE IF NOT EXISTS boards (id INTEGER PRIMARY KEY,
+    team INTEGER REFERENCES teams ON DELETE CASCADE, name TEXT);
+  CREATE TABLE IF NOT EXISTS cards (id INTEGER PRIMARY KEY, board INTEGER REFERENCES boards ON DELETE CASCADE,
+    title TEXT, text TEXT, "column" TEXT DEFAULT 'to do', assignee INTEGER REFERENCES users ON DELETE SET NULL,
+    version INTEGER DEFAULT 1, request TEXT UNIQUE);
   CREATE INDEX IF NOT EXISTS cards_of_board ON cards (board);
-  CREATE TABLE IF NOT EXISTS attachments (
-    id TEXT PRIMARY KEY, card INTEGER REFERENCES cards ON DELETE CASCADE, name TEXT, type TEXT, size INTEGER
-  );
-  CREATE TABLE IF NOT EXISTS outbox (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE, topic TEXT, data TEXT
-  );`;
+  CREATE TABLE IF NOT EXISTS attachments (id TEXT PRIMARY KEY,
+    card INTEGER REFERENCES cards ON DELETE CASCADE, name TEXT, type TEXT, size INTEGER);
+  CREATE TABLE IF NOT EXISTS outbox (number INTEGER PRIMARY KEY, id TEXT UNIQUE, topic TEXT, data TEXT);`;
 
 /** An open database. */
 export class Database implements Disposable {
@@ -43,7 +29,6 @@ export class Database implements Disposable {
     this.transaction(() => this.#sqlite.exec(TABLES));
   }
 
-  /** Returns all rows of a query. */
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
     return this.#sqlite.prepare(sql).all(...values) as Row[];
   }
@@ -71,7 +56,6 @@ export class Database implements Disposable {
     }
   }
 
-  /** Closes the file. */
   [Symbol.dispose](): void {
     this.#sqlite.close();
   }

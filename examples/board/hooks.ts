@@ -1,5 +1,5 @@
 /** Webhooks in both directions, signed by Standard Webhooks (https://www.standardwebhooks.com). */
-import { type App, Discard, HTTPError, Router } from "@webfw/core";
+import { type App, HTTPError, Router } from "@webfw/core";
 import { signed } from "@webfw/core/auth";
 import { createHmac } from "node:crypto";
 import * as v from "valibot";
@@ -41,7 +41,6 @@ export function sendHooks(app: App<State>): void {
     const headers = { "content-type": "application/json", ...signature(hook.secret, id, body) };
     const response = await fetch(hook.url, { method: "POST", headers, body, signal, redirect: "manual" });
     await response.body?.cancel();
-    if (response.status === 410) throw new Discard("The receiver does not want webhooks any more");
     if (!response.ok) throw new Error(`The receiver has replied ${response.status}`);
   });
 }

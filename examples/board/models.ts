@@ -6,11 +6,8 @@ const Name = v.pipe(v.string(), v.trim(), v.nonEmpty(), v.maxLength(100));
 export const Named = v.object({ name: Name });
 export const Email = v.pipe(v.string(), v.trim(), v.toLowerCase(), v.email(), v.maxLength(254));
 
-export const Registration = v.object({
-  email: Email,
-  name: Name,
-  password: v.pipe(v.string(), v.minLength(12), v.maxLength(200)),
-});
+const Password = v.pipe(v.string(), v.minLength(12), v.maxLength(200));
+export const Registration = v.object({ email: Email, name: Name, password: Password });
 export const Login = v.object({ email: Email, password: v.pipe(v.string(), v.maxLength(200)) });
 
 /** A user in a reply. The row in the database also has the hash of the password. */

@@ -1,5 +1,5 @@
 /** Registration, signing in and out, and the guard of all other routes. */
-import { anySecurity, dependency, HTTPError, Problem, Router } from "@webfw/core";
+import { anySecurity, dependency, HTTPError, Router } from "@webfw/core";
 import { bearer, recordSessions, session } from "@webfw/core/auth";
 import { createHash, randomBytes } from "node:crypto";
 import * as v from "valibot";
@@ -11,8 +11,6 @@ import { state } from "./outbox.ts";
 export const visit = session(v.object({ userId: Id }), {
   store: recordSessions(),
   subject: ({ userId }) => userId,
-  maxAge: "7d",
-  renew: true,
 });
 const visitor = dependency({ state, deps: { visit: visit.required() } }, async (request, { visit }) => {
   const user = request.state.database.get<User>("SELECT * FROM users WHERE id = ?", visit.data.userId);
@@ -41,7 +39,6 @@ export const register = signIn.post("/register", {
   body: Registration,
   deps: { visit },
   response: User,
-  responses: { 409: Problem },
   status: 201,
 }, async function register(request, { body, visit }) {
   "Register, and sign in.";
@@ -56,7 +53,6 @@ export const login = signIn.post("/login", {
   body: Login,
   deps: { visit },
   response: User,
-  responses: { 403: Problem },
 }, async function login(request, { body: { email, password }, visit }) {
   "Sign in.";
   const sql = "SELECT * FROM users WHERE email = ?";
@@ -65,7 +61,7 @@ export const login = signIn.post("/login", {
   const isRight = await isPassword(password, user?.password ?? await unknown);
   if (!user || !isRight) throw new HTTPError(403, "The address or the password is wrong");
   await visit.set({ userId: user.id });
-  return user satisfies User as User;
+  return user as User;
 });
 
 export const logout = signIn.post("/logout", { deps: { visit }, status: 204 }, async function logout(_, { visit }) {

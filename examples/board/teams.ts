@@ -46,7 +46,7 @@ export const getTeam = teams.get("/{teamId}", {
   "Get a team with its members and boards.";
   const sql = "SELECT users.* FROM members JOIN users ON users.id = members.user WHERE members.team = ?";
   const boards = database.all<Board>("SELECT * FROM boards WHERE team = ?", team.id);
-  return { id: team.id, name: team.name, members: database.all<User>(sql, team.id), boards };
+  return { ...team, members: database.all<User>(sql, team.id), boards };
 });
 
 export const addMember = teams.post("/{teamId}/members", {

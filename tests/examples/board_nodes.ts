@@ -25,7 +25,12 @@ class Process implements AsyncDisposable {
 
   /** Stops it as a supervisor does. Returns the exit code. */
   async stop(signal: Deno.Signal = "SIGTERM"): Promise<number> {
-    this.#child.kill(signal);
+    try {
+      this.#child.kill(signal);
+    } catch (error) {
+      // It has ended by itself.
+      if (!(error instanceof TypeError)) throw error;
+    }
     const { code } = await inTime(this.#child.status, () => `the process ends:\n${this.#lines.text}`);
     await this.#lines.ended;
     return code;
@@ -53,9 +58,14 @@ export class BoardNodes implements AsyncDisposable {
   static async start(): Promise<BoardNodes> {
     const folder = await Deno.makeTempDir({ prefix: "board_nodes_" });
     const board = new BoardNodes(folder, freePorts(3));
-    await Deno.writeTextFile(join(folder, "board.js"), "// the script");
-    for (const index of [0, 1]) await board.#start(index);
-    await board.#startNginx();
+    try {
+      await Deno.writeTextFile(join(folder, "board.js"), "// the script");
+      for (const index of [0, 1]) await board.#start(index);
+      await board.#startNginx();
+    } catch (error) {
+      await board[Symbol.asyncDispose]();
+      throw error;
+    }
     return board;
   }
 
@@ -97,8 +107,9 @@ export class BoardNodes implements AsyncDisposable {
       stdout: "null",
       stderr: "piped",
     });
-    this.#nodes[index] = new Process(prepared.command.spawn());
-    await this.#nodes[index].listening();
+    const node = new Process(prepared.command.spawn());
+    this.#nodes[index] = node;
+    await node.listening();
   }
 
   /** Starts nginx by the configuration of the example, with ports and paths of the test. */

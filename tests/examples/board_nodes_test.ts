@@ -12,6 +12,15 @@ Deno.test({ name: "a rolling restart of both nodes loses no request and no event
   const { id: teamId } = await ada.post("/teams", { body: { name: "Engines" } });
   const { id: boardId } = await ada.post("/teams/{teamId}/boards", { teamId, body: { name: "Notes" } });
 
+  // Two users see each other, on whichever nodes their sockets are.
+  const bob = await nodes.register("bob");
+  await ada.post("/teams/{teamId}/members", { teamId, body: { email: "bob@example.com" } });
+  {
+    await using first = await ada.websocket("/boards/{boardId}/online", { boardId });
+    await using _second = await bob.websocket("/boards/{boardId}/online", { boardId });
+    for await (const names of first) if (names.length === 2) break;
+  }
+
   // A reader of events, which reconnects by itself.
   const { head } = await ada.get("/boards/{boardId}", { boardId });
   const stop = new AbortController();

@@ -26,16 +26,20 @@ export class TemporaryBoard implements AsyncDisposable {
   private constructor(folder: string) {
     this.folder = folder;
     this.app = board({
-      folder,
-      adminToken: "a".repeat(32),
-      inboxSecret: INBOX_SECRET,
-      timeZone: "UTC",
-      script: async () => new Blob(["// the script"], { type: "text/javascript" }),
+      BOARD_DATA: folder,
+      BOARD_ADMIN_TOKEN: "a".repeat(32),
+      BOARD_INBOX_SECRET: INBOX_SECRET,
+      BOARD_TIME_ZONE: "UTC",
+      BOARD_HOSTS: ["localhost"],
+      BOARD_PROXIES: 0,
+      BOARD_SCRIPT: join(folder, "board.js"),
     });
   }
 
   static async open(): Promise<TemporaryBoard> {
-    return new TemporaryBoard(await Deno.makeTempDir({ prefix: "board_" }));
+    const folder = await Deno.makeTempDir({ prefix: "board_" });
+    await Deno.writeTextFile(join(folder, "board.js"), "// the script");
+    return new TemporaryBoard(folder);
   }
 
   /** A client without a session. */
@@ -69,7 +73,8 @@ export class TemporaryBoard implements AsyncDisposable {
       const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
       const mails = await Promise.all(names.map((name) => Deno.readTextFile(join(folder, name))));
       if (mails.filter((mail) => mail.endsWith("\n")).length >= count) return mails;
-      await changes.next();
+      // Reading the folder is an event, too.
+      while ((await changes.next()).value?.kind === "access");
     }
   }
 
