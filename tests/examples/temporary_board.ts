@@ -10,6 +10,7 @@ import type { State } from "../../examples/board/outbox.ts";
 import type * as presence from "../../examples/board/presence.ts";
 import type * as signIn from "../../examples/board/sign_in.ts";
 import type * as teams from "../../examples/board/teams.ts";
+import { until } from "../support/wait.ts";
 
 /** The routes that the typed client calls. */
 export type Api = typeof attachments & typeof cards & typeof presence & typeof signIn & typeof teams;
@@ -67,15 +68,13 @@ export class TemporaryBoard implements AsyncDisposable {
   /** The mails, once there are this many. */
   async mails(count: number): Promise<string[]> {
     const folder = join(this.folder, "mails");
-    using watcher = Deno.watchFs(folder);
-    const changes = watcher[Symbol.asyncIterator]();
-    for (;;) {
+    let mails: string[] = [];
+    await until(`${count} mails are written`, async () => {
       const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
-      const mails = await Promise.all(names.map((name) => Deno.readTextFile(join(folder, name))));
-      if (mails.filter((mail) => mail.endsWith("\n")).length >= count) return mails;
-      // Reading the folder is an event, too.
-      while ((await changes.next()).value?.kind === "access");
-    }
+      mails = await Promise.all(names.map((name) => Deno.readTextFile(join(folder, name))));
+      return mails.length >= count && mails.every((mail) => mail.endsWith("\n"));
+    });
+    return mails;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
