@@ -22,7 +22,7 @@ export const state = stateType<State>();
 export class Outbox {
   readonly #database: Database;
   readonly #topics: { changes: Topic<Card>; mails: Topic<Mail> };
-  #flushing: Promise<void> | undefined;
+  #isFlushing = false;
 
   constructor(database: Database, changes: Topic<Card>, mails: Topic<Mail>) {
     this.#database = database;
@@ -36,11 +36,10 @@ export class Outbox {
   }
 
   /** Publishes all stored messages. By its id, a message that two nodes publish is stored once. */
-  flush(): Promise<void> {
-    return this.#flushing ??= this.#publishAll();
-  }
-
-  async #publishAll(): Promise<void> {
+  async flush(): Promise<void> {
+    // The call in progress also publishes what was added since.
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
     try {
       for (;;) {
         const sql = "SELECT id, topic, data FROM outbox ORDER BY number LIMIT 100";
@@ -52,7 +51,7 @@ export class Outbox {
         }));
       }
     } finally {
-      this.#flushing = undefined;
+      this.#isFlushing = false;
     }
   }
 }
