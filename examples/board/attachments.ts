@@ -27,7 +27,8 @@ export const addAttachment = attachments.post("/cards/{cardId}/attachments", {
 
 attachments.get("/attachments/{id}", async function getAttachment(request, { board, id }) {
   "Download a file, or a range of it.";
-  const sql = "SELECT attachments.* FROM attachments JOIN cards ON cards.id = card WHERE attachments.id = ? AND board = ?";
+  const sql =
+    "SELECT attachments.* FROM attachments JOIN cards ON cards.id = card WHERE attachments.id = ? AND board = ?";
   const row = request.state.database.get<Attachment>(sql, id, board.id);
   if (!row) throw new HTTPError(404, "No such attachment");
   // The type is that of the uploader: with a file name, browsers save the file and do not show it.

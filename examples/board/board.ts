@@ -51,7 +51,9 @@ export function board(settings: v.InferOutput<typeof Settings>): App<State> {
   sendDigests(app, settings.BOARD_TIME_ZONE);
 
   const v1 = new Router({ prefix: "/v1", state });
-  for (const router of [signIn, inbox(settings.BOARD_INBOX_SECRET), admin(settings.BOARD_ADMIN_TOKEN)]) v1.include(router);
+  for (const router of [signIn, inbox(settings.BOARD_INBOX_SECRET), admin(settings.BOARD_ADMIN_TOKEN)]) {
+    v1.include(router);
+  }
   for (const router of [teams, cards, files, presence]) v1.include(router);
   app.include(v1);
   app.include(page);

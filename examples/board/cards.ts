@@ -98,7 +98,8 @@ export function createCard(
   key: string | null,
 ): Card {
   return database.transaction(() => {
-    const sql = "INSERT INTO cards (board, title, text, request) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING *";
+    const sql =
+      "INSERT INTO cards (board, title, text, request) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING *";
     const card = database.get<Card>(sql, board, title, text, key);
     if (!card) return database.get<Card>("SELECT * FROM cards WHERE request = ?", key)!;
     outbox.add("changes", card);

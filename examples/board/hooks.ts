@@ -18,7 +18,9 @@ export function inbox(secret: string): Router<State> {
   }, async function receiveCard(request, { body, sender }) {
     "Add a card. A webhook that is sent again adds no second card.";
     const { state } = request;
-    if (!state.database.get("SELECT id FROM boards WHERE id = ?", body.board)) throw new HTTPError(404, "No such board");
+    if (!state.database.get("SELECT id FROM boards WHERE id = ?", body.board)) {
+      throw new HTTPError(404, "No such board");
+    }
     const card = createCard(state, body.board, body, `hook ${sender.id}`);
     request.after(() => state.outbox.flush());
     return card;

@@ -1,5 +1,5 @@
 /** Publishes messages that were stored in one transaction with the rows that they describe. */
-import { type App, stateType, topic, type Topic } from "@webfw/core";
+import { type App, stateType, type Topic, topic } from "@webfw/core";
 import type { Database } from "./database.ts";
 import { Card, Mail } from "./models.ts";
 
