@@ -10,8 +10,9 @@ function page(parts: TemplateStringsArray, ...values: string[]): string {
 }
 
 const app = new App();
-app.get("/books/{id}", { response: Html() }, async (request, { id }) => {
-  const self = `${request.basePath}/books/${encodeURIComponent(id)}`;
+// A handler that links to its own route writes the type of its result.
+const book = app.get("/books/{id}", { response: Html() }, async (request, { id }): Promise<string> => {
+  const self = request.link(book, { id });
   return page`<!doctype html><title>${id}</title><link rel="stylesheet" href="/style.css"><a href="${self}">${id}</a>`;
 });
 
