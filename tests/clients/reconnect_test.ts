@@ -7,6 +7,7 @@ import { App, file, html } from "@webfw/core";
 import { bundle } from "../../dev/tools/bundle.ts";
 import { browserTest } from "../browser/support/browser.ts";
 import { Serving } from "../spec/support/serving.ts";
+import { freePorts } from "../support/free_ports.ts";
 import { Relay } from "../support/relay.ts";
 import { type Ask, type Connections, room } from "./programs/reconnect_api.ts";
 import { platformTest } from "./support/platform.ts";
@@ -32,7 +33,9 @@ class Trouble implements AsyncDisposable {
   /** @param folder The scripts of the page. */
   static async start(folder?: string): Promise<Trouble> {
     const trouble = new Trouble();
-    trouble.#serving = await Serving.start(appOf(trouble, folder));
+    // No other program may take the port while the server restarts.
+    const [port = 0] = freePorts(1);
+    trouble.#serving = await Serving.start(appOf(trouble, folder), { port });
     trouble.#relay = new Relay(trouble.#serving.port);
     return trouble;
   }

@@ -3,6 +3,7 @@ import { client } from "@webfw/core/client";
 import { join } from "node:path";
 import { prepareDeno } from "../../dev/tools/deno.ts";
 import { Lines } from "../cli/lines.ts";
+import { freePorts } from "../support/free_ports.ts";
 import { inTime, until } from "../support/wait.ts";
 import { type Api, INBOX_SECRET, PASSWORD } from "./temporary_board.ts";
 
@@ -143,10 +144,3 @@ export class BoardNodes implements AsyncDisposable {
 /** Whether nginx is installed. */
 export const hasNginx = await new Deno.Command("nginx", { args: ["-v"], stdout: "null", stderr: "null" })
   .output().then(({ success }) => success, () => false);
-
-function freePorts(count: number): number[] {
-  const listeners = Array.from({ length: count }, () => Deno.listen({ hostname: "127.0.0.1", port: 0 }));
-  const ports = listeners.map(({ addr }) => addr.port);
-  for (const listener of listeners) listener.close();
-  return ports;
-}
