@@ -1,4 +1,5 @@
 /** Serves one node, at the address of `PORT` and `WEBFW_HOST`. */
 import { app } from "./main.ts";
 
-await app.run();
+// Meanwhile replies close their connections, so that the proxy keeps none to a node that has stopped.
+await app.run({ drainDelay: "1s" });
