@@ -298,7 +298,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
    *
    * const app = new App();
    * const Note = v.object({ text: v.string(), done: v.boolean() });
-   * app.patch("/note", { body: v.partial(Note) }, async (_request, { body }) => ({ text: "Tea", done: false, ...body }));
+   * const note = { text: "Tea", done: false };
+   * app.patch("/note", { body: v.partial(Note) }, async (_request, { body }) => ({ ...note, ...body }));
    * const response = await app.fetch(
    *   new Request("http://localhost/note", {
    *     method: "PATCH",

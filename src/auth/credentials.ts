@@ -26,8 +26,8 @@ export interface GuardOptions {
 export interface PasswordFlow {
   /**
    * The URL of the token endpoint, absolute or on the host of the application, such as `/token`. It
-   * gets a form with `username` and `password`, and replies `{ access_token, token_type: "bearer" }`
-   * (RFC 6749, section 4.3).
+   * gets a form with `username` and `password`, and replies with
+   * `{ access_token, token_type: "bearer" }` (RFC 6749, section 4.3).
    */
   tokenUrl: string;
   /** The available scopes with their descriptions. */

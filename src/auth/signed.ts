@@ -41,7 +41,9 @@ export interface SignatureScheme {
    * @default {"{body}"}
    */
   content?: string;
-  /** The header of the time of sending, in seconds since 1970. `content` must have `{timestamp}`. */
+  /**
+   * The header of the time of sending, in seconds since 1970. `content` must have `{timestamp}`.
+   */
   timestamp?: string;
   /** The header of the message's id. `content` must have `{id}`. */
   id?: string;
@@ -87,7 +89,9 @@ export interface SignedOptions<State = Record<string, unknown>> {
  * @category Dependencies
  */
 export interface SignedMessage {
-  /** The id of the message, which stays the same when it is sent again; null if it is not signed. */
+  /**
+   * The id of the message, which stays the same when it is sent again; null if it is not signed.
+   */
   readonly id: string | null;
   /** The time of sending; null if it is not signed. */
   readonly sentAt: Date | null;
@@ -132,10 +136,10 @@ const ALGORITHMS: Readonly<Record<NonNullable<SignatureScheme["algorithm"]>, str
 /**
  * A guard of requests that their sender has signed, such as the webhooks of a payment provider.
  *
- * It reads the body up to the limit `body`, and compares its HMAC in constant time; the handler gets
- * the same body without a second read. A request without a valid signature, or one that was sent too
- * long ago, is refused with 401. Within the tolerance a recorded request can come again: keep the
- * ids, or make the work `idempotent`.
+ * It reads the body up to the limit `body`, and compares its HMAC in constant time; the handler
+ * gets the same body without a second read. A request without a valid signature, or one that was
+ * sent too long ago, is refused with 401. Within the tolerance a recorded request can come again:
+ * keep the ids, or make the work `idempotent`.
  *
  * @returns A dependency. Its value is the id and the time of the message.
  * @throws {TypeError} If an option is missing or wrong.

@@ -1,4 +1,6 @@
-/** Writes values into paths and queries. The client has no other part of the framework than this. */
+/**
+ * Writes values into paths and queries. The client has no other part of the framework than this.
+ */
 
 /** The value of a parameter, by its name. */
 export type ValueOf = (name: string) => unknown;

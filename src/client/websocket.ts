@@ -238,8 +238,8 @@ function sizeOf(data: Data): number {
 /**
  * An open WebSocket. `for await` reads the messages, until either side closes the socket with 1000
  * or without a code, or the `signal` is aborted. After any other close it throws a {@linkcode
- * WebSocketClosedError}. Leaving the loop does not close the socket. With `reconnect`, the loop goes on
- * over reconnections, and `closed` is null again after one.
+ * WebSocketClosedError}. Leaving the loop does not close the socket. With `reconnect`, the loop
+ * goes on over reconnections, and `closed` is null again after one.
  *
  * Keep reading: at 16 MiB of unread messages the socket is closed with 4008.
  *

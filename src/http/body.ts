@@ -73,7 +73,10 @@ export class BodyReader {
     return this.#bytes ??= this.#readAtOnce(this.#limits.body) ?? this.#readBytes();
   }
 
-  /** The body as the client sent it, perhaps compressed, of any content type, up to the limit `body`. */
+  /**
+   * The body as the client sent it, perhaps compressed, of any content type, up to the limit
+   * `body`.
+   */
   sentBytes(): Promise<Bytes> {
     const { body } = this.#raw;
     if (body === null || this.#coding === undefined) return this.#bytes ??= this.#readBytes(this.#limits.body);
@@ -117,9 +120,9 @@ export class BodyReader {
   }
 
   /**
-   * For a handler with limits of its own: the body as the client sent it, perhaps compressed, unless
-   * something before has read it decompressed. Then `isDecompressed` is true, and the headers of the
-   * request about the coding and the length do not apply.
+   * For a handler with limits of its own: the body as the client sent it, perhaps compressed,
+   * unless something before has read it decompressed. Then `isDecompressed` is true, and the
+   * headers of the request about the coding and the length do not apply.
    */
   forward(): { readonly body: ReadableStream<Bytes>; readonly isDecompressed: boolean } {
     this.#isForwarded = this.#decompressed === undefined;

@@ -81,8 +81,8 @@ export class HttpRequest<State = Record<string, unknown>> {
 
   /**
    * The path below which the application is served, or `""`: from the `X-Forwarded-Prefix` of a
-   * trusted proxy, else the option `basePath`, else a mount. {@linkcode HttpRequest.link} puts it in
-   * front of a path.
+   * trusted proxy, else the option `basePath`, else a mount. {@linkcode HttpRequest.link} puts it
+   * in front of a path.
    */
   get basePath(): string {
     return this.#context.basePath;
@@ -97,8 +97,8 @@ export class HttpRequest<State = Record<string, unknown>> {
    * @param target What the verb returned.
    * @param rest The values for path and query by name, and `{ absolute: true }` for a link with
    * scheme and host: set `hosts`, or the client names the host.
-   * @throws {TypeError} If a value is missing, or would change the path; if the application does not
-   * serve the route, or serves it by several includes and the request came by none of them.
+   * @throws {TypeError} If a value is missing, or would change the path; if the application does
+   * not serve the route, or serves it by several includes and the request came by none of them.
    *
    * @example A link to another route
    * ```ts

@@ -35,8 +35,8 @@ export interface ToolAnnotations {
 export interface ScopeOptions {
   /**
    * Other documented replies, which are not checked: by status, `"4XX"`, `"5XX"`, or `default` for
-   * all others. Those of a route, or of an inner scope, replace those of outer scopes. For the status
-   * of `response`, they are added to its reply.
+   * all others. Those of a route, or of an inner scope, replace those of outer scopes. For the
+   * status of `response`, they are added to its reply.
    */
   responses?: DocumentedReplies;
   /**
@@ -103,7 +103,9 @@ export interface RouteSettings extends GroupOptions {
   ifMatch?: "required" | "optional";
   /** Limits that replace those of the application; for a WebSocket, `message` and `query`. */
   limits?: Limits;
-  /** Named examples of the body or the form. They are not checked, so that one can show a mistake. */
+  /**
+   * Named examples of the body or the form. They are not checked, so that one can show a mistake.
+   */
   examples?: RequestExamples;
   /** Documents requests that the application sends because of this one, by name. */
   callbacks?: Readonly<Record<string, DocumentedCallback>>;

@@ -323,8 +323,8 @@ function checkStatus({ status, response }: RouteDeclaration, handler: AnyHandler
 }
 
 /**
- * Runs the guards and rate limits of a route and of its scopes. It returns the values of the guards,
- * or rejects with the refusal.
+ * Runs the guards and rate limits of a route and of its scopes. It returns the values of the
+ * guards, or rejects with the refusal.
  */
 export type Authorize = (request: HttpRequest) => Promise<Values>;
 

@@ -54,7 +54,10 @@ export class RouteReference implements LinkTarget<readonly [values?: LinkValues]
     );
   }
 
-  /** The value of a name that only the include or the mount knows: that of the request, if it is below. */
+  /**
+   * The value of a name that only the include or the mount knows: that of the request, if it is
+   * below.
+   */
   #inherited(name: string, prefix: string, request: HttpRequest): string | undefined {
     const [before, ...after] = prefix.split(`{${name}}`);
     if (after.length === 0) return undefined;

@@ -34,7 +34,8 @@ export interface DocumentOptions {
   /**
    * Transforms the OpenAPI document for `/openapi.json`, the page, the command line and
    * `app.openapi()`. It gets a copy, which it may change and return, at the first use of the
-   * document, and again after routes were added. To change one operation, use `document` of a route.
+   * document, and again after routes were added. To change one operation, use `document` of a
+   * route.
    *
    * The result must be valid OpenAPI, which is not checked. Routes that it removes are still
    * served: to hide a route from all documents, use `hidden`.

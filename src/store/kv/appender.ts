@@ -37,8 +37,8 @@ const MIN_DEDUP = 120_000;
 const MAX_CHECKED_IDS = 8;
 const CHECKED_BESIDE_GUARD = MAX_CHECKED_IDS - 1;
 /**
- * After so many refused writes, ids are checked one by one, which no other write refuses: a node far
- * from the database would wait for as long as nearer ones write.
+ * After so many refused writes, ids are checked one by one, which no other write refuses: a node
+ * far from the database would wait for as long as nearer ones write.
  */
 const MAX_REFUSALS = 3;
 /** How long writes may go without a check of the incarnation, in milliseconds. */

@@ -24,7 +24,10 @@ export const HELD = "0";
 /** A message that has left its range: it is done, or pending. */
 export const LEFT = "1";
 
-/** A message outside of ranges: it failed, its node crashed, or an earlier one of its key is not done. */
+/**
+ * A message outside of ranges: it failed, its node crashed, or an earlier one of its key is not
+ * done.
+ */
 export interface PendingMessage {
   readonly at: Cursor;
   /** The next attempt, from 1. */
@@ -221,7 +224,9 @@ export class PendingPages {
     await this.#records.delete(pageKey(this.#consumer, id), {}).catch(() => {});
   }
 
-  /** Deletes pages to which no record will refer: its write was refused. Takes those of the record. */
+  /**
+   * Deletes pages to which no record will refer: its write was refused. Takes those of the record.
+   */
   async deleteOrphans(pages: readonly PendingPage[], version: string | null): Promise<void> {
     const referred = new Set(pages.map(({ id }) => id));
     for (const page of [...this.#unconfirmed]) {

@@ -242,7 +242,9 @@ export class StateTransition {
     this.state.next = low;
   }
 
-  /** Makes this node the claimer if it has room and has claimed all; otherwise any node may be it. */
+  /**
+   * Makes this node the claimer if it has room and has claimed all; otherwise any node may be it.
+   */
   setClaimer(hasRoom: boolean, isEnd: boolean): void {
     const { state } = this;
     const { node, hasKeys } = this.#options;
