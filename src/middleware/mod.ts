@@ -1,5 +1,5 @@
 /**
- * Middleware for any application: security headers, request ids, a timeout, and entity tags.
+ * Middleware for any application: security headers, HTTPS only, request ids, a timeout, and entity tags.
  *
  * @example All of them
  * ```ts
@@ -18,6 +18,7 @@
  */
 
 export { etag } from "./etag.ts";
+export { httpsOnly } from "./https_only.ts";
 export { requestId, type RequestIdOptions } from "./request_id.ts";
 export { secureHeaders, type SecureHeadersOptions } from "./secure_headers.ts";
 export { timeout } from "./timeout.ts";

@@ -1,5 +1,6 @@
 // A redirect to HTTPS, trusted hosts, compressed replies.
-import { App, redirect } from "@webfw/core";
+import { App } from "@webfw/core";
+import { httpsOnly } from "@webfw/core/middleware";
 import { TestClient } from "@webfw/core/testing";
 import { assertEquals } from "@std/assert";
 import { get } from "node:http";
@@ -7,16 +8,13 @@ import { once } from "node:events";
 import { Serving } from "../../spec/support/serving.ts";
 
 const app = new App({ hosts: ["books.example", "*.books.example"], trustProxy: 1 });
-app.middleware(async (request, next) => {
-  if (request.url.protocol === "https:") return await next(request);
-  return redirect(request.url.href.replace(/^http:/, "https:"), 307);
-});
+app.middleware(httpsOnly("www.books.example"));
 app.get("/", async () => "A big reply. ".repeat(1000));
 
 Deno.test("advanced middleware: a redirect to HTTPS, and trusted hosts", async () => {
   await using client = new TestClient(app, { base: "http://www.books.example" });
   const moved = await client.get("/?a=1");
-  assertEquals([moved.status, moved.headers.get("location")], [307, "https://www.books.example/?a=1"]);
+  assertEquals([moved.status, moved.headers.get("location")], [308, "https://www.books.example/?a=1"]);
   await using secure = new TestClient(app, { base: "https://books.example" });
   assertEquals((await secure.get("/")).status, 200);
   await using foreign = new TestClient(app, { base: "https://attacker.example" });
