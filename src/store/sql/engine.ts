@@ -1,0 +1,42 @@
+/** A database with SQL as the store needs it: PostgreSQL, or a file of SQLite. */
+import type { StoreConnection, StoreEngine } from "../store_connection.ts";
+
+export type Dialect = "postgres" | "sqlite";
+
+/** By the names of the columns. PostgreSQL's `bigint` may be a string. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface Statement {
+  readonly text: string;
+  /** Of `$1`, `$2` … in both dialects. PostgreSQL also has arrays of strings and numbers. */
+  readonly parameters?: readonly unknown[];
+}
+
+/**
+ * An open database. It repeats nothing: `StoreConnection` repeats and abandons requests. Sessions of
+ * PostgreSQL commit to the disk, and their isolation is READ COMMITTED.
+ */
+export interface SqlEngine extends StoreEngine {
+  readonly dialect: Dialect;
+
+  /** Carries out one statement, in a transaction of its own. */
+  query(text: string, parameters?: readonly unknown[]): Promise<readonly Row[]>;
+
+  /** Commits when the action resolves, and undoes everything when it rejects. */
+  transaction<Result>(action: (query: SqlEngine["query"]) => Promise<Result>): Promise<Result>;
+
+  /** Carries out statements in one transaction and one round trip, such as in a file's thread. */
+  batch?(statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
+
+  /**
+   * Listens on the channel that has the name of the schema. Other processes notify there.
+   *
+   * @param onLost Called once, when the connection that listens has ended without `close`.
+   * @returns Ends it.
+   */
+  listen?(onNotify: (payload: string) => void, onLost: () => void): Promise<() => void>;
+
+  close(): void;
+}
+
+export type SqlConnection = StoreConnection<SqlEngine>;
