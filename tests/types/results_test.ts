@@ -1,6 +1,6 @@
 // The results that handlers may return: all that TypeScript accepts for the model.
 
-import { App, HTTPError, text } from "@webfw/core";
+import { App, Events, HTTPError, SSE, text } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import { assertEquals } from "@std/assert";
 import * as v from "valibot";
@@ -160,4 +160,20 @@ Deno.test("an async generator is a handler, with options or without", async () =
   await using client = new TestClient(app);
   assertEquals(await client.get("/0").text(), "1\n");
   assertEquals(await client.get("/1").text(), '{"number":1}\n{"number":2}\n');
+});
+
+Deno.test("an event with a literal retry, and one with variable fields, can be yielded", async () => {
+  const app = new App();
+  app.get("/0", async () =>
+    SSE((async function* () {
+      yield { data: 1, retry: "5s" };
+      yield { data: 2, id: "2" };
+    })()));
+  app.get("/1", { response: Events(v.number()) }, async () =>
+    SSE((async function* () {
+      yield { data: 1, event: "tick", retry: "5s" };
+    })()));
+  const replies = await Promise.all(["/0", "/1"].map((path) => app.fetch(new Request(`http://localhost${path}`))));
+  const texts = await Promise.all(replies.map((reply) => reply.text()));
+  assertEquals(texts, ["retry: 5000\ndata: 1\n\nid: 2\ndata: 2\n\n", "retry: 5000\nevent: tick\ndata: 1\n\n"]);
 });
