@@ -113,6 +113,13 @@ Deno.test("Two schemes of one name are a RouteError with code conflict, which na
   assertEquals(error.code, "conflict");
   assertEquals(
     error.message,
-    'Cannot describe GET /other: its security scheme "bearer" is another one than that of GET /me, rename one of them',
+    'Cannot describe GET /other: its security scheme "bearer" is another one than that of GET /me, give one of the two another name',
+  );
+  const twice = new App();
+  twice.get("/me", { deps: { basic, token } }, answer);
+  assertThrows(
+    () => twice.openapi(),
+    RouteError,
+    'its security scheme "bearer" is another one than that of another guard of it',
   );
 });

@@ -48,7 +48,9 @@ export class SecuritySchemes {
     else if (known.scheme !== scheme && JSON.stringify(known.scheme) !== JSON.stringify(scheme)) {
       throw new RouteError(
         "conflict",
-        `Cannot describe ${route}: its security scheme "${name}" is another one than that of ${known.route}, rename one of them`,
+        `Cannot describe ${route}: its security scheme "${name}" is another one than ${
+          known.route === route ? "that of another guard of it" : `that of ${known.route}`
+        }, give one of the two another name`,
       );
     }
   }
