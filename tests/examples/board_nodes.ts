@@ -91,6 +91,14 @@ export class BoardNodes implements AsyncDisposable {
     return client<Api>(`${this.origin}/v1`, { headers: { cookie } });
   }
 
+  /** The texts of all mails, when there are at least so many. */
+  async mails(count: number): Promise<string[]> {
+    const folder = join(this.#folder, "data", "mails");
+    const files = () => [...Deno.readDirSync(folder)].map(({ name }) => join(folder, name));
+    await until(`${count} mails were sent`, () => files().length >= count);
+    return await Promise.all(files().map((file) => Deno.readTextFile(file)));
+  }
+
   async #start(index: number): Promise<void> {
     await using prepared = await prepareDeno(["run", "-A", "--unstable-kv", "--quiet", join(EXAMPLE, "serve.ts")], {
       cwd: this.#folder,
