@@ -5,9 +5,11 @@ import {
   type FileLocation,
   jetStreamCapabilities,
   KV_CAPABILITIES,
+  SQL_CAPABILITIES,
+  type SqlLocation,
   type StoreLocation,
 } from "./location.ts";
-import { CannotOpenError, type TopicStore } from "./topic_store.ts";
+import { CannotOpenError, type StoreCapabilities, type TopicStore } from "./topic_store.ts";
 
 /** The methods that each store of the framework has, though a store need not have them. */
 type FullStore = TopicStore & Required<Pick<TopicStore, "open" | "now" | "list" | "openRecords">>;
@@ -33,12 +35,11 @@ function findLocation(): StoreLocation | CannotOpenError {
 }
 
 function lazyStore(location: StoreLocation | CannotOpenError): TopicStore {
-  const isJetStream = "servers" in location;
   let loaded: FullStore | undefined;
   const lazy = new Lazy(async () => loaded = await loadStore(location));
   const store = (): Promise<FullStore> => lazy.use();
   return {
-    capabilities: isJetStream ? jetStreamCapabilities(location.replicas) : KV_CAPABILITIES,
+    capabilities: capabilitiesOf(location),
     open: async () => "path" in location ? await checkFile(location) : await (await store()).open(),
     now: () => loaded?.now() ?? Date.now(),
     bounds: async (log) => (await store()).bounds(log),
@@ -63,12 +64,22 @@ function lazyStore(location: StoreLocation | CannotOpenError): TopicStore {
   };
 }
 
+function capabilitiesOf(location: StoreLocation | CannotOpenError): StoreCapabilities {
+  if ("servers" in location) return jetStreamCapabilities(location.replicas);
+  return isSql(location) ? SQL_CAPABILITIES : KV_CAPABILITIES;
+}
+
+function isSql(location: StoreLocation | CannotOpenError): location is SqlLocation {
+  return "postgres" in location || "sqlite" in location;
+}
+
 async function loadStore(location: StoreLocation | CannotOpenError): Promise<FullStore> {
   if (location instanceof CannotOpenError) throw location;
   if ("servers" in location) {
     const { openJetStream } = await load(() => import("./jetstream/jetstream_store.ts"));
     return openJetStream(location);
   }
+  if (isSql(location)) throw new CannotOpenError("Topics in SQL cannot be opened yet");
   const { openStore } = await load(() => import("./kv/kv_store.ts"));
   return openStore(location);
 }

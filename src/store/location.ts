@@ -51,10 +51,54 @@ export interface TopicsServers {
 }
 
 /**
- * Where durable topics are stored: the path of a file, the address of a denokv (`https://…`) or of
- * NATS servers (`nats://…`), also with their credentials, or your own store.
+ * A database of PostgreSQL 14 or later. Messages can be published there within a transaction of
+ * your own.
+ *
+ * @category Topics
  */
-export type TopicsLocation = string | URL | TopicsDatabase | TopicsServers | TopicStore;
+export interface TopicsPostgres {
+  /**
+   * Its address, `postgres://user@host:5432/database`. With `?sslmode=verify-full` the connection is
+   * encrypted, and the certificate of the server verified.
+   */
+  url: string | URL;
+  /** The password of the user; the one in the URL or `PGPASSWORD` unless given. */
+  password?: string;
+  /** For TLS: the certificate of the server's authority in PEM, if Deno does not trust it. */
+  tls?: { ca?: string };
+  /**
+   * The schema of the tables: lower-case letters, digits and `_`. Applications with other schemas
+   * share the database, but no topics.
+   *
+   * @default {"webfw"}
+   */
+  schema?: string;
+}
+
+/**
+ * A file of SQLite that the application has for its own data, too. Topics are tables in it, whose
+ * names begin with `webfw_`.
+ *
+ * @category Topics
+ */
+export interface TopicsSqlite {
+  /** The path of the file. */
+  sqlite: string;
+}
+
+/**
+ * Where durable topics are stored: the path of a file, the address of a denokv (`https://…`), of
+ * NATS servers (`nats://…`) or of PostgreSQL (`postgres://…`), also with their credentials, a file
+ * of SQLite with your own tables (`{ sqlite }`), or your own store.
+ */
+export type TopicsLocation =
+  | string
+  | URL
+  | TopicsDatabase
+  | TopicsServers
+  | TopicsPostgres
+  | TopicsSqlite
+  | TopicStore;
 
 export interface FileLocation {
   readonly path: string;
@@ -82,7 +126,32 @@ export interface JetStreamLocation extends Omit<TopicsServers, "url"> {
   readonly prefix: string;
 }
 
-export type StoreLocation = KvLocation | JetStreamLocation;
+export interface PostgresLocation {
+  readonly postgres: {
+    readonly host: string;
+    readonly port: number;
+    readonly user: string;
+    readonly database: string;
+    readonly password: string | undefined;
+    readonly tls: PostgresTls | undefined;
+  };
+  readonly schema: string;
+}
+
+export interface PostgresTls {
+  /** Whether the certificate has to be one of a known authority, and to name the host. */
+  readonly isVerified: boolean;
+  readonly ca: string | undefined;
+}
+
+export interface SqliteLocation {
+  /** The path, which is absolute. */
+  readonly sqlite: string;
+}
+
+export type SqlLocation = PostgresLocation | SqliteLocation;
+
+export type StoreLocation = KvLocation | JetStreamLocation | SqlLocation;
 
 const SERVERS_OPTIONS: OptionNames<TopicsServers> = {
   url: true,
@@ -95,12 +164,19 @@ const SERVERS_OPTIONS: OptionNames<TopicsServers> = {
   prefix: true,
 };
 
+const POSTGRES_OPTIONS: OptionNames<TopicsPostgres> = { url: true, password: true, tls: true, schema: true };
+
+const SQLITE_OPTIONS: OptionNames<TopicsSqlite> = { sqlite: true };
+
 const TLS_OPTIONS: OptionNames<NonNullable<TopicsServers["tls"]>> = { ca: true };
 
 const DATABASE_OPTIONS: OptionNames<TopicsDatabase> = { url: true, token: true };
 
 const MAX_REPLICAS = 5;
 const DEFAULT_PORT = "4222";
+const POSTGRES_PORT = 5432;
+
+const POSTGRES_RULE = "Cannot keep topics: the URL of PostgreSQL must be like postgres://user@host:5432/database";
 
 const VARIABLE = "WEBFW_TOPICS";
 /** Relative to the program. */
@@ -114,14 +190,19 @@ export function toLocation(option: TopicsLocation): StoreLocation | TopicStore {
     if ("append" in option && typeof option.append === "function") return option;
     if ("url" in option) {
       if (typeof option.url === "string" && isNats(option.url)) return fromServers(option as TopicsServers);
+      if (isPostgres(String(option.url))) return fromPostgres(option as TopicsPostgres);
       checkOptions(option, DATABASE_OPTIONS, "keep topics");
       const { url, token } = option as TopicsDatabase;
       const address = URL.parse(url);
       if (address && (token === undefined || typeof token === "string")) return fromUrl(address, token);
     }
+    if ("sqlite" in option) {
+      checkOptions(option, SQLITE_OPTIONS, "keep topics");
+      return fromSqlite((option as TopicsSqlite).sqlite);
+    }
   }
   throw new TypeError(
-    "Cannot keep topics: topics must be the path of a file, a URL, an object with url, or a TopicStore",
+    "Cannot keep topics: topics must be the path of a file, a URL, an object with url or sqlite, or a TopicStore",
   );
 }
 
@@ -153,6 +234,8 @@ function toPath(url: URL): string {
 
 function fromText(text: string, source: string): StoreLocation {
   if (isNats(text)) return fromServers({ url: text });
+  if (isPostgres(text)) return fromPostgres({ url: text });
+  if (/^sqlite:/i.test(text)) return fromSqlite(text.slice("sqlite:".length));
   if (/^[a-z]+:\/\//i.test(text)) {
     const url = URL.parse(text);
     if (url) return fromUrl(url, undefined);
@@ -207,6 +290,84 @@ function toServer(address: string): URL {
   return url;
 }
 
+function isPostgres(url: string): boolean {
+  return /^postgres(?:ql)?:/i.test(url);
+}
+
+function fromPostgres(option: TopicsPostgres): PostgresLocation {
+  checkOptions(option, POSTGRES_OPTIONS, "keep topics");
+  const { url: given, password, tls, schema = "webfw" } = option;
+  if (password !== undefined && typeof password !== "string") {
+    throw new TypeError("Cannot keep topics: password must be a string");
+  }
+  if (tls !== undefined) {
+    checkOptions(tls, TLS_OPTIONS, "keep topics", "tls.");
+    if (tls.ca !== undefined && !String(tls.ca).includes("-----BEGIN CERTIFICATE-----")) {
+      throw new TypeError("Cannot keep topics: tls.ca must be a certificate in PEM, not the path of a file");
+    }
+  }
+  // PostgreSQL has schemas of its own that begin with pg_.
+  if (!/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+    throw new TypeError("Cannot keep topics: schema must be 1 to 63 lower-case letters, digits or _, and no pg_…");
+  }
+  // The value may contain a password.
+  const url = URL.parse(given);
+  const [user, inUrl, host, database] = url
+    ? [url.username, url.password, url.hostname.replace(/^\[(.*)\]$/, "$1"), url.pathname.slice(1)].map(decode)
+    : [];
+  if (!url || !user || !host || !database) throw new TypeError(POSTGRES_RULE);
+  if (inUrl && password !== undefined) {
+    throw new TypeError("Cannot keep topics: the password is given twice, remove it from the URL");
+  }
+  const port = url.port === "" ? POSTGRES_PORT : Number(url.port);
+  const postgres = { host, port, user, database, password: inUrl || password, tls: toTls(url, tls) };
+  return { postgres, schema };
+}
+
+/** Empty if it is malformed. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return "";
+  }
+}
+
+/** `require` verifies, too: an encrypted connection to an impostor protects nothing. */
+function toTls({ searchParams }: URL, tls: TopicsPostgres["tls"]): PostgresTls | undefined {
+  for (const name of searchParams.keys()) {
+    // Addresses that operators of databases hand out also have the second one.
+    if (name === "sslmode" || name === "channel_binding") continue;
+    const cure = name === "sslrootcert" ? "give topics as { url, tls: { ca } }" : "remove it";
+    throw new TypeError(`Cannot keep topics: the URL of PostgreSQL cannot have ${JSON.stringify(name)}, ${cure}`);
+  }
+  const mode = searchParams.get("sslmode");
+  const secure = { isVerified: true, ca: tls?.ca };
+  switch (mode) {
+    case "require":
+    case "verify-full":
+      return secure;
+    case null:
+      return tls && secure;
+  }
+  if (tls) throw new TypeError("Cannot keep topics: with tls, sslmode must be verify-full or missing");
+  if (mode === "no-verify") return { isVerified: false, ca: undefined };
+  if (mode === "disable") return undefined;
+  throw new TypeError("Cannot keep topics: sslmode must be verify-full, require, no-verify or disable");
+}
+
+function fromSqlite(path: unknown): SqliteLocation {
+  if (typeof path !== "string" || path === "" || path.startsWith("//")) {
+    throw new TypeError('Cannot keep topics: sqlite must be the path of a file, as in { sqlite: "shop.sqlite" }');
+  }
+  if (path.startsWith(":") || path.startsWith("file:")) {
+    const cure = 'for tests, give topics: ":memory:"';
+    throw new TypeError(`Cannot keep topics: sqlite must be the path of a file that several connections open, ${cure}`);
+  }
+  const isAbsolute = Deno.build.os === "windows" ? /^(?:[a-z]:)?[\\/]/i.test(path) : path.startsWith("/");
+  return { sqlite: isAbsolute ? path : `${Deno.cwd()}/${path}` };
+}
+
 /** The path is joined where the file is opened, since `node:path` takes long to load. */
 function inFolder(path: string): FileLocation {
   return { path, folder: Deno.cwd() };
@@ -214,6 +375,7 @@ function inFolder(path: string): FileLocation {
 
 function fromUrl(url: URL, token: string | undefined): StoreLocation {
   if (isNats(url.protocol)) return fromServers({ url: url.href, ...(token !== undefined && { token }) });
+  if (isPostgres(url.protocol)) return fromPostgres({ url });
   if (url.protocol === "file:" && token === undefined) return inFolder(nodeUrl().fileURLToPath(url));
   if (url.protocol === "http:" || url.protocol === "https:") {
     // They would replace the token in requests.
@@ -223,7 +385,7 @@ function fromUrl(url: URL, token: string | undefined): StoreLocation {
     );
   }
   throw new TypeError(
-    `Cannot keep topics: their URL must be one of https, http, nats, tls or file, got "${url.protocol}"`,
+    `Cannot keep topics: their URL must be one of https, http, nats, tls, postgres or file, got "${url.protocol}"`,
   );
 }
 
@@ -251,3 +413,13 @@ export function jetStreamCapabilities(replicas: number): StoreCapabilities {
     ids: { longest: 3_650 * 24 * 3_600_000, count: Infinity, outlivesMessage: false },
   };
 }
+
+/** Of PostgreSQL and SQLite. */
+export const SQL_CAPABILITIES: StoreCapabilities = {
+  durability: "disk",
+  // As in Deno KV, so that a topic can move from one to the other.
+  maxMessageBytes: MAX_DATA_BYTES,
+  maxBatchMessages: 256,
+  maxBatchBytes: 1024 * 1024,
+  ids: { longest: Infinity, count: Infinity, outlivesMessage: true },
+};

@@ -219,7 +219,7 @@ export type { RecordChange } from "../store/record_watch.ts";
 export type { WatchRecordOptions } from "../store/records.ts";
 
 // Workers, started by the command line
-export type { TopicsDatabase, TopicsLocation, TopicsServers } from "../store/location.ts";
+export type { TopicsDatabase, TopicsLocation, TopicsPostgres, TopicsServers, TopicsSqlite } from "../store/location.ts";
 export type { WorkerPorts } from "../store/memory/worker_store.ts";
 
 // Reports

@@ -102,7 +102,7 @@ test("A location without a store ends the start with one message", async (folder
     [{ WEBFW_TOPICS: text }, `Cannot open the store of topics "${text}": it is no database, name another file`],
     [
       { WEBFW_TOPICS: "ftp://host/x" },
-      'Cannot keep topics: their URL must be one of https, http, nats, tls or file, got "ftp:"',
+      'Cannot keep topics: their URL must be one of https, http, nats, tls, postgres or file, got "ftp:"',
     ],
     [
       { WEBFW_TOPICS: refusing, DENO_KV_ACCESS_TOKEN: "" },

@@ -229,7 +229,7 @@ test("A location without a store is one error at once for all uses of the topic,
     },
     {
       topics: "ftp://host/topics",
-      message: 'Cannot keep topics: their URL must be one of https, http, nats, tls or file, got "ftp:"',
+      message: 'Cannot keep topics: their URL must be one of https, http, nats, tls, postgres or file, got "ftp:"',
     },
   ];
   for (const clients of ["", "delete Deno.openKv;"]) {

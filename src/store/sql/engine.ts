@@ -40,3 +40,9 @@ export interface SqlEngine extends StoreEngine {
 }
 
 export type SqlConnection = StoreConnection<SqlEngine>;
+
+/** The five characters of an error of PostgreSQL. */
+export function codeOf(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}

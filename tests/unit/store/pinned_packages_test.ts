@@ -1,13 +1,14 @@
-// Two packages are used by parts that they do not promise to keep, so their versions are exact: a
+// Three packages are used by parts that they do not promise to keep, so their versions are exact: a
 // new version is a change of this repository, which these tests examine.
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { PACKAGE as NATS } from "../../../src/store/jetstream/nats_client.ts";
 import { PACKAGE as KV } from "../../../src/store/kv/npm_client.ts";
+import { PACKAGE as PG } from "../../../src/store/sql/pg_client.ts";
 
-for (const specifier of [KV, NATS]) {
+for (const specifier of [KV, NATS, PG]) {
   Deno.test(`${specifier} has an exact version`, () => {
-    assertMatch(specifier, /^npm:@[a-z-]+\/[a-z-]+@\d+\.\d+\.\d+$/);
+    assertMatch(specifier, /^npm:(?:@[a-z-]+\/)?[a-z-]+@\d+\.\d+\.\d+$/);
   });
 }
 
@@ -53,4 +54,20 @@ Deno.test("The client of NATS makes a connection over a socket of one's own", as
   const names = ["setTransportFactory", "checkOptions", "headers", "createInbox", "credsAuthenticator"];
   assertEquals(kindsOf(nats, names), Object.fromEntries(names.map((name) => [name, "function"])));
   assertEquals(typeof nats.NatsConnectionImpl.connect, "function");
+});
+
+Deno.test("The client of PostgreSQL has a stream to destroy, and parameters to take back", async () => {
+  const { Client } = await import(PG);
+  const client = new Client({ binary: true, replication: "none", options: "-c jit=off" });
+  assertEquals(client.binary, true);
+  assertEquals(kindsOf(client.connectionParameters, ["replication", "options"]), {
+    replication: "string",
+    options: "string",
+  });
+  client.connectionParameters.replication = client.connectionParameters.options = undefined;
+  assertEquals(kindsOf(client.getStartupConf(), ["replication", "options"]), {
+    replication: "undefined",
+    options: "undefined",
+  });
+  assertEquals(typeof client.connection.stream.destroy, "function");
 });
