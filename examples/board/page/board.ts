@@ -26,7 +26,6 @@ onSubmit("new-board", async ({ name = "" }) => {
   const team = await api.post("/teams", { body: { name } });
   const board = await api.post("/teams/{teamId}/boards", { teamId: team.id, body: { name } });
   location.hash = `${board.id}`;
-  location.reload();
 });
 
 try {
