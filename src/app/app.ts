@@ -1,6 +1,5 @@
 /** The application: what is declared of it, and its public methods. */
 import { load } from "../base/async_context.ts";
-import type { ConsumerAction } from "../work/operate.ts";
 import type { None, RequiredState } from "../binding/dependency.ts";
 import type { Replacements } from "../binding/replacements.ts";
 import { REGISTRY_CHECKS } from "../describe/route_check.ts";
@@ -46,11 +45,13 @@ import { AppService } from "./app_service.ts";
 import { openDurableStore } from "../store/lazy_store.ts";
 import { isLocationSet } from "../store/location.ts";
 import { MemoryStore } from "../store/memory/memory_store.ts";
+import type { Consumers } from "../topics/consumers.ts";
 import type { DeclaredTopic } from "../topics/declared_topic.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
 import type { TopicsReport } from "../topics/topic_report.ts";
 import { Topics } from "../topics/topics.ts";
+import { AppConsumers } from "../work/app_consumers.ts";
 import { Crons } from "../work/cron/crons.ts";
 
 const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
@@ -61,7 +62,6 @@ export interface AppProtocol {
   /** Makes the AsyncAPI document. */
   readonly asyncapi: () => Promise<object>;
   readonly checkTopic: (name: string) => Promise<void>;
-  readonly changeConsumer: (action: ConsumerAction, path: string) => Promise<object | void>;
   readonly runCron: (name: string) => Promise<void>;
   readonly overridable: () => Overridable;
 }
@@ -108,6 +108,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly docsUrl: string | null;
   readonly mcpUrl: string | null;
   readonly records: Records;
+  readonly consumers: Consumers;
   readonly log: Log;
   /** Runs a function at times, on one of all nodes. */
   readonly cron: DeclareCron<State>;
@@ -116,10 +117,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     version: 1,
     asyncapi: () => this.#documents.asyncapi(),
     checkTopic: (name) => this.#topics.checkStored(name),
-    changeConsumer: async (action, path) => {
-      const { changeConsumer } = await load(() => import("../work/operate.ts"));
-      return await changeConsumer(this.#topics, action, path);
-    },
     runCron: (name) => this.#crons.runNow(name),
     overridable: () => this.#service.overridable(this.#endpoints),
   };
@@ -170,6 +167,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       isStoreNamed: () => topics !== undefined || isLocationSet(),
     });
     this.records = this.#topics.records;
+    this.consumers = new AppConsumers(this.#topics, () => this.start());
     this.#crons = new Crons({ topics: this.#topics, startApp: () => this.start() });
     this.cron = this.#crons.declare;
     this.openapiUrl = urls.openapiUrl;

@@ -175,8 +175,8 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
     const started: Service[] = [];
     try {
       if (topics.consumers.length > 0) {
-        const { Consumers } = await load(() => import("../work/consumers/consumers.ts"));
-        this.#consumers = new Consumers(topics);
+        const { ConsumerService } = await load(() => import("../work/consumers/consumers.ts"));
+        this.#consumers = new ConsumerService(topics);
       }
       for (const service of this.#services) {
         await service.start(context);

@@ -1,4 +1,5 @@
 import type { Records } from "../store/records.ts";
+import type { Consumers } from "../topics/consumers.ts";
 import type { DeclaredTopic } from "../topics/declared_topic.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
@@ -28,6 +29,8 @@ export interface AppHandle {
   readonly mcpUrl: string | null;
   /** Values by key that all nodes of the application share, in the store of its topics. */
   readonly records: Records;
+  /** Pauses consumers, retries what they have given up, and reports on them. */
+  readonly consumers: Consumers;
   /** The log, for entries of no request. They go to stderr, or to the option `log`. */
   readonly log: Log;
   /** All routes, including those of routers, in the order of their registration. */

@@ -53,6 +53,8 @@ export interface TopicReport {
  * @category Topics
  */
 export interface ConsumerReport {
+  /** The name of its topic. */
+  readonly topic: string;
   /** The name of the consumer. */
   readonly name: string;
   /** All messages up to this id are done; empty if nothing is known of it yet. */
@@ -70,12 +72,14 @@ export interface ConsumerReport {
   readonly lost: number;
   /** The last error of a handler, if there was any. */
   readonly lastError: string | undefined;
+  /** Since when it is paused; undefined if it is not. */
+  readonly paused: Date | undefined;
 }
 
 /**
  * How far behind a reader is.
  *
- * @category Topics
+ * @ignore
  */
 export interface TopicLag {
   /** How many of the stored messages the reader has not read. */
@@ -184,9 +188,15 @@ export function reportDeclared(
   return sortByName(topics.map((topic) => ({
     ...emptyReport(topic),
     consumers: consumers.filter(({ log }) => log.name === topic.name)
-      .map(({ name }) => ({ name, position: "", lag: 0, inFlight: 0, failures: 0, lost: 0, lastError: undefined }))
+      .map(({ name }) => emptyConsumerReport(topic.name, name))
       .sort((one, other) => one.name < other.name ? -1 : 1),
   })));
+}
+
+/** The report on a consumer that has never started. */
+export function emptyConsumerReport(topic: string, name: string): ConsumerReport {
+  const counts = { lag: 0, inFlight: 0, failures: 0, lost: 0 };
+  return { topic, name, position: "", ...counts, lastError: undefined, paused: undefined };
 }
 
 function sortByName(reports: readonly TopicReport[]): TopicReport[] {

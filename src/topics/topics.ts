@@ -106,6 +106,10 @@ export class Topics implements Service, TopicDeclarations {
     return this.#transient.size === 0 ? counts : counts.set(undefined, others);
   }
 
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
   get consumers(): readonly DeclaredConsumer[] {
     return this.#consumers;
   }
@@ -151,6 +155,18 @@ export class Topics implements Service, TopicDeclarations {
     // Topics in memory exist only if this process works.
     if (consumed.length === 0 || !this.#stores.has(false)) return durable;
     return [...durable, ...await reportLogs(this.storeOf(false), [...new Set(consumed)], after, reportConsumers)];
+  }
+
+  /** The logs that may have consumers, sorted by name, with their stores. */
+  async logsOfConsumers(): Promise<[LogRef, TopicStore][]> {
+    const found = new Map<string, [LogRef, TopicStore]>();
+    const durable = this.durableStore;
+    for (const log of await durable?.list?.() ?? []) found.set(log.name, [log, durable!]);
+    for (const { log, isDurable } of this.#consumers) {
+      const store = this.openStoreOf(isDurable);
+      if (store) found.set(log.name, [log, store]);
+    }
+    return [...found.values()].sort(([one], [other]) => one.name < other.name ? -1 : 1);
   }
 
   async reportDeclared(): Promise<TopicReport[]> {
@@ -209,6 +225,16 @@ export class Topics implements Service, TopicDeclarations {
     const store = this.#stores.get(isDurable) ?? this.#openStore(isDurable);
     this.#stores.set(isDurable, store);
     return store;
+  }
+
+  /** The store of durable topics; undefined if the application has none, and names no store. */
+  get durableStore(): TopicStore | undefined {
+    return this.#isStoreNamed() || this.#hasDurable() ? this.storeOf(true) : undefined;
+  }
+
+  /** The store; undefined if topics are in memory, and this process has not used any. */
+  openStoreOf(isDurable: boolean): TopicStore | undefined {
+    return isDurable ? this.storeOf(true) : this.#stores.get(false);
   }
 
   /** New topics are transient from now on. */

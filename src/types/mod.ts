@@ -212,6 +212,7 @@ export type { GapReason } from "../topics/message.ts";
 export type { PublishResult } from "../topics/publisher.ts";
 export type { SubscribeOptions } from "../topics/subscription.ts";
 export type { ConsumeOptions, ConsumerHandler, RetryOptions } from "../topics/consume_options.ts";
+export type { Consumers, Redelivery } from "../topics/consumers.ts";
 export type { ConsumerReport } from "../topics/topic_report.ts";
 
 // Records

@@ -7,11 +7,14 @@ import {
   StoreMissingError,
   type TopicStore,
 } from "../store/topic_store.ts";
+import type { DeclaredConsumer } from "../topics/consume_options.ts";
+import type { Redelivery } from "../topics/consumers.ts";
 import type { Topics } from "../topics/topics.ts";
 import type { Crons } from "./cron/crons.ts";
 import { nearest, quote } from "../base/options.ts";
 import type { RecordKey, RecordStore } from "../store/record_store.ts";
 import { cursorBefore, toId, toPosition } from "../topics/message.ts";
+import { announceChange } from "./consumers/change_watch.ts";
 import type { Failure } from "./consumers/failures.ts";
 import {
   consumerKey,
@@ -23,6 +26,7 @@ import {
   failureKey,
   HELD,
   heldCount,
+  newState,
   pageKey,
   type PendingMessage,
   type PendingPage,
@@ -30,14 +34,6 @@ import {
 } from "./consumers/record.ts";
 import { PAGE_SIZE } from "./consumers/state_transition.ts";
 import type { ConsumerReport, TopicsReport } from "../topics/topic_report.ts";
-
-export type ConsumerAction = "retry" | "remove";
-
-export interface Redelivery {
-  readonly redelivered: number;
-  /** The ids of messages that are no longer kept. */
-  readonly gone: readonly string[];
-}
 
 /** How often a write is tried while nodes change the record. */
 const MAX_ATTEMPTS = 200;
@@ -61,65 +57,58 @@ export async function reportWork(
   }
 }
 
-/** `path` has the names of the topic and the consumer, with a slash between them. */
-export async function changeConsumer(
-  topics: Topics,
-  action: ConsumerAction,
-  path: string,
-): Promise<Redelivery | void> {
-  const store = topics.storeOf(true);
-  return await (action === "retry" ? retryFailures(store, path) : removeConsumer(store, path));
+/** A consumer and its store. */
+export interface Place {
+  readonly store: TopicStore;
+  readonly records: RecordStore;
+  readonly consumer: ConsumerName;
+  /** Undefined if only other applications have it. */
+  readonly declared: DeclaredConsumer | undefined;
 }
 
 /**
- * Redelivers the failures whose messages are still kept.
+ * Finds a consumer of the application, or one in the store of its durable topics.
  *
- * @throws {TypeError} If there is no such consumer: the message names the nearest one. If the store
- * cannot list its topics.
+ * @param path The names of the topic and the consumer, with a slash between them.
+ * @throws {TypeError} If there is none, with the nearest name, or it is in another process.
  */
-export async function retryFailures(store: TopicStore, path: string): Promise<Redelivery> {
-  const records = await openRecords(store);
-  const consumer = await findConsumer(records, path, "redeliver failures of");
-  if (!store.list) {
-    throw new TypeError(
-      `Cannot redeliver failures of ${quote(path)}: the store cannot list its topics, give it list()`,
-    );
+export async function findConsumer(topics: Topics, path: string, action: string): Promise<Place> {
+  const problem = `Cannot ${action} ${quote(path)}`;
+  if (typeof path !== "string") {
+    throw new TypeError(`${problem}: a consumer has a name such as "orders/mail", of its topic and its own`);
   }
-  const failures: Failure[] = [];
-  const versions = new Map<string, string>();
-  for await (const { key, value, version } of records.list(failureKey(consumer))) {
-    failures.push(JSON.parse(value));
-    versions.set(key.at(-1)!, version);
+  const declared = topics.consumers.find((consumer) => pathOf(nameOf(consumer)) === path);
+  if (declared) {
+    const store = topics.openStoreOf(declared.isDurable);
+    if (store) return { store, records: await openRecords(store), consumer: nameOf(declared), declared };
+    throw new TypeError(`${problem}: its topic is in memory, which only the process that runs it can reach`);
   }
-  const { incarnation, former = [] } = decodeState((await records.get(consumerKey(consumer)))!.value);
-  const pending = new Map<Cursor, PendingMessage>();
-  const lost: string[] = [];
-  for (const { id, key } of failures) {
-    const { incarnation: own, cursor: at } = toPosition(id);
-    if (own !== incarnation && !former.includes(own)) lost.push(id);
-    else pending.set(at, { at, attempt: 1, due: 0, crashCount: 0, node: "", key });
-  }
-  const log = (await store.list()).find(({ name }) => name === consumer.topic);
-  const present = log ? await findPresent(store, log, [...pending.keys()]) : new Set<Cursor>();
-  const kept = [...pending.values()].filter(({ at }) => present.has(at));
-  await addPages(records, consumer, kept);
-  // A message that has failed again meanwhile has another version, and stays.
-  for (const [id, version] of versions) await records.delete(failureKey(consumer, id), { expect: version });
-  const removed = failures.map(({ id }) => id).filter((id) => !present.has(toPosition(id).cursor));
-  const gone = [...new Set([...lost, ...removed])].sort();
-  return { redelivered: kept.length, gone };
+  const names = topics.consumers.map((consumer) => pathOf(nameOf(consumer)));
+  const store = topics.durableStore;
+  const stored = store ? await findStored(store) : [];
+  const found = stored.find((place) => pathOf(place.consumer) === path);
+  if (found) return found;
+  names.push(...stored.map(({ consumer }) => pathOf(consumer)));
+  const cure = names.length === 0 ? "there are none yet" : `the nearest is ${quote(nearest(path, names))}`;
+  throw new TypeError(`${problem}: the store has no such consumer, ${cure}`);
 }
 
-/** Processes that run the consumer begin anew. Throws a `TypeError` with the nearest name. */
-export async function removeConsumer(store: TopicStore, path: string): Promise<void> {
+/** The consumers that a store has. */
+export async function findStored(store: TopicStore): Promise<Place[]> {
   const records = await openRecords(store);
-  const consumer = await findConsumer(records, path, "remove");
-  await records.delete(consumerKey(consumer), {});
-  for (const prefix of [pageKey(consumer), failureKey(consumer)]) {
-    const keys: RecordKey[] = [];
-    for await (const { key } of records.list(prefix)) keys.push(key);
-    for (const key of keys) await records.delete(key, {});
+  const found: Place[] = [];
+  for await (const { key: [, topic, name] } of records.list([CONSUMERS])) {
+    found.push({ store, records, consumer: { topic: topic!, name: name! }, declared: undefined });
   }
+  return found;
+}
+
+function nameOf({ log, name }: DeclaredConsumer): ConsumerName {
+  return { topic: log.name, name };
+}
+
+export function pathOf({ topic, name }: ConsumerName): string {
+  return `${topic}/${name}`;
 }
 
 async function openRecords(store: TopicStore): Promise<RecordStore> {
@@ -127,15 +116,124 @@ async function openRecords(store: TopicStore): Promise<RecordStore> {
   throw new TypeError("Cannot look for consumers: the store of topics has no records, give it openRecords()");
 }
 
-async function findConsumer(records: RecordStore, path: string, action: string): Promise<ConsumerName> {
-  const paths = new Map<string, ConsumerName>();
-  for await (const { key: [, topic, name] } of records.list([CONSUMERS])) {
-    paths.set(`${topic}/${name}`, { topic: topic!, name: name! });
+/** A consumer that has never started begins paused. */
+export async function pauseConsumer(place: Place): Promise<void> {
+  const { store, declared } = place;
+  const since = Math.round(store.now?.() ?? Date.now());
+  await changeState(place, "pause", (state) => state.paused === undefined ? { ...state, paused: since } : undefined, {
+    create: async () => {
+      if (!declared) return undefined;
+      const { incarnation, lowWatermark, highWatermark } = await store.bounds(declared.log);
+      return newState(incarnation, declared.options.from === "now" ? highWatermark : lowWatermark);
+    },
+  });
+}
+
+export async function resumeConsumer(place: Place): Promise<void> {
+  await changeState(place, "resume", (state) => {
+    const { paused, ...resumed } = state;
+    return paused === undefined ? undefined : resumed;
+  });
+}
+
+interface Change {
+  /** The state if there is no record; undefined if none is to be made. */
+  readonly create?: () => Promise<ConsumerState | undefined>;
+}
+
+/**
+ * Changes the record by compare and set, and tells the nodes.
+ *
+ * @param change Undefined for no change: also if an earlier write was made whose reply was lost.
+ */
+async function changeState(
+  { records, consumer }: Place,
+  action: string,
+  change: (state: ConsumerState) => ConsumerState | undefined,
+  { create }: Change = {},
+): Promise<void> {
+  const key = consumerKey(consumer);
+  const problem = `Cannot ${action} ${quote(pathOf(consumer))}`;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const record = await records.get(key);
+    const state = record ? decodeState(record.value) : await create?.();
+    if (state === undefined) return;
+    const changed = change(state);
+    if (changed === undefined) return;
+    if (await records.set(key, encodeState(changed), { expect: record?.version ?? null }) !== null) {
+      return await announceChange(records);
+    }
+    await new Promise<void>((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE));
   }
-  const found = paths.get(path);
-  if (found) return found;
-  const cure = paths.size === 0 ? "there are none yet" : `the nearest is ${quote(nearest(path, [...paths.keys()]))}`;
-  throw new TypeError(`Cannot ${action} ${quote(path)}: the store has no such consumer, ${cure}`);
+  throw new Error(`${problem}: others change it all the time, try again`);
+}
+
+/**
+ * Redelivers the failures whose messages are still kept.
+ *
+ * @param ids By default all.
+ * @throws {TypeError} If the store cannot list its topics.
+ */
+export async function retryFailures(place: Place, ids?: ReadonlySet<string>): Promise<Redelivery> {
+  const { store, records, consumer } = place;
+  const record = await records.get(consumerKey(consumer));
+  if (record === null) return { redelivered: 0, gone: [] };
+  const log = await findLog(place);
+  const failures: Failure[] = [];
+  const versions = new Map<string, string>();
+  for await (const { key, value, version } of records.list(failureKey(consumer))) {
+    const id = key.at(-1)!;
+    if (ids && !ids.has(id)) continue;
+    failures.push(JSON.parse(value));
+    versions.set(id, version);
+  }
+  const { incarnation, former = [] } = decodeState(record.value);
+  const pending = new Map<Cursor, PendingMessage>();
+  const lost: string[] = [];
+  for (const { id, key } of failures) {
+    const { incarnation: own, cursor: at } = toPosition(id);
+    if (own !== incarnation && !former.includes(own)) lost.push(id);
+    else pending.set(at, { at, attempt: 1, due: 0, crashCount: 0, node: "", key });
+  }
+  const present = log ? await findPresent(store, log, [...pending.keys()]) : new Set<Cursor>();
+  const kept = [...pending.values()].filter(({ at }) => present.has(at));
+  await addPages(place, kept);
+  // A message that has failed again meanwhile has another version, and stays.
+  for (const [id, version] of versions) await records.delete(failureKey(consumer, id), { expect: version });
+  const removed = failures.map(({ id }) => id).filter((id) => !present.has(toPosition(id).cursor));
+  const gone = [...new Set([...lost, ...removed])].sort();
+  return { redelivered: kept.length, gone };
+}
+
+/** Undefined if it has no message yet. */
+async function findLog({ store, consumer, declared }: Place): Promise<LogRef | undefined> {
+  if (declared) return declared.log;
+  if (store.list) return (await store.list()).find(({ name }) => name === consumer.topic);
+  throw new TypeError(
+    `Cannot redeliver failures of ${quote(pathOf(consumer))}: the store cannot list its topics, give it list()`,
+  );
+}
+
+/** Returns how many failures there were. */
+export async function discardFailures({ records, consumer }: Place, ids?: ReadonlySet<string>): Promise<number> {
+  const found: string[] = [];
+  for await (const { key } of records.list(failureKey(consumer))) {
+    const id = key.at(-1)!;
+    if (!ids || ids.has(id)) found.push(id);
+  }
+  for (const id of found) await records.delete(failureKey(consumer, id), {});
+  return found.length;
+}
+
+/** Processes that run the consumer begin anew. */
+export async function removeConsumer({ records, consumer }: Place): Promise<void> {
+  await records.delete(consumerKey(consumer), {});
+  for (const prefix of [pageKey(consumer), failureKey(consumer)]) {
+    const keys: RecordKey[] = [];
+    for await (const { key } of records.list(prefix)) keys.push(key);
+    for (const key of keys) await records.delete(key, {});
+  }
+  await announceChange(records);
 }
 
 async function findPresent(store: TopicStore, log: LogRef, cursors: readonly Cursor[]): Promise<Set<Cursor>> {
@@ -152,43 +250,39 @@ async function findPresent(store: TopicStore, log: LogRef, cursors: readonly Cur
 }
 
 /** Writes the pages before the record refers to them. */
-async function addPages(
-  records: RecordStore,
-  consumer: ConsumerName,
-  pending: readonly PendingMessage[],
-): Promise<void> {
-  const written = new PendingPages(records, consumer);
+async function addPages(place: Place, pending: readonly PendingMessage[]): Promise<void> {
+  if (pending.length === 0) return;
+  const written = new PendingPages(place.records, place.consumer);
   const pages: PendingPage[] = [];
   for (let index = 0; index < pending.length; index += PAGE_SIZE) {
     const part = pending.slice(index, index + PAGE_SIZE);
     pages.push({ id: await written.write(part, null), count: part.length, due: 0 });
   }
-  const key = consumerKey(consumer);
-  const problem = `Cannot redeliver failures of "${consumer.topic}/${consumer.name}"`;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const record = await records.get(key);
-    if (record === null) throw new Error(`${problem}: it was removed meanwhile`);
-    const state = decodeState(record.value);
+  await changeState(place, "redeliver failures of", (state) => {
     // An earlier write was carried out, and its reply was lost.
-    if (state.pages.some(({ id }) => pages.some((page) => page.id === id))) return;
-    const changed = encodeState({ ...state, pages: [...state.pages, ...pages] });
-    if (await records.set(key, changed, { expect: record.version }) !== null) return;
-    await new Promise<void>((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE));
-  }
-  throw new Error(`${problem}: others change it all the time, try again`);
+    if (state.pages.some(({ id }) => pages.some((page) => page.id === id))) return undefined;
+    return { ...state, pages: [...state.pages, ...pages] };
+  });
 }
 
 /** The report without failures: counting them reads all of them. */
 export type ConsumerProgress = Omit<ConsumerReport, "failures">;
 
+/** The consumers of all topics, sorted by the names of the topics, then their own. */
+export async function reportAllConsumers(topics: Topics): Promise<ConsumerReport[]> {
+  const reports: ConsumerReport[] = [];
+  for (const [log, store] of await topics.logsOfConsumers()) reports.push(...await reportConsumers(store, log));
+  return reports;
+}
+
 /** Sorted by name. */
 export async function reportConsumers(store: TopicStore, log: LogRef): Promise<ConsumerReport[]> {
   const reports: ConsumerReport[] = [];
-  for (const { lost, lastError, ...progress } of await readProgress(store, log)) {
+  for (const { lost, lastError, paused, ...progress } of await readProgress(store, log)) {
     const records = await store.openRecords!();
     let failures = 0;
     for await (const _failure of records.list(failureKey({ topic: log.name, name: progress.name }))) failures++;
-    reports.push({ ...progress, failures, lost, lastError });
+    reports.push({ ...progress, failures, lost, lastError, paused });
   }
   return reports;
 }
@@ -210,7 +304,7 @@ interface Source {
 }
 
 async function progressOf(name: string, state: ConsumerState, source: Source): Promise<ConsumerProgress> {
-  const { incarnation, next, ranges, pending, lost, lastError } = state;
+  const { incarnation, next, ranges, pending, lost, lastError, paused } = state;
   const held = ranges.filter((range) => heldCount(range) > 0);
   const waiting = await firstWaiting(name, state, source);
   const places = [next, ...held.map(({ from }) => from), ...waiting.map(cursorBefore)];
@@ -222,12 +316,14 @@ async function progressOf(name: string, state: ConsumerState, source: Source): P
   const times = oldest.flatMap((message) => message?.time ?? []);
   const now = source.store.now?.() ?? Date.now();
   return {
+    topic: source.log.name,
     name,
     position: toId(incarnation, places.sort()[0]!),
     lag: times.length === 0 ? 0 : Math.max(0, now - Math.min(...times)),
     inFlight: held.reduce((sum, range) => sum + heldCount(range), 0) + pending.filter(({ node }) => node !== "").length,
     lost,
     lastError,
+    paused: paused === undefined ? undefined : new Date(paused),
   };
 }
 

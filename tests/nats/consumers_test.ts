@@ -14,11 +14,6 @@ async function reportOf(app: App) {
   return (await app.reportTopics()).topics.find(({ name }) => name === "orders")!.consumers[0];
 }
 
-/** What operators do by `webfw topics`. */
-function operate(app: App, action: "retry" | "remove", path: string): Promise<unknown> {
-  return Reflect.get(app, Symbol.for("webfw.app")).changeConsumer(action, path);
-}
-
 function test(title: string, body: (server: NatsServer) => Promise<void>): void {
   Deno.test({
     name: `Consumers on a NATS server: ${title}`,
@@ -108,11 +103,11 @@ test("`--retry orders/mail` redelivers failures, and the report shows them", asy
   const { name, inFlight, lost, lastError } = (await reportOf(app))!;
   assertEquals([name, inFlight, lost, lastError], ["mail", 0, 0, "no mail server"]);
   isBroken = false;
-  assertEquals(await operate(app, "retry", "orders/mail"), { redelivered: 40, gone: [] });
+  assertEquals(await app.consumers.retry("orders/mail"), { redelivered: 40, gone: [] });
   await until(() => seen.length >= 40);
   assertEquals(sorted(seen), upTo(40));
   await until(async () => (await reportOf(app))?.failures === 0);
-  assertEquals(await operate(app, "remove", "orders/mail"), undefined);
+  assertEquals(await app.consumers.remove("orders/mail"), undefined);
   await app.stop();
 });
 

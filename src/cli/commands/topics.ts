@@ -2,7 +2,9 @@
 
 import { type Command, CommandError, USAGE_EXIT_CODE } from "../command.ts";
 import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
-import { TopicsRunner } from "../runner/topics.ts";
+import { type ConsumerAction, TopicsRunner } from "../runner/topics.ts";
+
+const ACTIONS: readonly ConsumerAction[] = ["pause", "resume", "retry", "remove"];
 
 export const TOPICS: Command = {
   name: "topics",
@@ -16,6 +18,8 @@ export const TOPICS: Command = {
       value: "id",
       description: "Count the messages after this one; with --tail, start after it",
     },
+    { name: "pause", value: "name", description: "Pause a consumer on all nodes" },
+    { name: "resume", value: "name", description: "Resume a consumer" },
     { name: "retry", value: "name", description: "Redeliver the failed messages of a consumer" },
     { name: "remove", value: "name", description: "Remove a consumer and its failed messages" },
     CONFIG,
@@ -27,7 +31,8 @@ loaded, but not started. To list topics, all stored messages are read.
 
 The name of a consumer is its topic, a slash and its own name. Its row has the age of the oldest
 unhandled message (LAG), the messages in flight, the failed messages that are kept (FAILED),
-those that were deleted before they were handled (LOST), and its last error.
+those that were deleted before they were handled (LOST), whether it is paused, and its last error.
+Nodes see a change within about a second.
 
 ${TARGET_DETAILS}`,
   examples: [
@@ -35,6 +40,7 @@ ${TARGET_DETAILS}`,
     "webfw topics main.ts:app --after <id>",
     "webfw topics main.ts:app --tail orders",
     "webfw topics main.ts:app --tail orders --from earliest",
+    "webfw topics main.ts:app --pause orders/mail",
     "webfw topics main.ts:app --retry orders/mail",
   ],
   run(invocation) {
@@ -51,14 +57,16 @@ ${TARGET_DETAILS}`,
     if (values.has("from") && after !== null) {
       throw new CommandError("Cannot start at two positions: remove --from or --after", USAGE_EXIT_CODE);
     }
-    const retry = values.get("retry") ?? null;
-    const remove = values.get("remove") ?? null;
-    if ([tail, retry, remove].filter((value) => value !== null).length > 1) {
+    const given = ACTIONS.filter((action) => values.has(action));
+    if (given.length + (tail === null ? 0 : 1) > 1) {
+      const all = ["tail", ...ACTIONS].map((name) => `--${name}`);
       throw new CommandError(
-        "Cannot do two things at once: use only one of --tail, --retry and --remove",
+        `Cannot do two things at once: use only one of ${all.slice(0, -1).join(", ")} and ${all.at(-1)}`,
         USAGE_EXIT_CODE,
       );
     }
-    return runOnTarget(invocation, { runner: TopicsRunner, options: { tail, from, after, retry, remove } });
+    const [action] = given;
+    const change = action === undefined ? null : { action, name: values.get(action)! };
+    return runOnTarget(invocation, { runner: TopicsRunner, options: { tail, from, after, change } });
   },
 };

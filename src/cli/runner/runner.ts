@@ -29,6 +29,12 @@ export interface WebfwApp {
     options: { readonly after?: string },
   ): Promise<{ readonly topics: readonly TopicReport[]; readonly crons: readonly CronReport[] }>;
   topic(name: string, options: { readonly durable: true }): Topic;
+  readonly consumers: {
+    pause(name: string): Promise<void>;
+    resume(name: string): Promise<void>;
+    retry(name: string): Promise<Redelivery>;
+    remove(name: string): Promise<void>;
+  };
   run(options: {
     readonly hostname?: string;
     readonly port: number;
@@ -46,7 +52,6 @@ export interface AppProtocol {
   readonly version: 1;
   readonly asyncapi?: () => Promise<unknown>;
   readonly checkTopic: (name: string) => Promise<void>;
-  readonly changeConsumer: (action: "retry" | "remove", path: string) => Promise<unknown>;
 }
 
 /** See `Command` of the framework. */
@@ -81,6 +86,12 @@ export interface ConsumerReport {
   readonly failures: number;
   readonly lost: number;
   readonly lastError: string | undefined;
+  readonly paused?: Date | undefined;
+}
+
+export interface Redelivery {
+  readonly redelivered: number;
+  readonly gone: readonly string[];
 }
 
 export interface CronReport {

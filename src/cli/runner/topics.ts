@@ -1,7 +1,7 @@
 /** Lists and follows durable topics. Sent as source: see runner.ts. */
 
 import { InspectRunner } from "./inspect.ts";
-import type { ConsumerReport, CronReport, RunnerOptions, Topic, TopicReport, WebfwApp } from "./runner.ts";
+import type { ConsumerReport, CronReport, Redelivery, RunnerOptions, Topic, TopicReport, WebfwApp } from "./runner.ts";
 
 export interface TopicsOptions extends RunnerOptions {
   /** `null` lists all topics. */
@@ -9,18 +9,19 @@ export interface TopicsOptions extends RunnerOptions {
   readonly from: "now" | "earliest";
   /** A message id to start after, or to count from. */
   readonly after: string | null;
-  readonly retry: string | null;
-  readonly remove: string | null;
+  /** What to do with a consumer, and its name. */
+  readonly change: { readonly action: ConsumerAction; readonly name: string } | null;
 }
+
+export type ConsumerAction = "pause" | "resume" | "retry" | "remove";
 
 export class TopicsRunner extends InspectRunner<TopicsOptions> {
   protected override readonly task = "show the topics of";
 
   protected override async print(app: WebfwApp): Promise<void> {
-    const { tail, retry, remove } = this.options;
+    const { tail, change } = this.options;
     try {
-      if (retry !== null) await this.#retry(app, retry);
-      else if (remove !== null) await this.#remove(app, remove);
+      if (change !== null) await this.#change(app, change.action, change.name);
       else await (tail === null ? this.#list(app) : this.#follow(app, tail));
     } catch (error) {
       if (!(error instanceof Error) || error instanceof Deno.errors.BrokenPipe) throw error;
@@ -101,24 +102,23 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     const rows = topics.flatMap(({ name, consumers = [] }) => consumers.map((one) => this.#consumerCells(name, one)));
     if (rows.length === 0) return;
     this.write("\n");
-    this.writeTable([["CONSUMER", "POSITION", "LAG", "IN FLIGHT", "FAILED", "LOST", "LAST ERROR"], ...rows], widest);
+    this.writeTable(
+      [["CONSUMER", "POSITION", "LAG", "IN FLIGHT", "FAILED", "LOST", "PAUSED", "LAST ERROR"], ...rows],
+      widest,
+    );
   }
 
-  async #retry(app: WebfwApp, path: string): Promise<void> {
-    const { redelivered, gone } = await this.#change(app, "retry", path) as { redelivered: number; gone: string[] };
-    const delay = redelivered === 0 ? "" : ": within a quarter of the consumer's lease (8 s by default)";
-    this.write(`${redelivered === 1 ? "1 message is" : `${redelivered} messages are`} redelivered${delay}\n`);
+  async #change({ consumers }: WebfwApp, action: ConsumerAction, name: string): Promise<void> {
+    if (action === "retry") return this.#printRedelivery(await consumers.retry(name));
+    await consumers[action](name);
+    const done = { pause: "is paused on all nodes", resume: "is resumed", remove: "is removed" };
+    this.write(`The consumer ${this.#quoteName(name)} ${done[action]}\n`);
+  }
+
+  #printRedelivery({ redelivered, gone }: Redelivery): void {
+    this.write(`${redelivered === 1 ? "1 message is" : `${redelivered} messages are`} redelivered\n`);
     for (const id of gone) console.error(`error: Message ${this.#escape(id)} is no longer kept`);
     if (gone.length > 0) Deno.exit(1);
-  }
-
-  async #remove(app: WebfwApp, path: string): Promise<void> {
-    await this.#change(app, "remove", path);
-    this.write(`The consumer ${this.#quoteName(path)} is removed\n`);
-  }
-
-  async #change(app: WebfwApp, action: "retry" | "remove", path: string): Promise<unknown> {
-    return await this.protocolOf(app).changeConsumer(action, path);
   }
 
   #openTopic(app: WebfwApp, name: string): Topic {
@@ -153,7 +153,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
   }
 
   #consumerCells(topic: string, consumer: ConsumerReport): string[] {
-    const { name, position, lag, inFlight, failures, lost, lastError } = consumer;
+    const { name, position, lag, inFlight, failures, lost, lastError, paused } = consumer;
     return [
       this.#quoteName(`${topic}/${name}`),
       position === "" ? "-" : position,
@@ -161,6 +161,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
       `${inFlight}`,
       `${failures}`,
       `${lost}`,
+      paused === undefined ? "-" : `since ${paused.toISOString().slice(0, 16)}Z`,
       lastError === undefined ? "-" : this.#escape(lastError),
     ];
   }

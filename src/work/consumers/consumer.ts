@@ -17,6 +17,7 @@ import {
   type ConsumerState,
   decodeState,
   encodeState,
+  newState,
   type PendingMessage,
   type PendingPage,
   PendingPages,
@@ -108,6 +109,8 @@ export class Consumer implements Service<void> {
   #written: string | undefined;
   /** Whether the record may have changed since it was read. */
   #isStale = true;
+  /** Whether an operator may have changed the record since it was read. */
+  #isNotified = false;
   #seenAt = -Infinity;
   /** How often the record was read since the log has grown. */
   #polls = 0;
@@ -163,6 +166,12 @@ export class Consumer implements Service<void> {
     return this.#opened.promise;
   }
 
+  /** Reads the record again: an operator may have changed it. */
+  notify(): void {
+    this.#isNotified = true;
+    this.#wake();
+  }
+
   /** Releases the messages that wait for a handler. */
   drain(): void {
     if (this.#isStopping) return;
@@ -202,7 +211,7 @@ export class Consumer implements Service<void> {
   }
 
   get #freeSlots(): number {
-    return this.#isStopping ? 0 : this.#capacity - this.#unfinished;
+    return this.#isStopping || this.#isPaused ? 0 : this.#capacity - this.#unfinished;
   }
 
   get #capacity(): number {
@@ -219,6 +228,10 @@ export class Consumer implements Service<void> {
 
   get #isClaimer(): boolean {
     return this.#state?.claimer === this.#node;
+  }
+
+  get #isPaused(): boolean {
+    return this.#state?.paused !== undefined;
   }
 
   /**
@@ -248,7 +261,7 @@ export class Consumer implements Service<void> {
       // Handlers that publish to their own topic in memory would never end a turn of the event
       // loop.
       if (rounds % ROUNDS_OF_TURN === 0) await new Promise<void>((resolve) => void this.#clock.after(0, resolve));
-      const wait = this.#isStale ? 0 : this.#whenNext() - this.#clock.now();
+      const wait = this.#isStale || this.#isNotified ? 0 : this.#whenNext() - this.#clock.now();
       if (wait > SOON) {
         await this.#sleep(wait);
         continue;
@@ -387,7 +400,7 @@ export class Consumer implements Service<void> {
 
   /** Whether the record must be read: it may have changed, or have another claimer. */
   #isPollDue(now: number): boolean {
-    if (this.#isStale || this.#state === undefined) return true;
+    if (this.#isStale || this.#isNotified || this.#state === undefined) return true;
     this.#polls++;
     const isNews = this.#window.mayHaveMore && hasOtherClaimer(this.#state, this.#node);
     return isNews || now - this.#seenAt >= this.#lease.pollInterval;
@@ -403,7 +416,8 @@ export class Consumer implements Service<void> {
    */
   #claimUnrecorded(): boolean {
     const state = this.#state!;
-    if (!this.#claimsUnrecorded || !this.#isClaimer || !this.#lease.isHeld || this.#isStopping) return false;
+    if (!this.#claimsUnrecorded || !this.#isClaimer || !this.#lease.isHeld) return false;
+    if (this.#isStopping || this.#isPaused) return false;
     // Only a write proves that the record is the newest one.
     if (this.#version !== this.#written) return false;
     if (this.#hasKeys && !this.#isInOrder(state)) return false;
@@ -511,6 +525,7 @@ export class Consumer implements Service<void> {
   async #refresh(): Promise<void> {
     const { records, store, log: ref, options } = this.#setup;
     const key = consumerKey(this.#consumer);
+    this.#isNotified = false;
     for (;;) {
       const record = await records.get(key);
       if (record) {
@@ -569,6 +584,8 @@ export class Consumer implements Service<void> {
   }
 
   #observe(state: ConsumerState, version: string): void {
+    if (state.paused !== undefined) this.#pause(state.paused);
+    else if (this.#isPaused) this.#log("A consumer is resumed", {}, "info");
     this.#state = state;
     this.#version = version;
     const now = this.#clock.now();
@@ -579,6 +596,12 @@ export class Consumer implements Service<void> {
     this.#alignWindow();
   }
 
+  /** Running handlers go on. Messages that wait for one are given back. */
+  #pause(since: number): void {
+    if (!this.#isPaused) this.#log("A consumer is paused", { since: new Date(since).toISOString() }, "info");
+    this.#inFlight.releaseWaiting();
+  }
+
   async #begin(bounds: LogBounds): Promise<void> {
     await this.#refresh();
     const state = this.#state!;
@@ -586,11 +609,11 @@ export class Consumer implements Service<void> {
     if (state.incarnation === incarnation) return;
     // A log on disk was restored from a backup together with this record.
     const isKept = this.#setup.store.capabilities.durability !== "memory" && state.next <= highWatermark;
-    const { lost, lastError } = state;
+    const { lost, lastError, paused } = state;
     const former = [...(state.former ?? []), state.incarnation].slice(-MAX_FORMER);
     const next: ConsumerState = isKept
       ? { ...state, incarnation, former, claimer: "" }
-      : { ...newState(incarnation, lowWatermark), lost: lost + 1, lastError };
+      : { ...newState(incarnation, lowWatermark), lost: lost + 1, lastError, paused };
     this.#isStale = true;
     const version = await this.#setup.records.set(consumerKey(this.#consumer), encodeState(next), {
       expect: this.#version,
@@ -620,9 +643,9 @@ export class Consumer implements Service<void> {
     if (lost > 0) this.#log("A consumer lost messages, which its topic no longer keeps", { lost });
   }
 
-  #log(message: string, fields: Record<string, unknown>): void {
+  #log(message: string, fields: Record<string, unknown>, level: "info" | "warn" = "warn"): void {
     const { topic, name } = this.#consumer;
-    log("warn", message, { topic, consumer: name, ...fields });
+    log(level, message, { topic, consumer: name, ...fields });
   }
 
   #onLateResult(at: Cursor): void {
@@ -648,8 +671,4 @@ function awayReason(): DOMException {
 /** All messages after the position were removed. */
 function isSkipped(after: Cursor, { low, messages }: LogWindow): boolean {
   return low > after && messages.length === 0;
-}
-
-function newState(incarnation: string, next: Cursor): ConsumerState {
-  return { incarnation, next, claimer: "", nodes: {}, ranges: [], pending: [], pages: [], lost: 0 };
 }

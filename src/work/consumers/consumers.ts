@@ -8,6 +8,8 @@ import { messagingAttributes } from "../../topics/topic_log.ts";
 import type { Topics } from "../../topics/topics.ts";
 import { SYSTEM_CLOCK } from "../../base/clock.ts";
 import { type Service, stopReason } from "../../base/service.ts";
+import type { TopicStore } from "../../store/topic_store.ts";
+import { ChangeWatch } from "./change_watch.ts";
 import { Consumer } from "./consumer.ts";
 import type { DeadLetterTopic } from "./failures.ts";
 
@@ -19,9 +21,10 @@ interface Owner {
   readonly state: unknown;
 }
 
-export class Consumers implements Service<Owner> {
+export class ConsumerService implements Service<Owner> {
   readonly #topics: Topics;
   #consumers: readonly Consumer[] = [];
+  #watches: readonly ChangeWatch[] = [];
 
   constructor(topics: Topics) {
     this.#topics = topics;
@@ -36,6 +39,8 @@ export class Consumers implements Service<Owner> {
   async start(owner: Owner): Promise<void> {
     const topics = this.#topics;
     this.#consumers = await Promise.all(topics.consumers.map((declared) => openConsumer(declared, topics, owner)));
+    const stores = new Set(topics.consumers.map(({ isDurable }) => topics.storeOf(isDurable)));
+    this.#watches = await Promise.all(Array.from(stores, (store) => this.#watch(store)));
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const cancel = SYSTEM_CLOCK.after(START_TIMEOUT, resolve);
     try {
@@ -58,8 +63,23 @@ export class Consumers implements Service<Owner> {
   }
 
   async close(): Promise<void> {
+    for (const watch of this.#watches) watch.close();
     await Promise.all(this.#consumers.map((consumer) => consumer.close()));
-    this.#consumers = [];
+    this.#consumers = this.#watches = [];
+  }
+
+  async #watch(store: TopicStore): Promise<ChangeWatch> {
+    const watch = new ChangeWatch({
+      records: await store.openRecords!(),
+      // Workers share what is in memory, and are not called back.
+      isTold: store.capabilities.durability === "memory",
+      onChange: () => {
+        for (const consumer of this.#consumers) consumer.notify();
+      },
+      clock: SYSTEM_CLOCK,
+    });
+    watch.start();
+    return watch;
   }
 }
 

@@ -188,6 +188,11 @@ export class InFlight {
   /** Releases messages without a handler, also those that are added from now on. */
   drain(): void {
     this.#isDraining = true;
+    this.releaseWaiting();
+  }
+
+  /** Releases the messages that wait for a handler. */
+  releaseWaiting(): void {
     for (const delivery of this.#ready.splice(0)) this.#release(delivery);
   }
 

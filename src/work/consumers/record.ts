@@ -70,12 +70,21 @@ export interface ConsumerState {
   /** How many messages were removed from the log before they were handled, as far as known. */
   lost: number;
   lastError?: string | undefined;
+  /** Since when nodes claim no messages, in milliseconds since 1970 on the clock of the store. */
+  paused?: number | undefined;
+}
+
+/** A consumer that has handled nothing. */
+export function newState(incarnation: string, next: Cursor): ConsumerState {
+  return { incarnation, next, claimer: "", nodes: {}, ranges: [], pending: [], pages: [], lost: 0 };
 }
 
 /** They differ, so that a list of consumers has nothing else. */
 export const CONSUMERS = "consumers";
 const PENDING = "consumers.pending";
 const FAILED = "consumers.failed";
+/** Written after each change by an operator: see `ChangeWatch`. */
+export const CHANGED: RecordKey = ["consumers.changed", "all"];
 
 export interface ConsumerName {
   readonly topic: string;

@@ -26,11 +26,6 @@ async function reportOf(app: App) {
   return (await app.reportTopics()).topics.find(({ name }) => name === "orders")!.consumers[0];
 }
 
-/** What operators do by `webfw topics`. */
-function operate(app: App, action: "retry" | "remove", path: string): Promise<unknown> {
-  return Reflect.get(app, Symbol.for("webfw.app")).changeConsumer(action, path);
-}
-
 /** Starts a process whose consumer has a message in flight, and never ends with it. */
 async function startBusy(topics: string, options: ConsumeOptions): Promise<ChildProgram> {
   const program = await ChildProgram.start(
@@ -117,14 +112,14 @@ test("`--retry orders/mail` redelivers failures; one whose message is no longer 
   await until("the consumers have come so far", async () => (await reportOf(app))?.failures === 60);
   assertEquals((await reportOf(app))?.lastError, "no server");
   isBroken = false;
-  assertEquals(await operate(app, "retry", "orders/mail"), { redelivered: 60, gone: [] });
+  assertEquals(await app.consumers.retry("orders/mail"), { redelivered: 60, gone: [] });
   await until("the consumers have come so far", () => seen.length >= 60);
   assertEquals(seen.toSorted((one, other) => one - other), Array.from({ length: 60 }, (_, n) => n));
   await until("the consumers have come so far", async () => (await reportOf(app))?.lag === 0);
   assertEquals((await reportOf(app))?.failures, 0);
-  assertEquals(await operate(app, "retry", "orders/mail"), { redelivered: 0, gone: [] });
+  assertEquals(await app.consumers.retry("orders/mail"), { redelivered: 0, gone: [] });
   await assertRejects(
-    () => operate(app, "retry", "orders/mial"),
+    () => app.consumers.retry("orders/mial"),
     TypeError,
     'Cannot redeliver failures of "orders/mial": the store has no such consumer, the nearest is "orders/mail"',
   );
@@ -147,7 +142,7 @@ Deno.test("a failure whose message was removed is reported by --retry, and forgo
     const { messages } = (await app.reportTopics()).topics[0]!;
     return messages < 100;
   });
-  assertEquals(await operate(app, "retry", "orders/mail"), { redelivered: 0, gone: [id] });
+  assertEquals(await app.consumers.retry("orders/mail"), { redelivered: 0, gone: [id] });
   assertEquals((await reportOf(app))?.failures, 0);
   await app.stop();
 });
@@ -168,9 +163,9 @@ test("`--remove orders/mail` forgets a consumer; one that is renamed is a new on
   await until("the consumers have come so far", () => seen.length === 1);
   const names = async () => (await renamed.reportTopics()).topics[0]!.consumers.map(({ name }) => name);
   assertEquals(await names(), ["mail", "post"]);
-  await operate(renamed, "remove", "orders/mail");
+  await renamed.consumers.remove("orders/mail");
   assertEquals(await names(), ["post"]);
-  await assertRejects(() => operate(renamed, "remove", "orders/mail"), TypeError, 'Cannot remove "orders/mail"');
+  await assertRejects(() => renamed.consumers.remove("orders/mail"), TypeError, 'Cannot remove "orders/mail"');
   await renamed.stop();
 });
 

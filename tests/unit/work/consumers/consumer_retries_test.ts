@@ -4,12 +4,18 @@
 import { stopReason } from "../../../../src/base/service.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Consumer } from "../../../../src/work/consumers/consumer.ts";
-import { removeConsumer, retryFailures } from "../../../../src/work/operate.ts";
+import { findStored, removeConsumer, retryFailures } from "../../../../src/work/operate.ts";
 import { consumerKey, failureKey, pageKey } from "../../../../src/work/consumers/record.ts";
 import { readProgress, reportConsumers } from "../../../../src/work/operate.ts";
 import { Discard } from "../../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
+import type { TopicStore } from "../../../../src/store/topic_store.ts";
 import { LOG, NAME, never, rest, Switch, test } from "./consumer_setting.ts";
+
+async function retry(store: TopicStore) {
+  const [place] = await findStored(store);
+  return await retryFailures(place!);
+}
 
 test("`timeout`: `signal is aborted, and the try counts as failed`, also if the handler never ends", async (setting) => {
   const tries: [number, number][] = [];
@@ -136,9 +142,9 @@ test("what `--retry` redelivers gets all its tries again", async (setting) => {
   await setting.publish("one");
   await rest(10_000);
   // A store of a user may be unable to say which topics it has. Then nothing is forgotten.
-  await assertRejects(() => retryFailures(setting.store, "orders/mail"), TypeError, "give it list()");
+  await assertRejects(() => retry(setting.store), TypeError, "give it list()");
   setting.store.list = () => Promise.resolve([LOG]);
-  assertEquals(await retryFailures(setting.store, "orders/mail"), { redelivered: 1, gone: [] });
+  assertEquals(await retry(setting.store), { redelivered: 1, gone: [] });
   // Nodes begin `within a quarter of the lease`.
   await rest(2_600);
   assertEquals(tries, [1, 2, 3, 1, 2, 3]);
@@ -291,10 +297,10 @@ test("what was kept is counted, also where redelivering was cut short or done tw
   isBroken = false;
   const remove = records.delete.bind(records);
   records.delete = () => Promise.reject(new Error("killed"));
-  await assertRejects(() => retryFailures(store, "orders/mail"), Error, "killed");
+  await assertRejects(() => retry(store), Error, "killed");
   records.delete = remove;
   assertEquals(await failures(), 3);
-  await Promise.all([retryFailures(store, "orders/mail"), retryFailures(store, "orders/mail")]);
+  await Promise.all([retry(store), retry(store)]);
   assertEquals(await failures(), 0);
   isBroken = true;
   await setting.publish(4);
@@ -318,7 +324,7 @@ test("`--remove orders/mail` forgets a consumer: also what has failed, and what 
   assert(pages! > 0, `${pages}`);
   assertEquals([record, failures], [1, 1]);
   await node.close();
-  await removeConsumer(setting.store, "orders/mail");
+  await removeConsumer((await findStored(setting.store))[0]!);
   assertEquals(await kept(), [0, 0, 0]);
 });
 
@@ -339,7 +345,7 @@ test("`--retry` does not forget what fails again while it works", async (setting
   const { store } = setting;
   store.list = () => Promise.resolve([LOG]);
   store.openRecords = () => Promise.resolve(records);
-  const operated = await retryFailures(store, "orders/mail");
+  const operated = await retry(store);
   assertEquals(operated, { redelivered: 3, gone: [] });
   await rest(30_000);
   assertEquals((await setting.failures()).length, 3);
@@ -376,7 +382,7 @@ test("`--retry` redelivers what had failed before a backup of its store was rest
   await rest(5_000);
   assertEquals(seen, ["a", "b", "c"]);
   isBroken = false;
-  assertEquals(await retryFailures(setting.store, "orders/mail"), { redelivered: 3, gone: [] });
+  assertEquals(await retry(setting.store), { redelivered: 3, gone: [] });
   await rest(10_000);
   assertEquals(seen.slice(3).sort(), ["a", "b", "c"]);
   assertEquals((await setting.failures()).length, 0);
@@ -403,7 +409,7 @@ test("what `--retry` redelivers is handled though a consumer with keys is behind
   await rest(20_000);
   const { store } = setting;
   store.list = () => Promise.resolve([LOG]);
-  await retryFailures(store, "orders/mail");
+  await retry(store);
   const before = others;
   while (again.length < 300 && others < 10_000) await rest(100);
   assertEquals(again.length, 300);

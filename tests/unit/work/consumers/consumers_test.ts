@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { App, type DeadLetter, Discard, RouteError, type Topic } from "@webfw/core";
 import type { ConsumeOptions } from "@webfw/core/types";
-import { Consumers } from "../../../../src/work/consumers/consumers.ts";
+import { ConsumerService } from "../../../../src/work/consumers/consumers.ts";
 import { resolveConsumeOptions } from "../../../../src/topics/consume_options.ts";
 import { Topics } from "../../../../src/topics/topics.ts";
 import { openWorkerStore } from "../../../../src/store/memory/worker_store.ts";
@@ -227,7 +227,7 @@ Deno.test("a start that fails leaves no consumer that works", async () => {
   const orders = topics.topic("orders");
   orders.consume("first", ({ data }) => void seen.push(data));
   orders.consume("second", () => {});
-  await assertRejects(() => new Consumers(topics).start(OWNER), Error, "no watch");
+  await assertRejects(() => new ConsumerService(topics).start(OWNER), Error, "no watch");
   assertEquals(ended, 1);
   await orders.publish(1);
   await ticks(5);
@@ -574,7 +574,8 @@ Deno.test("`app.reportTopics()` shows `position`, `lag`, `inFlight`, `failures`,
     for (let number = 2; number <= 5; number++) await orders.publish(number);
     const busy = await reported(app, ({ inFlight }) => inFlight === 2);
     assert(busy.position < id && busy.lag > 0);
-    assertEquals(Object.keys(busy), ["name", "position", "lag", "inFlight", "failures", "lost", "lastError"]);
+    const names = ["topic", "name", "position", "lag", "inFlight", "failures", "lost", "lastError", "paused"];
+    assertEquals(Object.keys(busy), names);
     resolve();
     const idle = await reported(app, ({ lag }) => lag === 0);
     const { head, consumers } = (await app.reportTopics()).topics[0]!;
@@ -594,7 +595,7 @@ Deno.test("`A topic in memory has the same within one process (workers included)
     });
     return topics;
   });
-  const consumers = workers.map((topics) => new Consumers(topics));
+  const consumers = workers.map((topics) => new ConsumerService(topics));
   await Promise.all(consumers.map((each) => each.start(OWNER)));
   for (let number = 0; number < 40; number++) await workers[number % 2]!.topic<number>("orders").publish(number);
   const found = await seen.first(40);
