@@ -91,6 +91,9 @@ export interface TestClientOptions<Given extends readonly AnyDependency[] = read
   override?: Overrides<Given>;
 }
 
+/** The clients of each application that have sent something and are open. */
+const openClients = new WeakMap<Testable, Set<object>>();
+
 const OPTIONS: OptionNames<TestClientOptions> = {
   base: true,
   address: true,
@@ -101,7 +104,7 @@ const OPTIONS: OptionNames<TestClientOptions> = {
 
 /**
  * Sends requests to an application. The lifespans start with the first request and end with the
- * client: use `await using`, or call `close()`.
+ * last open client of the application: use `await using`, or call `close()`.
  *
  * A reply has its whole body: read endless streams by `events`, or abort the request by its
  * `signal`. Several clients of one application can replace different dependencies at the same time;
@@ -382,25 +385,37 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   async runCron(name: string): Promise<void> {
     const protocol = protocolOf(this.#app);
     if (!protocol) throw new TypeError("Cannot run a cron: the client must test an App, and not an object with fetch");
-    await this.#served.start?.();
+    await this.#start();
     await protocol.runCron(name);
   }
 
-  /** Closes all streams and sockets, and stops the application, which ends its lifespans. */
+  /**
+   * Closes all streams and sockets. The last client of the application stops it, which ends its
+   * lifespans.
+   */
   async close(): Promise<void> {
     this.#api?.end.abort(new DOMException("The test client is closed", "AbortError"));
     this.#api = undefined;
     await Promise.all(Array.from(this.#open, (open) => open.close()));
-    await this.#app.stop?.();
+    const clients = openClients.get(this.#app);
+    clients?.delete(this);
+    if (!clients?.size) await this.#app.stop?.();
   }
 
-  /** Closes all streams and sockets, and stops the application, which ends its lifespans. */
+  /** Does what {@linkcode TestClient.close} does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  async #fetch(request: Request): Promise<Response> {
+  async #start(): Promise<void> {
+    const clients = openClients.get(this.#app);
+    if (clients) clients.add(this);
+    else openClients.set(this.#app, new Set([this]));
     await this.#served.start?.();
+  }
+
+  async #fetch(request: Request): Promise<Response> {
+    await this.#start();
     const response = await this.#served.fetch(request, this.#connection);
     this.#jar?.store(new URL(request.url), response);
     return response;

@@ -133,3 +133,26 @@ Deno.test("The signal of a cron that a test runs is aborted when the application
   await client.close();
   await running;
 });
+
+Deno.test("The last client of an application stops it, and not the first one that is closed", async () => {
+  const app = new App();
+  const notes: string[] = [];
+  app.lifespan(async function* () {
+    notes.push("start");
+    yield {};
+    notes.push("stop");
+  });
+  app.get("/", async () => "Hello");
+  {
+    await using _unused = new TestClient(app);
+    await using client = new TestClient(app);
+    await client.get("/");
+    {
+      await using guest = new TestClient(app);
+      await guest.get("/");
+    }
+    assertEquals((await client.get("/")).status, 200);
+    assertEquals(notes, ["start"]);
+  }
+  assertEquals(notes, ["start", "stop"]);
+});
