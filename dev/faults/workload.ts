@@ -1,7 +1,7 @@
 // The workload of a node, real or simulated: it publishes, reads, and logs what it sees.
 
 import { PublishOutcomeUnknownError, type Topic, type TopicEntry } from "../../mod.ts";
-import type { SubscribeOptions } from "../../src/types/mod.ts";
+import type { PublishOptions, PublishResult, SubscribeOptions } from "../../src/types/mod.ts";
 import type { LogEntry, Payload } from "./node_log.ts";
 import type { Stored } from "./history.ts";
 
@@ -56,7 +56,8 @@ export interface WorkloadPlan {
 }
 
 /** The topic as a node uses it. */
-export interface UsedTopic extends Pick<Topic<Payload>, "publish"> {
+export interface UsedTopic {
+  publish(data: Payload, options?: PublishOptions): Promise<PublishResult>;
   subscribe(options: SubscribeOptions): AsyncIterable<TopicEntry<Payload>>;
   /** A position ahead of the topic at which a reader continues, if it should. */
   placeAhead?(id: string): string | undefined;

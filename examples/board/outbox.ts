@@ -46,7 +46,9 @@ export class Outbox {
         const rows = this.#database.all<{ id: string; topic: "changes" | "mails"; data: string }>(sql);
         if (rows.length === 0) return;
         await Promise.all(rows.map(async ({ id, topic, data }) => {
-          await this.#topics[topic].publish(JSON.parse(data), { id });
+          const { changes, mails } = this.#topics;
+          const message = JSON.parse(data);
+          await (topic === "changes" ? changes.publish(message, { id }) : mails.publish(message, { id }));
           this.#database.run("DELETE FROM outbox WHERE id = ?", id);
         }));
       }

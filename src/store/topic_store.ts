@@ -99,6 +99,35 @@ export interface StoredMessage extends Pick<NewMessage, "type" | "data" | "bytes
   readonly time: number;
 }
 
+/**
+ * An open transaction of the database that stores the topics: the `tx` of postgres.js, a client of
+ * node-postgres after `BEGIN`, a `DatabaseSync` of `node:sqlite` after `BEGIN`, or an adapter for
+ * another client, whose `query` runs one statement in its transaction.
+ *
+ * @ignore
+ */
+export type SqlTransaction =
+  | {
+    unsafe(text: string, parameters?: never[]): PromiseLike<unknown>;
+    savepoint(run: never): Promise<unknown>;
+  }
+  | {
+    query(text: string, parameters: unknown[]): unknown;
+    /** A pool would take any connection. */
+    totalCount?: never;
+  }
+  | {
+    readonly isTransaction: boolean;
+    prepare(text: string): { run(...parameters: never[]): unknown };
+  };
+
+/** Whether the statements of a transaction run synchronously: it may end before a promise settles. */
+export function runsInCall(transaction: unknown): boolean {
+  return typeof transaction === "object" && transaction !== null &&
+    "isTransaction" in transaction && transaction.isTransaction === true &&
+    "prepare" in transaction && typeof transaction.prepare === "function";
+}
+
 /** What ends an append. */
 export interface AppendOptions {
   /**
@@ -199,6 +228,19 @@ export interface TopicStore extends ProcessStore {
    * @param messages Within the capabilities.
    */
   append(log: LogRef, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult>;
+
+  /**
+   * Adds a message to an open transaction of the application: it is appended after the commit, and
+   * its id compared then. Without this method, topics of the store are in no transaction.
+   *
+   * In a transaction of a `DatabaseSync` it has run, and throws, when the call returns.
+   *
+   * @param transaction A {@linkcode SqlTransaction}, not yet checked.
+   * @param ready Open subscriptions get the message if it is added after this; a store waits for it
+   * unless its reads wait for transactions.
+   * @throws {TypeError} If it is no open transaction of this store's database.
+   */
+  appendIn?(transaction: unknown, log: LogRef, message: NewMessage, ready?: Promise<void>): Promise<void>;
 
   /**
    * Reads what follows a position, or the oldest messages if those there were removed. It sees

@@ -227,18 +227,26 @@ export class Publisher {
   }
 
   #checkSize(message: PublishedMessage): void {
-    const { bytes } = message;
-    const { maxMessageBytes } = this.#options.store().capabilities;
-    const action = `Cannot publish to the topic "${this.#options.log.name}"`;
-    if (bytes > maxMessageBytes) {
-      throw new RangeError(
-        `${action}: the message has ${bytes} bytes of JSON and may have ${maxMessageBytes}, keep its data elsewhere and publish where`,
+    const { store, log: { name } } = this.#options;
+    checkMessageSize(message, store().capabilities, name);
+    if (this.#queuedBytes + queuedBytesOf(message) > MAX_QUEUED_BYTES) {
+      throw new Error(
+        `Cannot publish to the topic "${name}": ${this.#queuedBytes} bytes wait to be stored already, publish more slowly`,
       );
     }
-    if (this.#queuedBytes + queuedBytesOf(message) > MAX_QUEUED_BYTES) {
-      throw new Error(`${action}: ${this.#queuedBytes} bytes wait to be stored already, publish more slowly`);
-    }
   }
+}
+
+/** @throws {RangeError} If the message is larger than the store accepts. */
+export function checkMessageSize(
+  { bytes }: Pick<NewMessage, "bytes">,
+  { maxMessageBytes }: StoreCapabilities,
+  topic: string,
+): void {
+  if (bytes <= maxMessageBytes) return;
+  throw new RangeError(
+    `Cannot publish to the topic "${topic}": the message has ${bytes} bytes of JSON and may have ${maxMessageBytes}, keep its data elsewhere and publish where`,
+  );
 }
 
 function queuedBytesOf({ id = "", type = "", bytes }: PublishedMessage): number {

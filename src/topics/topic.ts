@@ -6,7 +6,7 @@ import { tracing } from "../log/telemetry.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 import { toIssue } from "../schema/issues.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
-import type { LogRef, TopicStore } from "../store/topic_store.ts";
+import { type LogRef, runsInCall, type SqlTransaction, toGeneratedId, type TopicStore } from "../store/topic_store.ts";
 import {
   checkConsumerName,
   type ConsumeOptions,
@@ -17,7 +17,7 @@ import {
 import type { DeclaredTopic } from "./declared_topic.ts";
 import { LogFollower } from "./log_follower.ts";
 import { isSameIncarnation } from "./message.ts";
-import { type PublishedMessage, Publisher, type PublishResult } from "./publisher.ts";
+import { checkMessageSize, type PublishedMessage, Publisher, type PublishResult } from "./publisher.ts";
 import { checkId, type SubscribeOptions, Subscription } from "./subscription.ts";
 import { SubscriptionReader } from "./subscription_reader.ts";
 import { StoredCheck, TopicLog, TopicSpans } from "./topic_log.ts";
@@ -40,6 +40,18 @@ export interface PublishOptions {
    * waits about 30 seconds for a store that cannot be reached, and never much more than 60.
    */
   signal?: AbortSignal;
+}
+
+/**
+ * How a message is published in a transaction of the database that stores the topics.
+ *
+ * @ignore
+ */
+export interface TransactionPublishOptions extends Pick<PublishOptions, "id" | "type"> {
+  /**
+   * The open transaction. The message is stored when it commits, and never if it is rolled back.
+   */
+  transaction: SqlTransaction;
 }
 
 /**
@@ -80,7 +92,12 @@ export class InvalidMessageError extends TypeError {
   }
 }
 
-const PUBLISH_OPTIONS: OptionNames<PublishOptions> = { id: true, type: true, signal: true };
+const PUBLISH_OPTIONS: OptionNames<PublishOptions & TransactionPublishOptions> = {
+  id: true,
+  type: true,
+  signal: true,
+  transaction: true,
+};
 
 let getSchema: (topic: Topic<unknown, never>) => Schema | undefined;
 
@@ -139,6 +156,20 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
   }
 
   /**
+   * Publishes a message in a transaction of yours: it is stored if the transaction commits, and
+   * never if it is rolled back. Its place in the order is that of the commit, so there is no result.
+   *
+   * With a `DatabaseSync`, the statement runs in this call, and a message that cannot be published
+   * throws in this call, so that synchronous code rolls back.
+   *
+   * @param data JSON that fits the schema.
+   * @param options The transaction, and the id and type of the message.
+   * @returns Resolves when the statement has run: await it before the commit.
+   * @throws {TypeError} Also if the topic is not durable, or is not stored in the database of the
+   * transaction; or if `transaction` is a pool or a whole client, or no transaction is open.
+   */
+  publish(data: Input, options: TransactionPublishOptions): Promise<void>;
+  /**
    * Publishes a message. When the promise resolves, the message is stored. Messages are in the
    * order of the calls; with an async schema, in the order in which their validation ends.
    *
@@ -155,16 +186,39 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
    * @throws {Error} If nothing is stored: the store cannot be opened; too many bytes wait for it;
    * or the message was not sent within 30 seconds, or before the application stopped.
    */
-  async publish(data: Input, options: PublishOptions = {}): Promise<PublishResult> {
-    checkOptions(options, PUBLISH_OPTIONS, `publish to the topic "${this.name}"`);
-    const { id, type, signal } = options;
-    if (id !== undefined) this.#checkText(id, "id");
-    if (type !== undefined) this.#checkType(type);
+  publish(data: Input, options?: PublishOptions): Promise<PublishResult>;
+  publish(data: Input, options: PublishOptions | TransactionPublishOptions = {}): Promise<PublishResult | void> {
+    const isIn = typeof options === "object" && options !== null && "transaction" in options;
+    return isIn ? this.#publishIn(data, options) : this.#publishNow(data, options);
+  }
+
+  async #publishNow(data: Input, options: PublishOptions): Promise<PublishResult> {
+    this.#checkOptions(options);
     const checked = this.#validator?.validate(data);
     // No await for a sync schema, so that messages are in the order of the calls.
     const dataset = checked instanceof Promise ? await checked : checked;
-    const json = encodeData(dataset ? this.#outputOf(dataset) : data, `publish to the topic "${this.name}"`);
-    return await this.#runtime.publish({ id, type, data: json, bytes: countBytes(json) }, signal);
+    return await this.#runtime.publish(this.#toMessage(data, dataset, options), options.signal);
+  }
+
+  #publishIn(data: Input, options: TransactionPublishOptions): Promise<void> {
+    const { transaction } = options;
+    const isInCall = runsInCall(transaction);
+    try {
+      this.#checkOptions(options);
+      this.#runtime.checkTransaction(transaction);
+      if (isInCall && this.#validator?.isAsync) {
+        throw new TypeError(
+          `Cannot publish to the topic "${this.name}" in a transaction of a DatabaseSync: the schema is asynchronous, and the transaction could end before it, make the asynchronous check before the transaction begins`,
+        );
+      }
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const publish = (dataset: Dataset | undefined) =>
+      this.#runtime.publishIn(transaction, this.#toMessage(data, dataset, options));
+    // A synchronous function would commit its rows despite a promise that rejects.
+    if (isInCall) return publish(this.#validator?.validate(data) as Dataset | undefined);
+    return Promise.try(() => this.#validator?.validate(data)).then(publish);
   }
 
   /**
@@ -250,6 +304,23 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
    */
   head(): Promise<string> {
     return this.#runtime.head();
+  }
+
+  #checkOptions(options: PublishOptions | TransactionPublishOptions): void {
+    checkOptions(options, PUBLISH_OPTIONS, `publish to the topic "${this.name}"`);
+    const { id, type } = options;
+    if (id !== undefined) this.#checkText(id, "id");
+    if (type !== undefined) this.#checkType(type);
+    if ("transaction" in options && (options as PublishOptions).signal !== undefined) {
+      throw new TypeError(
+        `Cannot publish to the topic "${this.name}": signal has no effect in a transaction, leave it out and roll back instead`,
+      );
+    }
+  }
+
+  #toMessage(data: Input, dataset: Dataset | undefined, { id, type }: PublishOptions): PublishedMessage {
+    const json = encodeData(dataset ? this.#outputOf(dataset) : data, `publish to the topic "${this.name}"`);
+    return { id, type, data: json, bytes: countBytes(json) };
   }
 
   #outputOf({ issues, value }: Dataset): unknown {
@@ -342,6 +413,33 @@ export class TopicRuntime<Data> {
   publish(message: PublishedMessage, signal: AbortSignal | undefined): Promise<PublishResult> {
     if (!this.#spans) return this.publisher.publish(message, signal);
     return this.#spans.publish(message.bytes, (trace) => this.publisher.publish({ ...message, trace }, signal));
+  }
+
+  /** @throws {TypeError} If the message could not become a part of any transaction, or of this one. */
+  checkTransaction(transaction: unknown): void {
+    const action = `Cannot publish to the topic "${this.name}" in a transaction`;
+    if (transaction === undefined || transaction === null) {
+      throw new TypeError(`${action}: transaction is ${transaction}, leave the option out to publish without one`);
+    }
+    const cure =
+      'keep the topics in the database of the transaction, by new App({ topics: "postgres://…" }) or { sqlite: "…" }';
+    if (!this.options.isDurable) {
+      throw new TypeError(`${action}: the topic is in memory, declare it with durable: true and ${cure}`);
+    }
+    if (!this.#context.store(true).appendIn) {
+      throw new TypeError(`${action}: its store is no SQL database, ${cure}`);
+    }
+  }
+
+  /** Runs a statement in the transaction of the application. */
+  publishIn(transaction: SqlTransaction, message: PublishedMessage): Promise<void> {
+    const store = this.#context.store(this.options.isDurable);
+    checkMessageSize(message, store.capabilities, this.name);
+    const { id = toGeneratedId(crypto.randomUUID(), 0) } = message;
+    const isGenerated = message.id === undefined;
+    const append = (trace?: string) =>
+      store.appendIn!(transaction, this.#ref, { ...message, id, isGenerated, trace }, this.#resolvingStarts);
+    return this.#spans ? this.#spans.publishIn(message.bytes, append) : append();
   }
 
   consume<Owner>(name: string, options: ConsumeOptions<Data>, handler: ConsumerHandler<Data, Owner> | undefined): void {

@@ -3,7 +3,7 @@
  * schema of the topic, against which they are checked.
  */
 import { ThrottledLog } from "../log/log.ts";
-import { SpanKind, traceOf, type Tracing } from "../log/telemetry.ts";
+import { type Span, SpanKind, traceOf, type Tracing } from "../log/telemetry.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 import { summarizeIssues } from "../schema/issues.ts";
 import { outputSchema } from "../schema/output_schema.ts";
@@ -179,15 +179,35 @@ export class TopicSpans {
   }
 
   publish(bytes: number, publish: (trace: string) => Promise<PublishResult>): Promise<PublishResult> {
-    const attributes = {
-      ...messagingAttributes(this.#log.name, "publish", "send"),
-      "messaging.message.body.size": bytes,
-    };
-    return this.#tracing.run(`publish${this.#suffix}`, { kind: SpanKind.PRODUCER, attributes }, async (span) => {
+    return this.#run(bytes, async (span) => {
       const result = await publish(traceOf(span));
       span.setAttribute("messaging.message.id", result.id);
       return result;
     });
+  }
+
+  /** The span ends when the statement has run: the commit is not known. May throw in the call. */
+  publishIn(bytes: number, publish: (trace: string) => Promise<void>): Promise<void> {
+    let thrown: { readonly error: unknown } | undefined;
+    const published = this.#run(bytes, (span) => {
+      try {
+        return publish(traceOf(span));
+      } catch (error) {
+        thrown = { error };
+        return Promise.reject(error);
+      }
+    });
+    if (!thrown) return published;
+    published.catch(() => {});
+    throw thrown.error;
+  }
+
+  #run<Result>(bytes: number, publish: (span: Span) => Promise<Result>): Promise<Result> {
+    const attributes = {
+      ...messagingAttributes(this.#log.name, "publish", "send"),
+      "messaging.message.body.size": bytes,
+    };
+    return this.#tracing.run(`publish${this.#suffix}`, { kind: SpanKind.PRODUCER, attributes }, publish);
   }
 
   /** Records one span for all subscribers of this process, with links to publishers. */

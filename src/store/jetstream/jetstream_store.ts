@@ -28,7 +28,7 @@ export interface JetStreamStoreOptions {
   readonly open: () => Promise<NatsClient>;
 }
 
-type Store = Required<TopicStore>;
+type Store = Required<Omit<TopicStore, "appendIn">>;
 
 export class JetStreamStore implements TopicStore {
   readonly capabilities: StoreCapabilities;

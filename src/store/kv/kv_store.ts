@@ -43,7 +43,7 @@ export interface KvStoreOptions extends ConnectionOptions {
   readonly processLock?: ProcessLock;
 }
 
-type Store = Required<TopicStore>;
+type Store = Required<Omit<TopicStore, "appendIn">>;
 
 export class KvStore implements Store {
   readonly capabilities: StoreCapabilities = KV_CAPABILITIES;
