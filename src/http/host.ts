@@ -125,6 +125,11 @@ export class HostList {
         `Cannot set ${option}: it must be an array of names such as ["books.example"], got ${quote(hosts)}`,
       );
     }
+    if (hosts.length === 0) {
+      throw new TypeError(
+        `Cannot set ${option}: an empty array refuses every request, leave the option out for any host`,
+      );
+    }
     for (const host of hosts) {
       const isSuffix = String(host).startsWith("*.");
       const name = typeof host === "string" ? readName(isSuffix ? host.slice(2) : host) : undefined;

@@ -48,7 +48,7 @@ Deno.test("webfw openapi -o writes the same file each time, and --check fails if
   assertEquals(differs.code, 1);
   assertStringIncludes(
     differs.stderr,
-    `error: The file "openapi.json" differs from the document of "main.ts:app": run "webfw openapi main.ts:app -o openapi.json"`,
+    `error: The file "openapi.json" differs from the document of "main.ts:app" from line 4 on: run "webfw openapi main.ts:app -o openapi.json"`,
   );
   assertStringIncludes(await Deno.readTextFile(file), "Books");
 
@@ -103,7 +103,7 @@ Deno.test("webfw asyncapi prints the document, writes it with -o, and --check fa
   assertEquals(code, 1);
   assertStringIncludes(
     stderr,
-    `error: The file "asyncapi.json" differs from the document of "main.ts:app": run "webfw asyncapi main.ts:app -o asyncapi.json"`,
+    `error: The file "asyncapi.json" differs from the document of "main.ts:app" from line 1 on: run "webfw asyncapi main.ts:app -o asyncapi.json"`,
   );
 });
 

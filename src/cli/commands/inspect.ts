@@ -74,9 +74,13 @@ async function compare(output: Uint8Array, file: string, cure: string, operand: 
     throw new CommandError(`Cannot read "${file}": ${reasonOf(error)}`);
   }
   // On Windows, git may have changed the line endings.
-  if (existing.replaceAll("\r\n", "\n") === new TextDecoder().decode(output)) return;
+  const old = existing.replaceAll("\r\n", "\n").split("\n");
+  const document = new TextDecoder().decode(output).split("\n");
+  const index = document.findIndex((line, index) => line !== old[index]);
+  if (index < 0 && old.length === document.length) return;
+  const line = index < 0 ? document.length + 1 : index + 1;
   throw new CommandError(
-    `The file "${file}" differs from the document of "${operand}": run "${cure}"`,
+    `The file "${file}" differs from the document of "${operand}" from line ${line} on: run "${cure}"`,
   );
 }
 

@@ -63,4 +63,5 @@ Deno.test("An invalid host name is refused where it is declared", () => {
   for (const hosts of ["shop.example", {}] as unknown as string[][]) {
     assertThrows(() => new HostList(hosts, "hosts"), TypeError, "Cannot set hosts: it must be an array of names");
   }
+  assertThrows(() => new HostList([], "hosts"), TypeError, "Cannot set hosts: an empty array refuses every request");
 });
