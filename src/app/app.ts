@@ -63,6 +63,7 @@ export interface AppProtocol {
   readonly asyncapi: () => Promise<object>;
   readonly checkTopic: (name: string) => Promise<void>;
   readonly runCron: (name: string) => Promise<void>;
+  readonly publishScheduled: (topic: string | undefined) => Promise<number>;
   readonly overridable: () => Overridable;
 }
 
@@ -118,6 +119,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     asyncapi: () => this.#documents.asyncapi(),
     checkTopic: (name) => this.#topics.checkStored(name),
     runCron: (name) => this.#crons.runNow(name),
+    publishScheduled: (topic) => this.#topics.publishScheduled(topic),
     overridable: () => this.#service.overridable(this.#endpoints),
   };
 

@@ -6,8 +6,12 @@ export interface Clock {
   now(): number;
   /** Milliseconds since 1970. An administrator may set it. */
   wall(): number;
-  /** Calls an action once. The result cancels it. */
-  after(ms: number, action: () => void): () => void;
+  /**
+   * Calls an action once. The result cancels it.
+   *
+   * @param options Whether the timer keeps the process alive, as it does by default.
+   */
+  after(ms: number, action: () => void, options?: { readonly keepsAlive: boolean }): () => void;
 }
 
 /** With the time that all nodes share. */
@@ -19,8 +23,9 @@ export interface SharedClock extends Clock {
 export const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),
   wall: () => Date.now(),
-  after(ms, action) {
+  after(ms, action, options) {
     const timer = setTimeout(action, Math.min(ms, MAX_TIMER_MS));
+    if (options?.keepsAlive === false) Deno.unrefTimer(timer);
     return () => clearTimeout(timer);
   },
 };

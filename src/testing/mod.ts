@@ -390,6 +390,45 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   }
 
   /**
+   * Publishes the scheduled messages of the application's topics now, regardless of their times:
+   * those of `publish` with `after` or `at`. Those that are due first come first.
+   *
+   * @param topic The name of a topic; by default all.
+   * @returns How many messages were scheduled.
+   * @throws {TypeError} If there is no topic of this name, or the client does not test an `App`.
+   *
+   * @example A reminder that comes in two days
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * const reminders = app.topic<string>("reminders");
+   * app.post("/orders", async () => {
+   *   await reminders.publish("How was it?", { after: "2d" });
+   * });
+   *
+   * await using client = new TestClient(app);
+   * await using sent = reminders.subscribe();
+   * await client.post("/orders");
+   * assertEquals(await client.publishScheduled("reminders"), 1);
+   * const { value } = await sent.next();
+   * assertEquals(value && "data" in value && value.data, "How was it?");
+   * ```
+   */
+  async publishScheduled(topic?: string): Promise<number> {
+    const protocol = protocolOf(this.#app);
+    if (!protocol?.publishScheduled) {
+      throw new TypeError(
+        "Cannot publish scheduled messages: the client must test an App, and not an object with fetch",
+      );
+    }
+    await this.#served.start?.();
+    return await protocol.publishScheduled(topic);
+  }
+
+  /**
    * Closes all streams and sockets. The last client of the application stops it, which ends its
    * lifespans.
    */

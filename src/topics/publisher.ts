@@ -21,6 +21,20 @@ export interface PublishResult {
 }
 
 /**
+ * The outcome of a publish with `after` or `at`: the message has no position in the topic yet.
+ *
+ * @ignore
+ */
+export interface ScheduledMessage {
+  /** The id of the message: the publisher's own, or a generated one. `cancel` takes it. */
+  readonly id: string;
+  /** When it is published. */
+  readonly at: Date;
+  /** Whether a message with this id is scheduled already. Then `at` is its time, and it stays. */
+  readonly duplicate: boolean;
+}
+
+/**
  * A message was sent to the store, and its outcome is unknown: the store failed or did not answer
  * in time, or the signal was aborted. The message may be stored now, later, or never. Publishing it
  * again with the error's `id` is safe: within the `dedupe` window of the topic it is stored once.

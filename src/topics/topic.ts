@@ -1,7 +1,7 @@
 /** A topic as applications use it, and its part in this process: publisher, log, follower. */
 import type { Issue } from "../base/errors.ts";
 import { countBytes, encodeData } from "../base/json_data.ts";
-import { checkOptions, type OptionNames, quote } from "../base/options.ts";
+import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { tracing } from "../log/telemetry.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
 import { toIssue } from "../schema/issues.ts";
@@ -17,7 +17,14 @@ import {
 import type { DeclaredTopic } from "./declared_topic.ts";
 import { LogFollower } from "./log_follower.ts";
 import { isSameIncarnation } from "./message.ts";
-import { checkMessageSize, type PublishedMessage, Publisher, type PublishResult } from "./publisher.ts";
+import {
+  checkMessageSize,
+  type PublishedMessage,
+  Publisher,
+  type PublishResult,
+  type ScheduledMessage,
+} from "./publisher.ts";
+import type { Scheduler } from "./schedule/scheduler.ts";
 import { checkId, type SubscribeOptions, Subscription } from "./subscription.ts";
 import { SubscriptionReader } from "./subscription_reader.ts";
 import { StoredCheck, TopicLog, TopicSpans } from "./topic_log.ts";
@@ -53,6 +60,16 @@ export interface TransactionPublishOptions extends Pick<PublishOptions, "id" | "
    */
   transaction: SqlTransaction;
 }
+
+/**
+ * How a message is published later: `after` a time from now on, or `at` a time, at most a year
+ * ahead. A time that has passed means at once.
+ *
+ * @ignore
+ */
+export type ScheduleOptions =
+  & PublishOptions
+  & ({ after: Duration; at?: undefined } | { at: Date; after?: undefined });
 
 /**
  * One issue in the data of a message: its path, its code, a message, and what was expected.
@@ -92,12 +109,18 @@ export class InvalidMessageError extends TypeError {
   }
 }
 
-const PUBLISH_OPTIONS: OptionNames<PublishOptions & TransactionPublishOptions> = {
+type AnyPublishOptions = PublishOptions & Partial<Pick<ScheduleOptions, "after" | "at">>;
+
+const PUBLISH_OPTIONS: OptionNames<AnyPublishOptions & TransactionPublishOptions> = {
   id: true,
   type: true,
   signal: true,
+  after: true,
+  at: true,
   transaction: true,
 };
+/** The longest time before a message is published. */
+const MAX_DELAY = 366 * 24 * 60 * 60 * 1000;
 
 let getSchema: (topic: Topic<unknown, never>) => Schema | undefined;
 
@@ -186,18 +209,54 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
    * @throws {Error} If nothing is stored: the store cannot be opened; too many bytes wait for it;
    * or the message was not sent within 30 seconds, or before the application stopped.
    */
-  publish(data: Input, options?: PublishOptions): Promise<PublishResult>;
-  publish(data: Input, options: PublishOptions | TransactionPublishOptions = {}): Promise<PublishResult | void> {
+  publish(data: Input, options?: PublishOptions & { after?: undefined; at?: undefined }): Promise<PublishResult>;
+  /**
+   * Schedules a message, which is published when its time comes, within a second, by any process of
+   * the application that runs then. Only then it gets its place in the topic, and its id is
+   * compared with those of earlier messages. The data is validated now.
+   *
+   * A scheduled message is kept in the records beside the topic: it has at most about 60,000 bytes,
+   * and survives what the topic survives. `cancel` takes it back.
+   *
+   * @returns The id of the message, and when it is published.
+   * @throws {TypeError} As above; or if both `after` and `at` are given, or `at` is no valid date.
+   * @throws {RangeError} If the message is too large, or its time is more than a year ahead.
+   * @throws {PublishOutcomeUnknownError} If the message may be scheduled or not. Publishing it again
+   * with the error's `id` is safe.
+   *
+   * @example A reminder, unless the order is paid before
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * const reminders = app.topic<{ order: number }>("reminders");
+   *
+   * const { id, at } = await reminders.publish({ order: 7 }, { id: "order 7", after: "2d" });
+   * assertEquals([id, at > new Date()], ["order 7", true]);
+   * assertEquals([await reminders.cancel("order 7"), await reminders.cancel("order 7")], [true, false]);
+   * await app.stop();
+   * ```
+   */
+  publish(data: Input, options: ScheduleOptions): Promise<ScheduledMessage>;
+  publish(
+    data: Input,
+    options: AnyPublishOptions | TransactionPublishOptions = {},
+  ): Promise<PublishResult | ScheduledMessage | void> {
     const isIn = typeof options === "object" && options !== null && "transaction" in options;
     return isIn ? this.#publishIn(data, options) : this.#publishNow(data, options);
   }
 
-  async #publishNow(data: Input, options: PublishOptions): Promise<PublishResult> {
+  async #publishNow(data: Input, options: AnyPublishOptions): Promise<PublishResult | ScheduledMessage> {
     this.#checkOptions(options);
+    const due = this.#dueOf(options);
     const checked = this.#validator?.validate(data);
     // No await for a sync schema, so that messages are in the order of the calls.
     const dataset = checked instanceof Promise ? await checked : checked;
-    return await this.#runtime.publish(this.#toMessage(data, dataset, options), options.signal);
+    const message = this.#toMessage(data, dataset, options);
+    return await (due
+      ? this.#runtime.schedule(message, due, options.signal)
+      : this.#runtime.publish(message, options.signal));
   }
 
   #publishIn(data: Input, options: TransactionPublishOptions): Promise<void> {
@@ -205,6 +264,11 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
     const isInCall = runsInCall(transaction);
     try {
       this.#checkOptions(options);
+      if (this.#dueOf(options)) {
+        throw new TypeError(
+          `Cannot publish to the topic "${this.name}" in a transaction: after and at are not possible there, publish the message later in a consumer`,
+        );
+      }
       this.#runtime.checkTransaction(transaction);
       if (isInCall && this.#validator?.isAsync) {
         throw new TypeError(
@@ -219,6 +283,21 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
     // A synchronous function would commit its rows despite a promise that rejects.
     if (isInCall) return publish(this.#validator?.validate(data) as Dataset | undefined);
     return Promise.try(() => this.#validator?.validate(data)).then(publish);
+  }
+
+  /**
+   * Takes back a message that is scheduled by `publish` with `after` or `at`.
+   *
+   * @param id The id of the message.
+   * @returns Whether it was still scheduled: then it is not published. False if it is published or
+   * about to be, or if no message with this id was scheduled.
+   * @throws {TypeError} If the id is no string of 1 to 256 characters.
+   * @throws {Error} If the store cannot be opened, or does not answer for about 30 seconds: the
+   * message may be taken back or not.
+   */
+  async cancel(id: string): Promise<boolean> {
+    this.#checkText(id, "id", "cancel a message of");
+    return await this.#runtime.cancel(id);
   }
 
   /**
@@ -344,11 +423,27 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
     );
   }
 
-  #checkText(text: string, option: "id" | "type"): void {
+  #dueOf({ after, at }: AnyPublishOptions): DueTime | undefined {
+    const action = `Cannot publish to the topic "${this.name}"`;
+    if (after === undefined && at === undefined) return undefined;
+    if (after !== undefined && at !== undefined) {
+      throw new TypeError(`${action}: it has both after and at, give one of them`);
+    }
+    if (at !== undefined && !(at instanceof Date && !Number.isNaN(at.getTime()))) {
+      throw new TypeError(`${action}: at must be a valid Date, got ${quote(at)}`);
+    }
+    const ms = at ? at.getTime() - Date.now() : toMilliseconds(after!, `the after of a message to "${this.name}"`);
+    if (ms <= MAX_DELAY) return at ? { at: at.getTime() } : { after: ms };
+    throw new RangeError(
+      `${action}: ${at ? "at" : "after"} is at most a year ahead, got ${at ? at.toISOString() : quote(after)}`,
+    );
+  }
+
+  #checkText(text: string, option: "id" | "type", action = "publish to"): void {
     const isText = typeof text === "string" && text.isWellFormed();
     if (isText && text.length > 0 && text.length <= MAX_TEXT_LENGTH) return;
     throw new TypeError(
-      `Cannot publish to the topic "${this.name}": the ${option} must be a string of 1 to ${MAX_TEXT_LENGTH} characters`,
+      `Cannot ${action} the topic "${this.name}": the ${option} must be a string of 1 to ${MAX_TEXT_LENGTH} characters`,
     );
   }
 }
@@ -364,7 +459,12 @@ export interface RuntimeContext {
   readonly followers: Set<Pick<LogFollower<unknown>, "close">>;
   readonly now: () => number;
   readonly addConsumer: (consumer: DeclaredConsumer) => void;
+  /** Loads it. */
+  readonly scheduler: (isDurable: boolean) => Promise<Scheduler>;
 }
+
+/** In milliseconds: from now on, or since 1970. */
+type DueTime = { readonly after: number } | { readonly at: number };
 
 const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { after: true, from: true, signal: true };
 
@@ -440,6 +540,18 @@ export class TopicRuntime<Data> {
     const append = (trace?: string) =>
       store.appendIn!(transaction, this.#ref, { ...message, id, isGenerated, trace }, this.#resolvingStarts);
     return this.#spans ? this.#spans.publishIn(message.bytes, append) : append();
+  }
+
+  schedule(message: PublishedMessage, due: DueTime, signal: AbortSignal | undefined): Promise<ScheduledMessage> {
+    const schedule = async (trace?: string): Promise<ScheduledMessage> => {
+      const scheduler = await this.#context.scheduler(this.options.isDurable);
+      return await scheduler.schedule(this.#ref, { ...message, trace }, due, signal);
+    };
+    return this.#spans ? this.#spans.publish(message.bytes, schedule) : schedule();
+  }
+
+  async cancel(id: string): Promise<boolean> {
+    return await (await this.#context.scheduler(this.options.isDurable)).cancel(this.name, id);
   }
 
   consume<Owner>(name: string, options: ConsumeOptions<Data>, handler: ConsumerHandler<Data, Owner> | undefined): void {

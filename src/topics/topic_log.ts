@@ -178,7 +178,10 @@ export class TopicSpans {
     this.#suffix = isTransient ? "" : ` ${log.name}`;
   }
 
-  publish(bytes: number, publish: (trace: string) => Promise<PublishResult>): Promise<PublishResult> {
+  publish<Result extends Pick<PublishResult, "id">>(
+    bytes: number,
+    publish: (trace: string) => Promise<Result>,
+  ): Promise<Result> {
     return this.#run(bytes, async (span) => {
       const result = await publish(traceOf(span));
       span.setAttribute("messaging.message.id", result.id);

@@ -8,6 +8,7 @@ import {
   type ReadLimits,
   type TopicStore,
 } from "../store/topic_store.ts";
+import { countScheduled } from "./schedule/scheduled_records.ts";
 import { checkId } from "./subscription.ts";
 
 /**
@@ -43,6 +44,8 @@ export interface TopicReport {
    * counts are of the messages before those, and `lag` is undefined.
    */
   readonly failure: string | undefined;
+  /** How many messages are scheduled: published later. They are not among `messages`. */
+  readonly scheduled: number;
   /** Sorted by name; also those that no process runs at present. */
   readonly consumers: readonly ConsumerReport[];
 }
@@ -161,7 +164,8 @@ export async function reportTopics(
   const reports = await reportLogs(store, logs, after, reportConsumers);
   for (const log of declared.filter(({ name }) => !known.has(name))) {
     // A consumer has a record before the first message.
-    reports.push({ ...emptyReport(log), consumers: await reportConsumers(store, log) });
+    const scheduled = await scheduledOf(store, log);
+    reports.push({ ...emptyReport(log), scheduled, consumers: await reportConsumers(store, log) });
   }
   return sortByName(reports);
 }
@@ -206,7 +210,7 @@ function sortByName(reports: readonly TopicReport[]): TopicReport[] {
 function emptyReport({ name, policy: { age, count, bytes } }: LogRef): Omit<TopicReport, "consumers"> {
   return {
     ...{ name, messages: 0, bytes: 0, oldest: undefined, newest: undefined, head: undefined },
-    ...{ retention: { age, count, bytes }, lag: undefined, failure: undefined },
+    ...{ retention: { age, count, bytes }, lag: undefined, failure: undefined, scheduled: 0 },
   };
 }
 
@@ -225,8 +229,14 @@ async function reportTopic(
   return {
     ...emptyReport(log),
     ...{ messages, bytes, oldest: toDate(oldest), newest: toDate(newest), head, failure },
+    scheduled: await scheduledOf(store, log),
     lag: hasLag ? { messages: behind, gap: gapOf(position, bounds) } : undefined,
   };
+}
+
+async function scheduledOf(store: TopicStore, { name }: LogRef): Promise<number> {
+  const records = await store.openRecords?.();
+  return records ? await countScheduled(records, name) : 0;
 }
 
 /** Counts messages, and those after a position. */

@@ -1,5 +1,6 @@
 /** The topics of an application, by name. */
-import { load } from "../base/async_context.ts";
+import { Lazy, load } from "../base/async_context.ts";
+import { type Clock, SYSTEM_CLOCK } from "../base/clock.ts";
 import { RouteError } from "../base/errors.ts";
 import { log } from "../log/log.ts";
 import { nearest, quote } from "../base/options.ts";
@@ -9,7 +10,9 @@ import { Records } from "../store/records.ts";
 import type { RecordStore } from "../store/record_store.ts";
 import type { DeclaredConsumer } from "./consume_options.ts";
 import type { LogFollower } from "./log_follower.ts";
-import { type Publisher, STORE_TIMEOUT } from "./publisher.ts";
+import { Publisher, type PublishResult, STORE_TIMEOUT } from "./publisher.ts";
+import type { Scheduler } from "./schedule/scheduler.ts";
+import type { MessageToSchedule } from "./schedule/scheduled_records.ts";
 import { type LogRef, orAborted, type TopicStore } from "../store/topic_store.ts";
 import { type RuntimeContext, Topic, TopicRuntime } from "./topic.ts";
 import { DeclaredTopic, type TopicDeclarations } from "./declared_topic.ts";
@@ -21,6 +24,9 @@ const MAX_IDLE_TOPICS = 10_000;
 
 /** How many names are logged: clients may choose them. */
 const MAX_WARNED_NAMES = 20;
+
+/** When a node that has started looks for scheduled messages for the first time, in milliseconds. */
+const SCHEDULER_DELAY = 300;
 
 /** How long a publish may take after all others were abandoned, in milliseconds. */
 const LAST_PUBLISH_TIMEOUT = 1_000;
@@ -36,6 +42,8 @@ export interface TopicsOptions {
   /** If it was, records are durable though no topic is. */
   readonly isStoreNamed?: () => boolean;
   readonly now?: () => number;
+  /** Of scheduled messages. */
+  readonly clock?: Clock;
   readonly maxIdle?: number;
 }
 
@@ -57,6 +65,12 @@ export class Topics implements Service, TopicDeclarations {
   /** The open stores, by `isDurable`. */
   readonly #stores = new Map<boolean, TopicStore>();
   readonly #consumers: DeclaredConsumer[] = [];
+  /** By `isDurable`, of the open stores. */
+  readonly #schedulers = new Map<boolean, Lazy<Scheduler>>();
+  /** Publishers of scheduled messages whose topics this process does not use. */
+  readonly #otherPublishers = new OrderedMap<string, Publisher>();
+  readonly #clock: Clock;
+  #cancelScheduler: (() => void) | undefined;
   #isServing = false;
   readonly #warnedNames = new Set<string>();
   #hasStarted = false;
@@ -71,7 +85,10 @@ export class Topics implements Service, TopicDeclarations {
   /** Abandons later publishes; undefined until publishing is abandoned. */
   #abandonTimer: ReturnType<typeof setInterval> | undefined;
 
-  constructor({ openStore, isStoreNamed = () => false, now = Date.now, maxIdle = MAX_IDLE_TOPICS }: TopicsOptions) {
+  constructor(options: TopicsOptions) {
+    const { openStore, isStoreNamed = () => false, now = Date.now, clock = SYSTEM_CLOCK } = options;
+    const { maxIdle = MAX_IDLE_TOPICS } = options;
+    this.#clock = clock;
     this.#openStore = openStore;
     this.#isStoreNamed = isStoreNamed;
     this.#maxIdle = maxIdle;
@@ -84,6 +101,7 @@ export class Topics implements Service, TopicDeclarations {
       followers: this.#followers,
       now,
       addConsumer: (consumer) => this.#addConsumer(consumer),
+      scheduler: (isDurable) => this.#schedulerOf(isDurable).use(),
     };
   }
 
@@ -218,6 +236,31 @@ export class Topics implements Service, TopicDeclarations {
     const opening = this.storeOf(true).open?.();
     if (opening) await orAborted(opening, this.#ending.signal);
     this.#isOpen = true;
+    if (this.#hasDurable() && this.storeOf(true).openRecords) this.#startScheduler();
+  }
+
+  /**
+   * For tests: publishes all scheduled messages of the application's topics, or of one, whatever
+   * their times are.
+   *
+   * @throws {TypeError} If there is no topic of this name.
+   */
+  async publishScheduled(name?: string): Promise<number> {
+    const runtimes = this.#runtimes().filter((runtime) => name === undefined || runtime.name === name);
+    if (runtimes.length === 0 && name !== undefined) {
+      const names = this.#runtimes().map(({ name }) => quote(name)).join(", ") || "none";
+      throw new TypeError(
+        `Cannot publish the scheduled messages of ${
+          quote(name)
+        }: there is no topic of this name, declared are: ${names}`,
+      );
+    }
+    let count = 0;
+    for (const isDurable of [false, true]) {
+      const own = runtimes.filter(({ options }) => options.isDurable === isDurable).map(({ name }) => name);
+      if (own.length > 0) count += await (await this.#schedulerOf(isDurable).use()).publishNow(own);
+    }
+    return count;
   }
 
   /** The open store, or a new one: after a close it is another one. */
@@ -246,6 +289,8 @@ export class Topics implements Service, TopicDeclarations {
   drain(): void {
     this.#isEnding = true;
     this.#ending.abort(new Error("Cannot start the application: it stops"));
+    this.#cancelScheduler?.();
+    for (const scheduler of this.#schedulers.values()) scheduler.made?.then((made) => made.drain(), () => {});
     for (const follower of this.#followers) follower.close();
   }
 
@@ -270,18 +315,57 @@ export class Topics implements Service, TopicDeclarations {
     this.#ending = new AbortController();
     const stores = [...this.#stores.values()];
     this.#stores.clear();
+    this.#schedulers.clear();
+    this.#otherPublishers.shrink(0);
     this.#isOpen = this.#isEnding = false;
     this.#hasDurableRecords = undefined;
     await Promise.all(stores.map((store) => store.close()));
   }
 
+  #startScheduler(): void {
+    const start = () => void this.#schedulerOf(true).use().then((scheduler) => scheduler.start(), () => {});
+    this.#cancelScheduler = this.#clock.after(SCHEDULER_DELAY, start, { keepsAlive: false });
+  }
+
+  #schedulerOf(isDurable: boolean): Lazy<Scheduler> {
+    let scheduler = this.#schedulers.get(isDurable);
+    if (!scheduler) {
+      const store = this.storeOf(isDurable);
+      scheduler = new Lazy(async () => {
+        const { Scheduler } = await load(() => import("./schedule/scheduler.ts"));
+        const publish = (log: LogRef, message: MessageToSchedule) => this.#publishScheduled(log, message, isDurable);
+        return new Scheduler({ store, isDurable, clock: this.#clock, publish });
+      });
+      this.#schedulers.set(isDurable, scheduler);
+    }
+    return scheduler;
+  }
+
+  async #closeSchedulers(): Promise<void> {
+    await Promise.all(Array.from(this.#schedulers.values(), async ({ made }) => {
+      await (await made?.catch(() => undefined))?.close();
+    }));
+  }
+
+  #publishScheduled(log: LogRef, message: MessageToSchedule, isDurable: boolean): Promise<PublishResult> {
+    const runtime = (this.#transient.get(log.name) ?? this.#declared.get(log.name))?.runtime;
+    if (runtime?.options.isDurable === isDurable) return runtime.publisher.publish(message);
+    // An earlier release of the application had the topic, or another application has it.
+    const { now } = this.#context;
+    const publisher = this.#otherPublishers.get(log.name) ??
+      new Publisher({ store: () => this.storeOf(isDurable), log, ready: () => undefined, now });
+    this.#otherPublishers.set(log.name, publisher);
+    return publisher.publish(message);
+  }
+
   async #publishAll(): Promise<void> {
     if (this.#abandonTimer !== undefined) this.#abandonAll();
     const publishers = this.#publishers().filter(({ isIdle }) => !isIdle);
-    if (publishers.length === 0) return;
+    if (publishers.length === 0 && this.#schedulers.size === 0) return;
     const timer = setTimeout(() => this.abort(), STORE_TIMEOUT);
     // If a program retries abandoned messages without end, its publisher never drains.
-    await Promise.race([this.#abandoned.promise, Promise.all(publishers.map((publisher) => publisher.drained()))]);
+    const drained = Promise.all([...publishers.map((publisher) => publisher.drained()), this.#closeSchedulers()]);
+    await Promise.race([this.#abandoned.promise, drained]);
     clearTimeout(timer);
   }
 
@@ -291,7 +375,8 @@ export class Topics implements Service, TopicDeclarations {
   }
 
   #publishers(): Publisher[] {
-    return this.#runtimes().map(({ publisher }) => publisher);
+    const others = Array.from(this.#otherPublishers, ([, publisher]) => publisher);
+    return [...this.#runtimes().map(({ publisher }) => publisher), ...others];
   }
 
   #runtimes(): TopicRuntime<unknown>[] {

@@ -205,12 +205,12 @@ export type { McpOptions, ToolListing } from "../describe/mcp/options.ts";
 export type { HstsOptions, ReferrerPolicyName } from "../middleware/secure_headers.ts";
 
 // Topics and consumers
-export type { DataIssue, PublishOptions, TransactionPublishOptions } from "../topics/topic.ts";
+export type { DataIssue, PublishOptions, ScheduleOptions, TransactionPublishOptions } from "../topics/topic.ts";
 export type { SqlTransaction } from "../store/topic_store.ts";
 export type { DeclaredTopic } from "../topics/declared_topic.ts";
 export type { Retention, TopicOptions } from "../topics/topic_options.ts";
 export type { GapReason } from "../topics/message.ts";
-export type { PublishResult } from "../topics/publisher.ts";
+export type { PublishResult, ScheduledMessage } from "../topics/publisher.ts";
 export type { SubscribeOptions } from "../topics/subscription.ts";
 export type { ConsumeOptions, ConsumerHandler, RetryOptions } from "../topics/consume_options.ts";
 export type { Consumers, Redelivery } from "../topics/consumers.ts";

@@ -3,6 +3,7 @@
 import { testPublishFaults } from "../contract/publish_faults.ts";
 import { testReadFaults } from "../contract/read_faults.ts";
 import { testRecordsBesideLogs, testRecordStore } from "../contract/record_store.ts";
+import { testScheduled } from "../contract/scheduled.ts";
 import { testTopics } from "../contract/topic.ts";
 import { testTopicGaps } from "../contract/topic_gaps.ts";
 import { testTopicStore } from "../contract/topic_store.ts";
@@ -17,4 +18,5 @@ if (hasDenokv) {
   testReadFaults(DATABASE);
   testRecordStore(DATABASE);
   testRecordsBesideLogs(DATABASE);
+  testScheduled(DATABASE);
 } else Deno.test.ignore('Topics over a denokv: there is none, run "deno task denokv:install"', () => {});

@@ -73,6 +73,8 @@ export interface TopicReport {
   readonly lag: { readonly messages: number; readonly gap: "retention" | "ahead" | undefined } | undefined;
   /** Why a part could not be read. */
   readonly failure?: string | undefined;
+  /** Missing in versions of the framework without scheduled messages. */
+  readonly scheduled?: number;
   /** Missing in versions of the framework without consumers. */
   readonly consumers?: readonly ConsumerReport[];
 }

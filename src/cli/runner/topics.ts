@@ -44,7 +44,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     // A name may have 256 characters.
     const widest = 40;
     this.writeTable([
-      ["TOPIC", "MESSAGES", "SIZE", "OLDEST", "NEWEST", "RETENTION", ...(hasLag ? ["BEHIND"] : [])],
+      ["TOPIC", "MESSAGES", "SIZE", "OLDEST", "NEWEST", "RETENTION", "SCHEDULED", ...(hasLag ? ["BEHIND"] : [])],
       ...topics.map((topic) => [...this.#cells(topic, now), ...(hasLag ? [this.#lagCell(topic)] : [])]),
     ], widest);
     this.#listConsumers(topics, widest);
@@ -132,7 +132,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     }
   }
 
-  #cells({ name, messages, bytes, oldest, newest, retention, failure }: TopicReport, now: number): string[] {
+  #cells({ name, messages, bytes, oldest, newest, retention, failure, scheduled }: TopicReport, now: number): string[] {
     const counts = [
       `${messages}`,
       this.#size(bytes),
@@ -149,6 +149,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
       // The counts of a part would look like those of the whole topic.
       ...(failure === undefined ? counts : counts.map(() => "-")),
       bounds.filter((bound) => bound !== "").join(", "),
+      scheduled === undefined ? "-" : `${scheduled}`,
     ];
   }
 

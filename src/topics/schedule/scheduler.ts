@@ -1,0 +1,459 @@
+/**
+ * Publishes scheduled messages when they are due. Each node looks for messages that are due: those
+ * that it has scheduled itself it publishes at once, others only after a moment, in case their node
+ * has ended. To publish a message, a node takes it by compare and set; the id of the message makes
+ * a second attempt harmless.
+ */
+import type { Clock } from "../../base/clock.ts";
+import { describeError, detached, log, ThrottledLog } from "../../log/log.ts";
+import { CannotOpenError, type LogRef, orAborted, type TopicStore } from "../../store/topic_store.ts";
+import { PublishOutcomeUnknownError, type PublishResult, type ScheduledMessage } from "../publisher.ts";
+import {
+  checkScheduledSize,
+  type DueEntry,
+  hashOfId,
+  type MessageToSchedule,
+  type ScheduledRecord,
+  ScheduledRecords,
+  type Taking,
+  type Time,
+} from "./scheduled_records.ts";
+import { DAY, KEY_LENGTH, keyOfSecond, MINUTE, type Period, periodsOf, SECOND, startOf } from "./times.ts";
+
+/** How often a node looks whether any message was ever scheduled, and after an error. */
+const POLL = 1_000;
+/** How late a message of another node is published, which had time to do so. */
+const GRACE = 400;
+/** How long a node waits for another one that has taken a message, and holds a claim. */
+const PATIENCE = 2_000;
+/** The pause between two looks at one period, in milliseconds. */
+const SPACING = 50;
+/** How often the periods since the beginning are listed again: an entry may be written late. */
+const SWEEP = 30_000;
+/** How late an entry may be written: stores repeat a write for half as long. */
+const LATE = 2 * MINUTE;
+/** The beginning advances in such steps. */
+const STEP = 5 * MINUTE;
+const BATCH = 64;
+/** How many messages are listed at once. */
+const MAX_LISTED = 512;
+const MAX_SEEN = 10_000;
+/** Of the clock that dates messages, when the log is searched for a message. */
+const TOLERANCE = 2_000;
+const READ_LIMITS = { maxMessages: 256, maxBytes: 1024 * 1024 };
+
+export interface SchedulerParts {
+  readonly store: TopicStore;
+  /** Otherwise no other process has scheduled messages, and waiting keeps the process alive. */
+  readonly isDurable: boolean;
+  readonly clock: Clock;
+  readonly publish: (log: LogRef, message: MessageToSchedule) => Promise<PublishResult>;
+}
+
+interface Watched extends Period {
+  /** When to look at it again. */
+  at: Time;
+}
+
+/** A message that this node is to publish. */
+interface TakenMessage {
+  readonly scheduled: ScheduledRecord;
+  readonly version: string;
+  /** When a node took it for the first time. */
+  readonly since: Time;
+}
+
+export class Scheduler {
+  readonly #parts: SchedulerParts;
+  readonly #node: string = crypto.randomUUID();
+  #records: Promise<ScheduledRecords> | undefined;
+  #count = 0;
+  /** Undefined while no message was ever scheduled, as far as this node knows. */
+  #begin: Time | undefined;
+  /** The periods before it were listed. */
+  #listed = 0;
+  #sweptAt = -Infinity;
+  readonly #watched = new Map<string, Watched>();
+  /** Messages that other nodes have taken, and since when. */
+  readonly #seen = new Map<string, { readonly version: string; readonly since: number }>();
+  readonly #handled = new Set<string>();
+  readonly #failures = new ThrottledLog("error", "A scheduled message could not be published and will be retried");
+  #running: Promise<void> | undefined;
+  #handling: Promise<unknown> | undefined;
+  #isDraining = false;
+  #hasFailed = false;
+  #isAwake = false;
+  #isNeeded = false;
+  #wake: () => void = () => {};
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#isNeeded = true;
+    if (!this.#isDraining) this.#running ??= detached(() => this.#run());
+  }
+
+  drain(): void {
+    this.#isDraining = true;
+    this.#wakeUp();
+  }
+
+  /** Waits for the messages that it publishes. What it reads ends with the store. */
+  async close(): Promise<void> {
+    this.drain();
+    await this.#handling;
+  }
+
+  /**
+   * Schedules a message. One whose time has come is published at once.
+   *
+   * @param due In milliseconds: from now on, or since 1970.
+   * @throws {RangeError} If the message is too large for a record.
+   * @throws {PublishOutcomeUnknownError} If it may be scheduled or not.
+   */
+  async schedule(
+    log: LogRef,
+    message: Omit<MessageToSchedule, "id"> & { readonly id: string | undefined },
+    due: { readonly after: number } | { readonly at: Time },
+    signal: AbortSignal | undefined,
+  ): Promise<ScheduledMessage> {
+    signal?.throwIfAborted();
+    const id = message.id ?? crypto.randomUUID();
+    let isSent = false;
+    const scheduling = async (): Promise<ScheduledMessage> => {
+      const records = await this.#open();
+      // The first answer also shows the time of the store.
+      await this.#ensureBegin(records);
+      const at = Math.ceil("at" in due ? due.at : this.#time + due.after);
+      const hash = hashOfId(id);
+      const entry = { topic: log.name, hash, at, node: this.#node, number: this.#count++ };
+      const scheduled: ScheduledRecord = { ...entry, log, message: { ...message, id }, taken: undefined };
+      checkScheduledSize(scheduled, this.#parts.store.capabilities.maxMessageBytes);
+      if (at <= this.#time) {
+        const { duplicate } = await this.#parts.publish(log, scheduled.message);
+        return { id, at: new Date(at), duplicate };
+      }
+      isSent = true;
+      const isAdded = await records.add(scheduled) !== null;
+      const existing = isAdded ? undefined : await records.find(scheduled);
+      if (existing && existing.value.at !== at) await records.removeEntry(scheduled).catch(() => {});
+      const { value } = existing ?? { value: scheduled };
+      this.#notice(value.at);
+      const isOwn = value.node === this.#node && value.number === entry.number;
+      return { id, at: new Date(value.at), duplicate: !isOwn };
+    };
+    try {
+      return await (signal ? orAborted(scheduling(), signal) : scheduling());
+    } catch (error) {
+      const isKnown = !isSent || error instanceof CannotOpenError || error instanceof RangeError;
+      throw isKnown ? error : new PublishOutcomeUnknownError(log.name, id, error);
+    }
+  }
+
+  /** Whether the message was still scheduled. Then it will never be published. */
+  async cancel(topic: string, id: string): Promise<boolean> {
+    const records = await this.#open();
+    const hash = hashOfId(id);
+    for (;;) {
+      const found = await records.find({ topic, hash });
+      if (!found || found.value.taken) return false;
+      if (await records.remove(found.value, found.version)) return true;
+    }
+  }
+
+  /** Publishes scheduled messages now, those that are due first in front. Returns how many. */
+  async publishNow(topics: readonly string[]): Promise<number> {
+    const records = await this.#open();
+    const found: ScheduledRecord[] = [];
+    for (const topic of topics) for await (const { value } of records.all(topic)) found.push(value);
+    let count = 0;
+    for (const part of inBatches(found.sort(byTime))) {
+      const taken = await Promise.all(part.map((scheduled) => this.#take(records, scheduled)));
+      const own = taken.filter((one) => typeof one === "object");
+      await Promise.all(own.map((one) => this.#publish(records, one)));
+      count += own.length;
+    }
+    return count;
+  }
+
+  get #time(): Time {
+    return this.#parts.store.now?.() ?? this.#parts.clock.wall();
+  }
+
+  #open(): Promise<ScheduledRecords> {
+    return this.#records ??= this.#openRecords().catch((error) => {
+      this.#records = undefined;
+      throw error;
+    });
+  }
+
+  async #openRecords(): Promise<ScheduledRecords> {
+    const records = await this.#parts.store.openRecords?.();
+    if (records) return new ScheduledRecords(records);
+    throw new TypeError(
+      "Cannot schedule messages: the store of topics that the App was given has no records, give it openRecords()",
+    );
+  }
+
+  async #ensureBegin(records: ScheduledRecords): Promise<void> {
+    if (this.#begin !== undefined) return;
+    const found = await records.begin();
+    if (!found) await records.setBegin(startOf(MINUTE, this.#time - LATE), null);
+    this.#setBegin(found?.value ?? this.#time - LATE);
+  }
+
+  #setBegin(begin: Time): void {
+    if (this.#begin === undefined) this.#listed = startOf(DAY, begin);
+    this.#begin = begin;
+  }
+
+  /** Looks at the second of a new message, if it was listed before. */
+  #notice(at: Time): void {
+    const start = startOf(SECOND, at);
+    if (start < this.#listed) {
+      this.#watch({ key: keyOfSecond(start), start }, at);
+      this.#wakeUp();
+    }
+    this.start();
+  }
+
+  #watch(period: Period, at: Time): void {
+    const name = period.key.join(" ");
+    const known = this.#watched.get(name);
+    if (!known) this.#watched.set(name, { ...period, at });
+    else known.at = Math.min(known.at, at);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isDraining) {
+      this.#isAwake = this.#isNeeded = false;
+      const wait = await this.#tryStep();
+      if (wait === undefined && !this.#isNeeded) break;
+      await this.#sleep(wait ?? 0);
+    }
+    this.#running = undefined;
+  }
+
+  #wakeUp(): void {
+    this.#isAwake = true;
+    this.#wake();
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    if (ms <= 0 || this.#isAwake || this.#isDraining) return;
+    const { clock, isDurable } = this.#parts;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    // Messages in a shared store may wait for other processes.
+    const cancel = clock.after(ms, resolve, { keepsAlive: !isDurable });
+    await promise;
+    cancel();
+  }
+
+  async #tryStep(): Promise<number | undefined> {
+    try {
+      const wait = await this.#step(await this.#open());
+      this.#hasFailed = false;
+      return wait;
+    } catch (error) {
+      // Most applications schedule nothing: they use the records for nothing else, perhaps.
+      if (!this.#hasFailed && !this.#isDraining && this.#begin !== undefined) {
+        log("error", "Scheduled messages cannot be read and will be retried", { error: describeError(error) });
+      }
+      this.#hasFailed = true;
+      return POLL;
+    }
+  }
+
+  /** Returns the pause before the next step in milliseconds; undefined to stop. */
+  async #step(records: ScheduledRecords): Promise<number | undefined> {
+    if (this.#begin === undefined) {
+      const begin = await records.begin();
+      if (!begin) return this.#parts.isDurable ? POLL : undefined;
+      this.#setBegin(begin.value);
+    }
+    const end = startOf(SECOND, this.#time) + SECOND;
+    // The clock may have been set back.
+    if (this.#listed > end + SECOND) this.#listed = end;
+    for (const period of periodsOf(this.#listed, end)) this.#watch(period, -Infinity);
+    this.#listed = Math.max(this.#listed, end);
+    if (this.#parts.clock.now() - this.#sweptAt >= SWEEP && !await this.#sweep(records)) return undefined;
+    for (const [name, watched] of this.#watched) {
+      if (this.#isDraining) return 0;
+      if (watched.at <= this.#time) await this.#look(records, name, watched);
+    }
+    const next = this.#watched.values().reduce((least, { at }) => Math.min(least, at), this.#listed);
+    return Math.max(next - this.#time, this.#watched.size > 0 ? SPACING : 1);
+  }
+
+  /** Lists what may have been written late. Returns false if nothing is scheduled in this process. */
+  async #sweep(records: ScheduledRecords): Promise<boolean> {
+    const end = startOf(MINUTE, this.#time);
+    const begin = await records.begin();
+    // The store may be another one.
+    if (!begin) await records.setBegin(startOf(MINUTE, this.#time - LATE), null);
+    this.#begin = begin?.value ?? this.#time - LATE;
+    let isEmpty = true;
+    for (const period of periodsOf(startOf(MINUTE, this.#begin), end)) {
+      for await (const entry of records.due(period)) {
+        isEmpty = false;
+        const start = startOf(SECOND, entry.at);
+        this.#watch({ key: keyOfSecond(start), start }, -Infinity);
+        // Later sweeps find the others.
+        if (this.#watched.size > MAX_LISTED) break;
+      }
+    }
+    this.#sweptAt = this.#parts.clock.now();
+    const next = end - LATE;
+    if (begin && isEmpty && next >= this.#begin + STEP) {
+      await records.setBegin(next, begin.version);
+      this.#begin = next;
+    }
+    if (this.#parts.isDurable || !isEmpty || this.#watched.size > 1) return true;
+    for await (const _message of records.all()) return true;
+    return false;
+  }
+
+  /** Publishes what is due in a period. */
+  async #look(records: ScheduledRecords, name: string, watched: Watched): Promise<void> {
+    // It may be noticed meanwhile.
+    watched.at = Infinity;
+    let again = this.#time + POLL;
+    try {
+      again = await this.#publishDue(records, watched);
+    } finally {
+      watched.at = Math.min(watched.at, again);
+      if (watched.at === Infinity) this.#watched.delete(name);
+    }
+  }
+
+  /** Returns when to look at the period again. */
+  async #publishDue(records: ScheduledRecords, period: Period): Promise<Time> {
+    const { due, next } = await this.#listDue(records, period);
+    let again = next;
+    // A node may have scheduled a message in the second that has begun, and ended.
+    const end = period.key.length === KEY_LENGTH ? period.start + SECOND + GRACE : -Infinity;
+    if (end > this.#time) again = Math.min(again, end);
+    const hasOthers = due.some(({ node }) => node !== this.#node);
+    const mayPublishOthers = !hasOthers || await records.claim(period, this.#node, PATIENCE);
+    const own = mayPublishOthers ? due : due.filter(({ node }) => node === this.#node);
+    if (own.length < due.length) again = Math.min(again, this.#time + PATIENCE);
+    for (const part of inBatches(own.sort(byTime))) {
+      if (this.#isDraining) break;
+      const handling = this.#handling = this.#handle(records, part);
+      if (!await handling) again = Math.min(again, this.#time + POLL);
+    }
+    return again;
+  }
+
+  /** What is due, and when to look again; `Infinity` if all is due. */
+  async #listDue(records: ScheduledRecords, period: Period): Promise<{ due: DueEntry[]; next: Time }> {
+    const due: DueEntry[] = [];
+    let next = Infinity;
+    for await (const entry of records.due(period)) {
+      const ready = entry.node === this.#node ? entry.at : entry.at + GRACE;
+      if (ready > this.#time) next = Math.min(next, ready);
+      else if (due.push(entry) === MAX_LISTED) return { due, next: this.#time };
+    }
+    return { due, next };
+  }
+
+  /** Whether all of them are published. They are taken first, so that they keep their order. */
+  async #handle(records: ScheduledRecords, entries: readonly DueEntry[]): Promise<boolean> {
+    const taken = await Promise.all(entries.map((entry) => this.#tryTo(() => this.#take(records, entry), entry)));
+    const outcomes = await Promise.all(taken.map((one) => {
+      return typeof one === "object" ? this.#tryTo(() => this.#publish(records, one), one.scheduled) : one;
+    }));
+    return outcomes.every((outcome) => outcome === "done");
+  }
+
+  /** "done" if nothing is left of it, "elsewhere" if another node has it. */
+  async #take(records: ScheduledRecords, entry: DueEntry): Promise<TakenMessage | "done" | "elsewhere"> {
+    const name = nameOf(entry);
+    if (this.#handled.has(name)) return "elsewhere";
+    this.#handled.add(name);
+    let taken: TakenMessage | undefined;
+    try {
+      const found = await this.#takeUnlessGone(records, entry);
+      if (typeof found === "object") return taken = found;
+      if (found === "done") await records.removeEntry(entry);
+      return found;
+    } finally {
+      if (!taken) this.#handled.delete(name);
+    }
+  }
+
+  async #takeUnlessGone(records: ScheduledRecords, entry: DueEntry): Promise<TakenMessage | "done" | "elsewhere"> {
+    for (;;) {
+      const found = await records.find(entry);
+      // Cancelled or published; perhaps another message has its id now.
+      if (!found || found.value.at !== entry.at) return "done";
+      const { value: scheduled, version } = found;
+      const { taken: earlier } = scheduled;
+      if (earlier && earlier.node !== this.#node && !this.#hasWaited(nameOf(entry), version)) return "elsewhere";
+      const taken: Taking = { node: this.#node, at: earlier?.at ?? this.#time };
+      const newVersion = await records.take(scheduled, taken, version);
+      if (newVersion !== null) return { scheduled, version: newVersion, since: taken.at };
+    }
+  }
+
+  /** Whether another node has had the message for long. */
+  #hasWaited(name: string, version: string): boolean {
+    const now = this.#parts.clock.now();
+    const seen = this.#seen.get(name);
+    if (seen?.version === version) return now - seen.since >= PATIENCE;
+    if (this.#seen.size >= MAX_SEEN) this.#seen.clear();
+    this.#seen.set(name, { version, since: now });
+    return false;
+  }
+
+  async #tryTo<Outcome>(action: () => Promise<Outcome>, { topic, hash }: DueEntry): Promise<Outcome | "failed"> {
+    try {
+      return await action();
+    } catch (error) {
+      const fields = { topic, id_hash: hash, error: describeError(error) };
+      if (!this.#isDraining) this.#failures.note(1, fields);
+      return "failed";
+    }
+  }
+
+  async #publish(records: ScheduledRecords, { scheduled, version, since }: TakenMessage): Promise<"done"> {
+    const { log, message } = scheduled;
+    try {
+      // An earlier attempt may be older than the store remembers ids.
+      const isLong = this.#time - since >= log.policy.dedupe / 2;
+      if (!isLong || !await this.#isPublished(log, message, since)) await this.#parts.publish(log, message);
+      await records.remove(scheduled, version);
+      return "done";
+    } finally {
+      this.#handled.delete(nameOf(scheduled));
+      this.#seen.delete(nameOf(scheduled));
+    }
+  }
+
+  /** Whether the log has the message since a time. Logs have no ids, so its data is compared. */
+  async #isPublished(log: LogRef, { type, data }: MessageToSchedule, since: Time): Promise<boolean> {
+    const { store } = this.#parts;
+    let { cursor } = await store.seek(log, new Date(since - TOLERANCE));
+    for (;;) {
+      const { messages } = await store.read(log, cursor, READ_LIMITS);
+      if (messages.some((message) => message.type === type && message.data === data)) return true;
+      if (messages.length === 0) return false;
+      cursor = messages.at(-1)!.cursor;
+    }
+  }
+}
+
+function nameOf({ topic, hash }: DueEntry): string {
+  return `${hash} ${topic}`;
+}
+
+function byTime(one: DueEntry, other: DueEntry): number {
+  return one.at - other.at || one.number - other.number;
+}
+
+function* inBatches<Item>(items: readonly Item[]): Generator<readonly Item[], void, void> {
+  for (let start = 0; start < items.length; start += BATCH) yield items.slice(start, start + BATCH);
+}
