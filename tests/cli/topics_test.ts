@@ -177,6 +177,20 @@ Deno.test("webfw topics gives a long name in full, and does not widen the rows o
   assertMatch(long!, new RegExp(`^${name}  1 +1 B `));
 });
 
+Deno.test("webfw topics shows how many messages are scheduled, if there are any", async () => {
+  const { project } = await projectWithTopics();
+  await using _project = project;
+  const cwd = project.path;
+  const app = new App({ topics: join(cwd, "site/.webfw/topics.sqlite") });
+  await app.topic("orders", { durable: true, retention: { age: "2d", count: 500 } }).publish(1, { after: "1h" });
+  await app.stop();
+  const { stdout } = await Webfw.finish(["topics", "site/main.ts"], { cwd });
+  const [header, declared, orders] = stdout.split("\n");
+  assertEquals(header?.split(/ {2,}/).at(-1), "SCHEDULED");
+  assertMatch(declared!, / {2,}0$/);
+  assertMatch(orders!, /^orders +3 .* {2,}1$/);
+});
+
 Deno.test("webfw topics shows a store without topics as a table without rows", async () => {
   await using project = await Project.create({
     "main.ts": 'import { App } from "@webfw/core";\nexport const app = new App();\napp.topic("chat");\n',

@@ -27,7 +27,8 @@ export const TOPICS: Command = {
   takesDenoFlags: true,
   details: `The store is that of the application: of its option "topics", else of WEBFW_TOPICS, else the
 file .webfw/topics.sqlite beside the module. A missing file is not created. The application is
-loaded, but not started. To list topics, all stored messages are read.
+loaded, but not started. To list topics, all stored messages are read. If messages are scheduled,
+which are published later, there is a column with their number.
 
 The name of a consumer is its topic, a slash and its own name. Its row has the age of the oldest
 unhandled message (LAG), the messages in flight, the failed messages that are kept (FAILED),

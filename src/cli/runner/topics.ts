@@ -41,11 +41,25 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     const { topics, crons } = await app.reportTopics(after === null ? {} : { after });
     const now = Date.now();
     const hasLag = after !== null;
+    const hasScheduled = topics.some(({ scheduled = 0 }) => scheduled > 0);
     // A name may have 256 characters.
     const widest = 40;
     this.writeTable([
-      ["TOPIC", "MESSAGES", "SIZE", "OLDEST", "NEWEST", "RETENTION", "SCHEDULED", ...(hasLag ? ["BEHIND"] : [])],
-      ...topics.map((topic) => [...this.#cells(topic, now), ...(hasLag ? [this.#lagCell(topic)] : [])]),
+      [
+        "TOPIC",
+        "MESSAGES",
+        "SIZE",
+        "OLDEST",
+        "NEWEST",
+        "RETENTION",
+        ...(hasScheduled ? ["SCHEDULED"] : []),
+        ...(hasLag ? ["BEHIND"] : []),
+      ],
+      ...topics.map((topic) => [
+        ...this.#cells(topic, now),
+        ...(hasScheduled ? [`${topic.scheduled}`] : []),
+        ...(hasLag ? [this.#lagCell(topic)] : []),
+      ]),
     ], widest);
     this.#listConsumers(topics, widest);
     this.#listCrons(crons, widest);
@@ -132,7 +146,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     }
   }
 
-  #cells({ name, messages, bytes, oldest, newest, retention, failure, scheduled }: TopicReport, now: number): string[] {
+  #cells({ name, messages, bytes, oldest, newest, retention, failure }: TopicReport, now: number): string[] {
     const counts = [
       `${messages}`,
       this.#size(bytes),
@@ -149,7 +163,6 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
       // The counts of a part would look like those of the whole topic.
       ...(failure === undefined ? counts : counts.map(() => "-")),
       bounds.filter((bound) => bound !== "").join(", "),
-      scheduled === undefined ? "-" : `${scheduled}`,
     ];
   }
 
