@@ -424,7 +424,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
         "Cannot publish scheduled messages: the client must test an App, and not an object with fetch",
       );
     }
-    await this.#served.start?.();
+    await this.#start();
     return await protocol.publishScheduled(topic);
   }
 
