@@ -81,3 +81,25 @@ Deno.test("the imports that the README gives for the guides have every name that
   assertEquals([...names].filter((name) => !(name in imports)), []);
   assertEquals(names.size > 0, true);
 });
+
+Deno.test("every excerpt of an example that a page shows is in the file that it names", async () => {
+  let count = 0;
+  for (const document of DOCUMENTS) {
+    for (const block of blocks("ts ignore", await Deno.readTextFile(join(ROOT, document)))) {
+      const [, path, excerpt] = /^\/\/ (examples\/\S+)\n(.*)$/s.exec(block) ?? [];
+      if (path === undefined || excerpt === undefined) continue;
+      count++;
+      const file = await Deno.readTextFile(join(ROOT, path));
+      // The format of a page dedents its blocks.
+      assert(
+        withoutIndent(file).includes(withoutIndent(excerpt)),
+        `${document} shows what ${path} does not have:\n${excerpt}`,
+      );
+    }
+  }
+  assert(count > 0);
+});
+
+function withoutIndent(text: string): string {
+  return text.replaceAll(/^ +/gm, "");
+}

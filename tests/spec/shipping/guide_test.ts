@@ -32,7 +32,7 @@ const RECIPES = [
 ];
 
 /** Pages with programs that tests of their own run. */
-const RUN_ELSEWHERE = ["deployment.md", "limits.md", "stores.md"];
+const RUN_ELSEWHERE = ["deployment.md", "limits.md", "stores.md", "whole_product.md"];
 
 /** A fenced block: what is behind its fence, and its text. */
 interface Block {
