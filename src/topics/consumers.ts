@@ -64,15 +64,26 @@ export interface Consumers {
   resume(name: string): Promise<void>;
 
   /**
-   * Delivers messages that the consumer has given up again, with all their attempts.
+   * Delivers messages that the consumer has given up again, with all their attempts: those that the
+   * store keeps, and those in dead letters.
    *
-   * @param options The `ids` of some of them, by default all.
+   * @param options The `ids` of some of those that the store keeps, by default all of both.
    * @throws {TypeError} As for {@linkcode Consumers.pause}.
    */
   retry(name: string, options?: { readonly ids?: readonly string[] }): Promise<Redelivery>;
 
   /**
-   * Forgets messages that the consumer has given up.
+   * Delivers the messages of dead letters to the consumer again, each letter once, also when two
+   * operators do so. Other consumers of the topic do not get them. The dead letters stay in their
+   * topic. One that fails again becomes another dead letter.
+   *
+   * @throws {TypeError} As for {@linkcode Consumers.pause}; if the application does not declare the
+   * consumer, or it has no `deadLetter`.
+   */
+  redrive(name: string): Promise<Redelivery>;
+
+  /**
+   * Forgets messages that the consumer has given up and the store keeps.
    *
    * @param options The `ids` of some of them, by default all.
    * @returns How many there were.

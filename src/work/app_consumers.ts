@@ -37,7 +37,20 @@ export class AppConsumers implements Consumers {
   async retry(name: string, options: SomeIds = {}): Promise<Redelivery> {
     const action = "redeliver failures of";
     const ids = readIds(options, action);
-    return await this.#change(action, name, ({ retryFailures }, place) => retryFailures(place, ids));
+    return await this.#change(action, name, async ({ retryFailures }, place) => {
+      const kept = await retryFailures(place, ids);
+      if (ids || place.declared?.options.deadLetter === undefined) return kept;
+      const { redriveLetters } = await redriving();
+      const { redelivered, gone } = await redriveLetters(this.#topics, place);
+      return { redelivered: kept.redelivered + redelivered, gone: [...kept.gone, ...gone] };
+    });
+  }
+
+  async redrive(name: string): Promise<Redelivery> {
+    return await this.#change("redeliver dead letters of", name, async (_, place) => {
+      const { redriveLetters } = await redriving();
+      return await redriveLetters(this.#topics, place);
+    });
   }
 
   async discard(name: string, options: SomeIds = {}): Promise<number> {
@@ -66,6 +79,10 @@ export class AppConsumers implements Consumers {
     const all = await operations();
     return await change(all, await all.findConsumer(this.#topics, name, action));
   }
+}
+
+function redriving(): Promise<typeof import("./redrive.ts")> {
+  return load(() => import("./redrive.ts"));
 }
 
 function operations(): Promise<Operations> {

@@ -136,7 +136,7 @@ export async function resumeConsumer(place: Place): Promise<void> {
   });
 }
 
-interface Change {
+export interface Change {
   /** The state if there is no record; undefined if none is to be made. */
   readonly create?: () => Promise<ConsumerState | undefined>;
 }
@@ -146,7 +146,7 @@ interface Change {
  *
  * @param change Undefined for no change: also if an earlier write was made whose reply was lost.
  */
-async function changeState(
+export async function changeState(
   { records, consumer }: Place,
   action: string,
   change: (state: ConsumerState) => ConsumerState | undefined,
@@ -195,7 +195,7 @@ export async function retryFailures(place: Place, ids?: ReadonlySet<string>): Pr
     if (own !== incarnation && !former.includes(own)) lost.push(id);
     else pending.set(at, { at, attempt: 1, due: 0, crashCount: 0, node: "", key });
   }
-  const present = log ? await findPresent(store, log, [...pending.keys()]) : new Set<Cursor>();
+  const present = log ? await findPresent(store, log, [...pending.keys()]) : new Map<Cursor, StoredMessage>();
   const kept = [...pending.values()].filter(({ at }) => present.has(at));
   await addPages(place, kept);
   // A message that has failed again meanwhile has another version, and stays.
@@ -236,28 +236,42 @@ export async function removeConsumer({ records, consumer }: Place): Promise<void
   await announceChange(records);
 }
 
-async function findPresent(store: TopicStore, log: LogRef, cursors: readonly Cursor[]): Promise<Set<Cursor>> {
-  const present = new Set<Cursor>();
+/** Those of the messages that a log still has. */
+export async function findPresent(
+  store: TopicStore,
+  log: LogRef,
+  cursors: readonly Cursor[],
+): Promise<Map<Cursor, StoredMessage>> {
+  const present = new Map<Cursor, StoredMessage>();
+  const wanted = new Set(cursors);
   let end = "";
   for (const at of cursors.toSorted()) {
     if (at <= end) continue;
     const limits = { maxMessages: READ_AT_ONCE, maxBytes: MAX_BYTES };
     const { messages } = await store.read(log, cursorBefore(at), limits);
-    for (const { cursor } of messages) present.add(cursor);
+    for (const message of messages) if (wanted.has(message.cursor)) present.set(message.cursor, message);
     end = messages.at(-1)?.cursor ?? at;
   }
   return present;
 }
 
-/** Writes the pages before the record refers to them. */
-async function addPages(place: Place, pending: readonly PendingMessage[]): Promise<void> {
-  if (pending.length === 0) return;
-  const written = new PendingPages(place.records, place.consumer);
+/** The record must refer to them, or they must be deleted. */
+export async function writePages(
+  { records, consumer }: Place,
+  pending: readonly PendingMessage[],
+): Promise<PendingPage[]> {
+  const written = new PendingPages(records, consumer);
   const pages: PendingPage[] = [];
   for (let index = 0; index < pending.length; index += PAGE_SIZE) {
     const part = pending.slice(index, index + PAGE_SIZE);
     pages.push({ id: await written.write(part, null), count: part.length, due: 0 });
   }
+  return pages;
+}
+
+async function addPages(place: Place, pending: readonly PendingMessage[]): Promise<void> {
+  if (pending.length === 0) return;
+  const pages = await writePages(place, pending);
   await changeState(place, "redeliver failures of", (state) => {
     // An earlier write was carried out, and its reply was lost.
     if (state.pages.some(({ id }) => pages.some((page) => page.id === id))) return undefined;

@@ -360,7 +360,7 @@ Deno.test("webfw topics shows consumers, redelivers what one has given up, and f
   const both = await run("--retry", "orders/mail", "--remove", "orders/mail");
   assertEquals([both.code, both.stderr], [
     2,
-    "error: Cannot do two things at once: use only one of --tail, --pause, --resume, --retry and --remove",
+    "error: Cannot do two things at once: use only one of --tail, --pause, --resume, --retry, --redrive and --remove",
   ]);
   const removed = await run("--remove", "orders/mail");
   assertEquals([removed.code, removed.stdout], [0, "The consumer orders/mail is removed"]);
@@ -382,5 +382,36 @@ Deno.test("webfw topics pauses and resumes a consumer, and shows it", async () =
   assertEquals([unknown.code, unknown.stderr.split("\n").at(-1)], [
     1,
     'error: Cannot pause "orders/mial": the store has no such consumer, the nearest is "orders/mail"',
+  ]);
+});
+
+Deno.test("webfw topics --redrive redelivers the dead letters of a consumer, each once", async () => {
+  const main = `import { App } from "@webfw/core";
+    export const app = new App();
+    app.topic("orders.failed", { durable: true });
+    app.topic("orders", { durable: true }).consume("mail", { deadLetter: "orders.failed" }, () => {});`;
+  await using project = await Project.create({ "main.ts": main, "deno.json": { imports: await frameworkImports() } });
+  const app = new App({ topics: join(project.path, ".webfw/topics.sqlite") });
+  const failed = app.topic<object>("orders.failed", { durable: true });
+  const orders = app.topic<number>("orders", { durable: true });
+  orders.consume("mail", { retry: { attempts: 1 }, deadLetter: "orders.failed" }, () => {
+    throw new Error("no");
+  });
+  await app.start();
+  await using letters = failed.subscribe();
+  await Promise.all([orders.publish(1), orders.publish(2)]);
+  await letters.next();
+  await letters.next();
+  await app.stop();
+
+  const run = (...args: string[]) => Webfw.finish(["topics", "main.ts:app", ...args], { cwd: project.path });
+  const first = await run("--redrive", "orders/mail");
+  assertEquals([first.code, first.stdout], [0, "2 messages are redelivered"]);
+  const again = await run("--retry", "orders/mail");
+  assertEquals([again.code, again.stdout], [0, "0 messages are redelivered"]);
+  const unknown = await run("--redrive", "orders/mial");
+  assertEquals([unknown.code, unknown.stderr.split("\n").at(-1)], [
+    1,
+    'error: Cannot redeliver dead letters of "orders/mial": the store has no such consumer, the nearest is "orders/mail"',
   ]);
 });

@@ -4,7 +4,7 @@ import { type Command, CommandError, USAGE_EXIT_CODE } from "../command.ts";
 import { CONFIG, runOnTarget, TARGET, TARGET_DETAILS } from "../launch.ts";
 import { type ConsumerAction, TopicsRunner } from "../runner/topics.ts";
 
-const ACTIONS: readonly ConsumerAction[] = ["pause", "resume", "retry", "remove"];
+const ACTIONS: readonly ConsumerAction[] = ["pause", "resume", "retry", "redrive", "remove"];
 
 export const TOPICS: Command = {
   name: "topics",
@@ -20,7 +20,8 @@ export const TOPICS: Command = {
     },
     { name: "pause", value: "name", description: "Pause a consumer on all nodes" },
     { name: "resume", value: "name", description: "Resume a consumer" },
-    { name: "retry", value: "name", description: "Redeliver the failed messages of a consumer" },
+    { name: "retry", value: "name", description: "Redeliver the failed messages and dead letters of a consumer" },
+    { name: "redrive", value: "name", description: "Redeliver only the dead letters of a consumer, each once" },
     { name: "remove", value: "name", description: "Remove a consumer and its failed messages" },
     CONFIG,
   ],

@@ -33,6 +33,7 @@ export interface WebfwApp {
     pause(name: string): Promise<void>;
     resume(name: string): Promise<void>;
     retry(name: string): Promise<Redelivery>;
+    redrive(name: string): Promise<Redelivery>;
     remove(name: string): Promise<void>;
   };
   run(options: {

@@ -13,7 +13,7 @@ export interface TopicsOptions extends RunnerOptions {
   readonly change: { readonly action: ConsumerAction; readonly name: string } | null;
 }
 
-export type ConsumerAction = "pause" | "resume" | "retry" | "remove";
+export type ConsumerAction = "pause" | "resume" | "retry" | "redrive" | "remove";
 
 export class TopicsRunner extends InspectRunner<TopicsOptions> {
   protected override readonly task = "show the topics of";
@@ -123,7 +123,7 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
   }
 
   async #change({ consumers }: WebfwApp, action: ConsumerAction, name: string): Promise<void> {
-    if (action === "retry") return this.#printRedelivery(await consumers.retry(name));
+    if (action === "retry" || action === "redrive") return this.#printRedelivery(await consumers[action](name));
     await consumers[action](name);
     const done = { pause: "is paused on all nodes", resume: "is resumed", remove: "is removed" };
     this.write(`The consumer ${this.#quoteName(name)} ${done[action]}\n`);

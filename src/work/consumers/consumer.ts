@@ -134,7 +134,8 @@ export class Consumer implements Service<void> {
     this.#setup = setup;
     this.#clock = clock;
     this.#consumer = { topic: log.name, name };
-    this.#window = new LogWindow({ store, log, keyOf: options.key, check });
+    const readLetter = deadLetter?.read?.bind(deadLetter);
+    this.#window = new LogWindow({ store, log, keyOf: options.key, check, readLetter });
     this.#members = new Members(store, options.lease);
     this.#lease = new LeaseTimer(options.lease, clock);
     this.#pages = new PendingPages(records, this.#consumer);
@@ -516,8 +517,9 @@ export class Consumer implements Service<void> {
 
   async #takePending(claimed: readonly PendingMessage[]): Promise<void> {
     const messages = await this.#window.load(claimed);
-    this.#inFlight.take(claimed.map(({ at, attempt, crashCount, key }, index) => {
-      return { at, attempt, crashCount, key, message: messages[index], range: undefined, index: 0, outcome: undefined };
+    this.#inFlight.take(claimed.map(({ at, attempt, crashCount, key, letter }, index) => {
+      const message = messages[index];
+      return { at, attempt, crashCount, key, letter, message, range: undefined, index: 0, outcome: undefined };
     }));
   }
 
@@ -609,11 +611,11 @@ export class Consumer implements Service<void> {
     if (state.incarnation === incarnation) return;
     // A log on disk was restored from a backup together with this record.
     const isKept = this.#setup.store.capabilities.durability !== "memory" && state.next <= highWatermark;
-    const { lost, lastError, paused } = state;
+    const { lost, lastError, paused, redriven } = state;
     const former = [...(state.former ?? []), state.incarnation].slice(-MAX_FORMER);
     const next: ConsumerState = isKept
       ? { ...state, incarnation, former, claimer: "" }
-      : { ...newState(incarnation, lowWatermark), lost: lost + 1, lastError, paused };
+      : { ...newState(incarnation, lowWatermark), lost: lost + 1, lastError, paused, redriven };
     this.#isStale = true;
     const version = await this.#setup.records.set(consumerKey(this.#consumer), encodeState(next), {
       expect: this.#version,

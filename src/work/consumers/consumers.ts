@@ -3,7 +3,7 @@ import { loggerOf, makeLog } from "../../log/log.ts";
 import { nearest, quote } from "../../base/options.ts";
 import { SpanKind, tracing } from "../../log/telemetry.ts";
 import type { ConsumerContext, ConsumerTry, DeclaredConsumer } from "../../topics/consume_options.ts";
-import type { TopicMessage } from "../../topics/message.ts";
+import { cursorBefore, type TopicMessage, toPosition } from "../../topics/message.ts";
 import { messagingAttributes } from "../../topics/topic_log.ts";
 import type { Topics } from "../../topics/topics.ts";
 import { SYSTEM_CLOCK } from "../../base/clock.ts";
@@ -12,6 +12,7 @@ import type { TopicStore } from "../../store/topic_store.ts";
 import { ChangeWatch } from "./change_watch.ts";
 import { Consumer } from "./consumer.ts";
 import type { DeadLetterTopic } from "./failures.ts";
+import { readLetter } from "./letter.ts";
 
 /** How long a start waits for the store, in milliseconds. */
 const START_TIMEOUT = 3_000;
@@ -154,7 +155,8 @@ function namesOf(consumer: string, id: string): Record<string, string> {
 }
 
 /** @throws {TypeError} If there is no such topic, or it is less durable. */
-function openDeadLetter({ name, log, isDurable }: DeclaredConsumer, target: string, topics: Topics): DeadLetterTopic {
+function openDeadLetter(consumer: DeclaredConsumer, target: string, topics: Topics): DeadLetterTopic {
+  const { name, log, isDurable } = consumer;
   const found = topics.declared.find((topic) => topic.name === target);
   const action = `Cannot start the consumer "${name}" of the topic "${log.name}": its deadLetter ${quote(target)}`;
   if (found === undefined) {
@@ -170,6 +172,14 @@ function openDeadLetter({ name, log, isDurable }: DeclaredConsumer, target: stri
   return {
     name: target,
     maxBytes: topics.storeOf(found.options.isDurable).capabilities.maxMessageBytes,
+    async read(letter, at) {
+      const letters = { name: target, policy: found.options.policy };
+      const { messages: [stored] } = await topics.storeOf(found.options.isDurable)
+        .read(letters, cursorBefore(letter), { maxMessages: 1, maxBytes: 1 });
+      if (stored?.cursor !== letter) return undefined;
+      const { id, message } = readLetter(stored, { topic: log.name, name }) ?? {};
+      return id !== undefined && toPosition(id).cursor === at ? message : undefined;
+    },
     publish(letter, options, trace) {
       const publish = () => topics.topic<unknown>(target).publish(letter, options);
       if (!tracing) return publish();

@@ -4,6 +4,7 @@ import { countBytes } from "../../base/json_data.ts";
 import { describeError, log } from "../../log/log.ts";
 import type { RecordStore } from "../../store/record_store.ts";
 import { type DeadLetter, isDiscard } from "../../topics/consume_options.ts";
+import type { Cursor, StoredMessage } from "../../store/topic_store.ts";
 import { toId } from "../../topics/message.ts";
 import type { Delivery } from "./in_flight.ts";
 import { type ConsumerName, failureKey } from "./record.ts";
@@ -21,6 +22,8 @@ export interface DeadLetterTopic {
   /** The size limit of a message, in bytes. */
   readonly maxBytes: number;
   publish(letter: DeadLetter, options: { readonly id: string }, trace: string | undefined): Promise<unknown>;
+  /** The message of a letter; undefined if it is not there, or not whole. */
+  read?(letter: Cursor, at: Cursor): Promise<StoredMessage | undefined>;
 }
 
 export interface FailuresOptions {
@@ -97,12 +100,13 @@ export class Failures {
   }
 
   /** False if its topic can never take the letter. */
-  async #send({ message }: Delivery, id: string, { error, attempts }: Reason): Promise<boolean> {
+  async #send({ message, letter: earlier }: Delivery, id: string, { error, attempts }: Reason): Promise<boolean> {
     const { consumer: { topic, name }, deadLetter } = this.#options;
     const { type = null, data } = message!.message;
     const letter: DeadLetter = { topic, consumer: name, id, type, data, error, attempts };
     const short: DeadLetter = { ...letter, data: null, truncated: true };
-    const letterId = `${topic}/${name}/${id}`;
+    // Its topic refuses the id of the letter that was redelivered.
+    const letterId = `${topic}/${name}/${earlier === undefined ? id : await nameOf(id, earlier)}`;
     const fits = countBytes(JSON.stringify(letter)) <= deadLetter!.maxBytes;
     for (const form of fits ? [letter, short] : [short]) {
       try {
@@ -153,4 +157,10 @@ export class Failures {
     log("warn", "The oldest failures of a consumer are deleted", fields);
     for (const id of oldest) await records.delete(failureKey(consumer, id), {});
   }
+}
+
+/** Of the length of an id, and the same for the same letter. */
+async function nameOf(id: string, letter: Cursor): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${id} ${letter}`));
+  return new Uint8Array(hash).toHex().slice(0, id.length);
 }

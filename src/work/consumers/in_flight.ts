@@ -25,6 +25,8 @@ export interface Delivery {
   readonly attempt: number;
   readonly crashCount: number;
   readonly key: string | undefined;
+  /** The position of its dead letter, if that is redelivered. */
+  readonly letter?: Cursor | undefined;
   /** The start of its range; undefined if it is in none. */
   range: Cursor | undefined;
   index: number;

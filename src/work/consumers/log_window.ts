@@ -31,6 +31,8 @@ export class OtherIncarnation extends Error {
 export interface LogWindowOptions extends MessageReading {
   readonly store: TopicStore;
   readonly log: LogRef;
+  /** Reads what was given up from its dead letter. */
+  readonly readLetter?: ((letter: Cursor, at: Cursor) => Promise<StoredMessage | undefined>) | undefined;
 }
 
 /** The next messages of the log, and a cache of earlier ones. */
@@ -152,7 +154,10 @@ export class LogWindow {
     return this.#cache.has(cursor);
   }
 
-  /** Loads pending messages, in their order; undefined for one that is no longer in the log. */
+  /**
+   * Loads pending messages, in their order; undefined for one that is neither in the log nor in a
+   * dead letter.
+   */
   async load(pending: readonly PendingMessage[]): Promise<(ReadMessage | undefined)[]> {
     const found = new Map<Cursor, ReadMessage | undefined>();
     for (const { at } of pending) if (this.#cache.has(at)) found.set(at, this.#cache.get(at));
@@ -164,6 +169,13 @@ export class LogWindow {
       checkReaches(page, at);
       found.set(at, undefined);
       for (const stored of page.messages) if (wanted.has(stored.cursor)) found.set(stored.cursor, this.#toRead(stored));
+    }
+    for (const { at, letter } of pending) {
+      if (letter === undefined || found.get(at) !== undefined) continue;
+      const stored = await this.#options.readLetter?.(letter, at);
+      if (!stored) continue;
+      await this.#checkAsync([stored]);
+      found.set(at, this.#toRead(stored));
     }
     for (const { at } of pending) this.#evict(at);
     return pending.map(({ at }) => found.get(at));
@@ -192,16 +204,20 @@ export class LogWindow {
   }
 
   async #read(after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    const { store, log, check } = this.#options;
+    const { store, log } = this.#options;
     const incarnation = this.#incarnation;
     const page = await store.read(log, after, limits);
-    if (check?.isAsync) {
-      await Promise.all(page.messages.map(async (stored) => {
-        this.#checked.set(stored, await check.check(JSON.parse(stored.data)));
-      }));
-    }
+    await this.#checkAsync(page.messages);
     if (page.incarnation !== incarnation || incarnation !== this.#incarnation) throw new OtherIncarnation(page);
     return page;
+  }
+
+  async #checkAsync(messages: readonly StoredMessage[]): Promise<void> {
+    const { check } = this.#options;
+    if (!check?.isAsync) return;
+    await Promise.all(messages.map(async (stored) => {
+      this.#checked.set(stored, await check.check(JSON.parse(stored.data)));
+    }));
   }
 
   #toRead(stored: StoredMessage, gap?: Cursor): ReadMessage {

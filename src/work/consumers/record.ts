@@ -39,6 +39,8 @@ export interface PendingMessage {
   /** The node that holds it; "" while it waits. */
   node: string;
   readonly key?: string | undefined;
+  /** The position of its dead letter, if that is redelivered. */
+  readonly letter?: Cursor | undefined;
 }
 
 /** Pending messages in a record of their own. */
@@ -72,7 +74,12 @@ export interface ConsumerState {
   lastError?: string | undefined;
   /** Since when nodes claim no messages, in milliseconds since 1970 on the clock of the store. */
   paused?: number | undefined;
+  /** Which dead letters were redelivered, by their topics. */
+  redriven?: Readonly<Record<string, Redriven>> | undefined;
 }
+
+/** The id of the last dead letter that was redelivered, and a random name of the write. */
+export type Redriven = readonly [id: string, write: string];
 
 /** A consumer that has handled nothing. */
 export function newState(incarnation: string, next: Cursor): ConsumerState {
@@ -106,7 +113,15 @@ export function failureKey({ topic, name }: ConsumerName, ...id: [] | [id: strin
 }
 
 /** The node is an index, -1 for none. */
-type PackedPending = [at: string, attempt: number, due: number, crashCount: number, node: number, key?: string];
+type PackedPending = [
+  at: string,
+  attempt: number,
+  due: number,
+  crashCount: number,
+  node: number,
+  key?: string | null,
+  letter?: string,
+];
 
 interface PackedState extends Omit<ConsumerState, "next" | "ranges" | "pending" | "pages" | "nodes"> {
   /** The prefix of all cursors. */
@@ -184,15 +199,16 @@ function packPending(
   names: readonly string[],
   cut: (cursor: Cursor) => string,
 ): PackedPending[] {
-  return pending.map(({ at, attempt, due, crashCount, node, key }) => {
+  return pending.map(({ at, attempt, due, crashCount, node, key, letter }) => {
     const packed = [cut(at), attempt, Math.round(due), crashCount, names.indexOf(node)] as const;
+    if (letter !== undefined) return [...packed, key ?? null, letter];
     return key === undefined ? [...packed] : [...packed, key];
   });
 }
 
 function unpackPending(pending: readonly PackedPending[], names: readonly string[], prefix: string): PendingMessage[] {
-  return pending.map(([at, attempt, due, crashCount, node, key]): PendingMessage => {
-    return { at: prefix + at, attempt, due, crashCount, node: names[node] ?? "", key };
+  return pending.map(([at, attempt, due, crashCount, node, key, letter]): PendingMessage => {
+    return { at: prefix + at, attempt, due, crashCount, node: names[node] ?? "", key: key ?? undefined, letter };
   });
 }
 
