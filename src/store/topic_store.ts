@@ -384,6 +384,10 @@ export class Watchers {
     for (let parts = 1; parts <= key.length; parts++) this.call(JSON.stringify(key.slice(0, parts)));
   }
 
+  callAll(): void {
+    for (const callbacks of [...this.#callbacks.values()]) callbacks.call();
+  }
+
   clear(): void {
     for (const callbacks of this.#callbacks.values()) callbacks.clear();
     this.#callbacks.clear();

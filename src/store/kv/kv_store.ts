@@ -21,7 +21,7 @@ import { KvLogReader, toLog } from "./log_reader.ts";
 import { NetworkClient } from "./network_client.ts";
 import { ClientMissingError, PACKAGE } from "./npm_client.ts";
 import { hasOwnClient, IN_MEMORY, openFile, pathOf } from "./open_file.ts";
-import { ProcessLock } from "./process_lock.ts";
+import { ProcessLock } from "../process_lock.ts";
 import { RetentionWorker } from "./retention_worker.ts";
 
 /** How often logs are trimmed, in ms: a lease that is not released is free within 30 s. */

@@ -37,6 +37,9 @@ export interface SqlEngine extends StoreEngine {
   listen?(onNotify: (payload: string) => void, onLost: () => void): Promise<() => void>;
 
   close(): void;
+
+  /** Resolves when it is closed, and its connections and threads have ended. */
+  closed?(): Promise<void>;
 }
 
 export type SqlConnection = StoreConnection<SqlEngine>;

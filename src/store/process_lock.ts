@@ -2,8 +2,8 @@
  * Shows processes that share a file whether one of them has ended: each locks a file of its own,
  * and the system releases the lock, also after `kill -9`.
  */
-import { nodePath } from "../../base/runtime.ts";
-import { isGranted } from "../cannot_open.ts";
+import { nodePath } from "../base/runtime.ts";
+import { isGranted } from "./cannot_open.ts";
 
 const SUFFIX = ".processes";
 /** Follows the name of a lock file until it is locked. */

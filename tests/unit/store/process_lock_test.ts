@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { join } from "node:path";
-import { ProcessLock } from "../../../../src/store/kv/process_lock.ts";
-import { ChildProgram } from "../../../spec/support/child_program.ts";
-import { TemporaryFolder } from "../../../spec/support/temporary_folder.ts";
+import { ProcessLock } from "../../../src/store/process_lock.ts";
+import { ChildProgram } from "../../spec/support/child_program.ts";
+import { TemporaryFolder } from "../../spec/support/temporary_folder.ts";
 
-const MODULE = new URL("../../../../src/store/kv/process_lock.ts", import.meta.url).href;
+const MODULE = new URL("../../../src/store/process_lock.ts", import.meta.url).href;
 
 /** A program that locks its name and prints it. */
 function holder(path: string, permissions?: readonly string[]): Promise<ChildProgram> {

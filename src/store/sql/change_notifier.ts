@@ -1,0 +1,206 @@
+/**
+ * Notifies watchers of logs and of records. PostgreSQL notifies other processes; the poll finds
+ * what a notification has missed, and what other processes have written to a file.
+ */
+import { detached } from "../../log/log.ts";
+import { pause } from "../store_connection.ts";
+import { Watchers } from "../topic_store.ts";
+import type { SqlConnection, SqlEngine } from "./engine.ts";
+import { decodeKey, decodeText, encodeKey, encodeText, stringsOf, type Tables } from "./schema.ts";
+import type { RecordKey } from "../record_store.ts";
+
+/** The pause between two notifications, in ms: meanwhile changes are collected. */
+const NOTIFY_PAUSE = 5;
+/** The pause before this process listens again, in milliseconds. */
+const LISTEN_PAUSE = 100;
+
+/** What a notification is about. The kind is followed by the name, the key, or the transaction. */
+type Kind = "log" | "record" | "transaction";
+
+export interface ChangeNotifierOptions {
+  readonly connection: SqlConnection;
+  readonly tables: Tables;
+  /** How often other processes' appends are polled, in milliseconds. */
+  readonly interval: number;
+  /** Called when another process has published in a transaction that may be open. */
+  readonly onTransaction: (id: string) => void;
+}
+
+export class ChangeNotifier {
+  readonly #options: ChangeNotifierOptions;
+  readonly #sender = crypto.randomUUID().slice(0, 8);
+  readonly #logs = new Watchers();
+  readonly #records = new Watchers();
+  /** How many watches each log has. */
+  readonly #watched = new Map<string, number>();
+  /** The heads that the last poll has found. */
+  #heads = new Map<string, string>();
+  #file: { readonly engine: SqlEngine; readonly version: unknown } | undefined;
+  readonly #closing = new AbortController();
+  #polling: Promise<void> | undefined;
+  #listening: Promise<void> | undefined;
+  readonly #unsent = new Set<string>();
+  #sending: Promise<void> | undefined;
+
+  constructor(options: ChangeNotifierOptions) {
+    this.#options = options;
+  }
+
+  get isWatching(): boolean {
+    return this.#watched.size > 0;
+  }
+
+  watchLog(name: string, onChange: () => void): () => void {
+    const remove = this.#logs.add(name, onChange);
+    this.#watched.set(name, (this.#watched.get(name) ?? 0) + 1);
+    this.#start();
+    let isEnded = false;
+    return () => {
+      if (isEnded) return;
+      isEnded = true;
+      remove();
+      const left = this.#watched.get(name)! - 1;
+      if (left > 0) this.#watched.set(name, left);
+      else this.#watched.delete(name);
+    };
+  }
+
+  watchRecords(key: RecordKey, onChange: () => void): () => void {
+    this.#listen();
+    return this.#records.add(JSON.stringify(key), onChange);
+  }
+
+  logChanged(name: string): void {
+    this.#logs.call(name);
+    this.#send("log", encodeText(name));
+  }
+
+  recordChanged(key: RecordKey): void {
+    this.#records.callUpTo(key);
+    this.#send("record", encodeKey(key));
+  }
+
+  transactionOpened(id: string): void {
+    this.#send("transaction", id);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#logs.clear();
+    this.#records.clear();
+    await Promise.all([this.#polling, this.#listening, this.#sending]);
+  }
+
+  #start(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#listen();
+    this.#polling ??= detached(() => this.#pollWhileWatched());
+  }
+
+  #listen(): void {
+    if (this.#options.tables.dialect === "sqlite" || this.#closing.signal.aborted) return;
+    this.#listening ??= detached(() => this.#listenUntilClosed());
+  }
+
+  async #listenUntilClosed(): Promise<void> {
+    const { connection } = this.#options;
+    const { signal } = this.#closing;
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
+      const { promise: lost, resolve: onLost } = Promise.withResolvers<void>();
+      try {
+        const end = await connection.use(
+          async (engine) => await engine.listen?.((payload) => this.#receive(payload), onLost),
+          signal,
+        );
+        signal.addEventListener("abort", () => onLost());
+        // Notifications may have been missed. A watcher reads before it watches.
+        if (!isFirst) this.#callAll();
+        await lost;
+        end?.();
+      } catch {
+        // The connection has logged it, and the poll goes on.
+      }
+      await pause(LISTEN_PAUSE, signal);
+    }
+  }
+
+  #receive(payload: string): void {
+    const [sender, kind, ...rest] = payload.split(" ");
+    if (sender === this.#sender) return;
+    const text = rest.join(" ");
+    if (kind === "log") this.#logs.call(decodeText(text));
+    else if (kind === "record") this.#records.callUpTo(decodeKey(text));
+    else if (kind === "transaction") this.#options.onTransaction(text);
+  }
+
+  #callAll(): void {
+    for (const name of [...this.#watched.keys()]) this.#logs.call(name);
+    this.#records.callAll();
+  }
+
+  async #pollWhileWatched(): Promise<void> {
+    const { signal } = this.#closing;
+    while (this.#watched.size > 0 && !signal.aborted) {
+      // The timer keeps the process alive: a program that waits for messages of others is not done.
+      await pause(this.#options.interval, signal);
+      // The connection has logged an error, and the next poll tries again.
+      if (!signal.aborted) await this.#poll().catch(() => {});
+    }
+    this.#polling = undefined;
+    this.#heads.clear();
+    this.#file = undefined;
+  }
+
+  async #poll(): Promise<void> {
+    const { connection, tables } = this.#options;
+    const { signal } = this.#closing;
+    if (tables.dialect === "sqlite" && !await this.#hasFileChanged()) return;
+    const names = JSON.stringify(Array.from(this.#watched.keys(), encodeText));
+    const { logs, outbox } = tables;
+    const rows = await connection.use(({ query }) =>
+      query(
+        `SELECT name, incarnation, head, EXISTS (SELECT 1 FROM ${outbox} o WHERE o.name = g.name) AS is_waiting
+FROM ${logs} g WHERE name IN (${stringsOf(tables, "$1")})`,
+        [names],
+      ), signal);
+    const earlier = this.#heads;
+    this.#heads = new Map();
+    for (const { name, incarnation, head, is_waiting } of rows) {
+      const state = `${incarnation} ${head}`;
+      this.#heads.set(String(name), state);
+      if (earlier.get(String(name)) !== state || is_waiting) this.#logs.call(decodeText(String(name)));
+    }
+  }
+
+  /** SQLite counts the changes of other connections, which is cheaper than to look at the logs. */
+  async #hasFileChanged(): Promise<boolean> {
+    const before = this.#file;
+    const file = this.#file = await this.#options.connection.use(async (engine) => {
+      const [row] = await engine.query("PRAGMA data_version");
+      return { engine, version: row?.data_version };
+    }, this.#closing.signal);
+    return file.engine !== before?.engine || file.version !== before.version;
+  }
+
+  /**
+   * In a transaction of its own that does not wait for the disk: one that notifies has an entry in
+   * the write-ahead log, and delays others that notify until it is written.
+   */
+  #send(kind: Kind, text: string): void {
+    if (this.#options.tables.dialect === "sqlite") return;
+    this.#unsent.add(`${this.#sender} ${kind} ${text}`);
+    this.#sending ??= detached(() => this.#sendAll()).finally(() => this.#sending = undefined);
+  }
+
+  async #sendAll(): Promise<void> {
+    const text = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, x) FROM unnest($2::text[]) AS x";
+    while (this.#unsent.size > 0) {
+      const payloads = [...this.#unsent];
+      this.#unsent.clear();
+      const parameters = [this.#options.tables.schema, payloads];
+      // Watchers poll by themselves.
+      await this.#options.connection.use(({ query }) => query(text, parameters)).catch(() => {});
+      await pause(NOTIFY_PAUSE, this.#closing.signal);
+    }
+  }
+}

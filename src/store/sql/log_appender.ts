@@ -1,0 +1,302 @@
+/** Appends batches to logs, after the messages that committed transactions have left in the outbox. */
+import type { AppendOptions, AppendOutcome, AppendResult, LogPolicy, LogRef, NewMessage } from "../topic_store.ts";
+import { numberToCursor } from "../topic_store.ts";
+import type { Row, SqlConnection, SqlEngine, Statement } from "./engine.ts";
+import { isRestored, newIncarnation, type SeenPositions } from "./positions.ts";
+import { encodeText, stringsOf, type Tables, timeOf } from "./schema.ts";
+
+interface Batch {
+  readonly name: string;
+  /** Undefined: it stays as it is stored. */
+  readonly policy: LogPolicy | undefined;
+  /** Without repeated ids. */
+  readonly messages: readonly NewMessage[];
+  /** The ids that may be in the log already. */
+  readonly knownIds: readonly string[];
+}
+
+interface Appended {
+  readonly incarnation: string;
+  /** By id, of the messages that were stored. */
+  readonly stored: ReadonlyMap<string, number>;
+  /** How many messages of the outbox and of the batch were stored. */
+  readonly count: number;
+}
+
+export interface LogAppenderOptions {
+  readonly connection: SqlConnection;
+  readonly tables: Tables;
+  readonly positions: SeenPositions;
+  /** Null: that of the database. */
+  readonly now: () => number | null;
+  /** Gets the time of a reply, and `performance.now()` when the request was sent. */
+  readonly noteTime: (time: number, begin: number) => void;
+  /** Called after messages were stored. */
+  readonly onAppended: (name: string) => void;
+}
+
+export class LogAppender {
+  readonly #options: LogAppenderOptions;
+  readonly #statements: ReturnType<typeof statementsOf>;
+
+  constructor(options: LogAppenderOptions) {
+    this.#options = options;
+    this.#statements = statementsOf(options.tables);
+  }
+
+  async append(
+    { name, policy }: LogRef,
+    messages: readonly NewMessage[],
+    { signal }: AppendOptions = {},
+  ): Promise<AppendResult> {
+    const ids = messages.map(({ id }) => encodeText(id));
+    const firstIndex = new Map<string, number>();
+    for (const [index, id] of ids.entries()) if (!firstIndex.has(id)) firstIndex.set(id, index);
+    const batch = [...firstIndex.values()].map((index): NewMessage => {
+      const message = messages[index]!;
+      const type = message.type === undefined ? undefined : encodeText(message.type);
+      return { ...message, id: ids[index]!, type };
+    });
+    const knownIds = batch.filter(({ isGenerated }) => !isGenerated).map(({ id }) => id);
+    const { incarnation, stored } = await this.#append({ name, policy, messages: batch, knownIds }, signal);
+    const missing = batch.filter(({ id }) => !stored.has(id)).map(({ id }) => id);
+    const earlier = missing.length > 0 ? await this.#find(name, missing, signal) : undefined;
+    const outcomes = ids.map((id, index): AppendOutcome => {
+      const seq = stored.get(id) ?? earlier?.get(id);
+      if (seq === undefined) throw new Error("Cannot append the messages: a duplicate was removed meanwhile");
+      return { cursor: numberToCursor(seq), duplicate: !stored.has(id) || firstIndex.get(id) !== index };
+    });
+    return { incarnation, outcomes };
+  }
+
+  /**
+   * Moves messages of committed transactions from the outbox into the log, and begins another
+   * incarnation if a backup was restored.
+   */
+  async seal(name: string, policy?: LogPolicy): Promise<void> {
+    await this.#append({ name, policy, messages: [], knownIds: [] });
+  }
+
+  async create({ name, policy }: LogRef): Promise<void> {
+    const parameters = [encodeText(name), newIncarnation(), ...toColumns(policy)];
+    await this.#options.connection.use(({ query }) => query(this.#statements.create, parameters), undefined, "write");
+  }
+
+  async #append(batch: Batch, signal?: AbortSignal): Promise<Appended> {
+    const { connection, positions, noteTime, onAppended, tables } = this.#options;
+    const carryOut = tables.dialect === "postgres"
+      ? (engine: SqlEngine) => this.#appendPostgres(engine, batch)
+      : (engine: SqlEngine) => this.#appendSqlite(engine, batch);
+    for (;;) {
+      const begin = performance.now();
+      const result = await connection.use(carryOut, signal, "write");
+      if (result) {
+        const { appended, row } = result;
+        positions.note(batch.name, {
+          incarnation: appended.incarnation,
+          head: Number(row.head),
+          time: Number(row.time),
+        });
+        noteTime(Number(row.now), begin);
+        if (appended.count > 0) onAppended(batch.name);
+        return appended;
+      }
+      // Messages without a known policy wait for a process that declares the topic.
+      if (!batch.policy) return { incarnation: "", stored: new Map(), count: 0 };
+      await this.create({ name: batch.name, policy: batch.policy });
+    }
+  }
+
+  /** In one statement, thus in one round trip. It locks the row of the log. */
+  async #appendPostgres({ query, transaction }: SqlEngine, batch: Batch) {
+    const parameters = this.#parametersOf(batch);
+    const append = async (query: SqlEngine["query"]): Promise<Row | undefined> =>
+      (await query(this.#statements.append, parameters))[0];
+    let row = await append(query);
+    while (row?.is_over) {
+      // Ids whose time is over are forgotten first, so that the batch keeps its order.
+      row = await transaction(async (query) => {
+        await query(this.#statements.lock, [parameters[0]]);
+        await query(this.#statements.forget, [
+          parameters[0],
+          JSON.stringify(batch.knownIds),
+          this.#options.now(),
+          dedupeOf(batch),
+        ]);
+        return await append(query);
+      });
+    }
+    return row && { appended: toAppended(row, batch), row };
+  }
+
+  async #appendSqlite({ batch: carryOut }: SqlEngine, batch: Batch) {
+    const name = encodeText(batch.name);
+    const now = this.#options.now();
+    const { incarnation, head, time } = this.#options.positions.of(batch.name);
+    const { base, forget, insert, update, take } = this.#statements;
+    const policy = batch.policy && toColumns(batch.policy);
+    const rows = JSON.stringify(
+      batch.messages.map(({ id, type, data, bytes, trace }) => [id, type ?? null, data, bytes, trace ?? null]),
+    );
+    const statements: Statement[] = [
+      { text: base, parameters: [name, now] },
+      { text: forget, parameters: [name, JSON.stringify(batch.knownIds), now, dedupeOf(batch)] },
+      { text: insert, parameters: [name, rows, now] },
+      { text: take, parameters: [name] },
+      {
+        text: update,
+        parameters: [name, incarnation, head, time, newIncarnation(), ...(policy ?? NO_POLICY), policy ? 1 : 0],
+      },
+    ];
+    const [found, , inserted, , updated] = await carryOut!(statements);
+    if (!found![0]) return undefined;
+    const row = {
+      ...found![0],
+      ...updated![0],
+      stored: inserted!.length,
+      seqs: inserted!.map(({ seq }) => seq).join(),
+    };
+    return { appended: toAppended(row, batch), row: row as Row };
+  }
+
+  #parametersOf({ name, policy, messages, knownIds }: Batch): unknown[] {
+    const { incarnation, head, time } = this.#options.positions.of(name);
+    return [
+      encodeText(name),
+      this.#options.now(),
+      incarnation,
+      head,
+      time,
+      newIncarnation(),
+      messages.map(({ id }) => id),
+      messages.map(({ type }) => type ?? null),
+      messages.map(({ data }) => data),
+      messages.map(({ bytes }) => bytes),
+      messages.map(({ trace }) => trace ?? null),
+      knownIds,
+      policy !== undefined,
+      ...(policy ? toColumns(policy) : NO_POLICY),
+    ];
+  }
+
+  /** The positions of messages whose ids are in the log. */
+  async #find(
+    name: string,
+    ids: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<ReadonlyMap<string, number>> {
+    const parameters = [encodeText(name), JSON.stringify(ids)];
+    const rows = await this.#options.connection.use(
+      ({ query }) => query(this.#statements.find, parameters),
+      signal,
+    );
+    return new Map(rows.map(({ id, seq }) => [String(id), Number(seq)]));
+  }
+}
+
+const NO_POLICY = [null, null, null, null] as const;
+
+/** A column has null for no bound. */
+function toColumns({ age, count, bytes, dedupe }: LogPolicy): readonly (number | null)[] {
+  return [age, count, bytes, dedupe].map((bound) => bound === Infinity ? null : bound);
+}
+
+/** Null: the one that is stored. */
+function dedupeOf({ policy }: Batch): number | null {
+  return policy ? Math.min(policy.dedupe, Number.MAX_SAFE_INTEGER) : null;
+}
+
+/** The row has the places of what was stored, unless that is everything. */
+function toAppended(row: Row, { messages }: Batch): Appended {
+  const base = Number(row.base);
+  const places = row.seqs === null ? undefined : new Set(String(row.seqs).split(",").map(Number));
+  const stored = new Map<string, number>();
+  for (const [index, { id }] of messages.entries()) {
+    const seq = base + index + 1;
+    if (!places || places.has(seq)) stored.set(id, seq);
+  }
+  return { incarnation: String(row.incarnation), stored, count: Number(row.stored) };
+}
+
+function statementsOf(tables: Tables) {
+  const { logs, messages, outbox } = tables;
+  const logId = `(SELECT id FROM ${logs} WHERE name = $1)`;
+  const number = (parameter: string) => tables.dialect === "sqlite" ? parameter : `${parameter}::float8`;
+  const policy = ["max_age", "max_count", "max_bytes", "dedupe"];
+  return {
+    create: `INSERT INTO ${logs} (name, incarnation, ${policy.join(", ")})
+VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+
+    find: `SELECT id, seq FROM ${messages} WHERE log = ${logId} AND id IN (${stringsOf(tables, "$2")})`,
+
+    lock: `SELECT id FROM ${logs} WHERE name = $1 FOR UPDATE`,
+
+    forget: `UPDATE ${messages} SET id = NULL WHERE log = ${logId}
+  AND id IN (${stringsOf(tables, "$2")} UNION ALL SELECT id FROM ${outbox} WHERE name = $1)
+  AND time < ${timeOf(tables, "$3")} - coalesce(${number("$4")}, (SELECT dedupe FROM ${logs} WHERE name = $1))`,
+
+    // SQLite, in one transaction.
+    base: `SELECT head + (SELECT count(*) FROM ${outbox} WHERE name = $1) AS base, $2 AS now
+FROM ${logs} WHERE name = $1`,
+    insert: `INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, time)
+SELECT l.id, l.head + row_number() OVER (ORDER BY b.part, b.n), b.id, b.type, b.data, b.bytes, b.trace, max(l.time, $3)
+FROM ${logs} l, (
+  SELECT 0 AS part, n, id, type, data, bytes, trace FROM ${outbox} WHERE name = $1
+  UNION ALL
+  SELECT 1, key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each($2)
+) b WHERE l.name = $1 ON CONFLICT DO NOTHING RETURNING seq`,
+    take: `DELETE FROM ${outbox} WHERE name = $1 AND EXISTS ${logId}`,
+    update: `UPDATE ${logs} AS g SET (head, count, bytes, time) = (
+    SELECT coalesce(max(m.seq), g.head), g.count + count(*), g.bytes + coalesce(sum(m.bytes), 0),
+      coalesce(max(m.time), g.time) FROM ${messages} m WHERE m.log = g.id AND m.seq > g.head
+  ),
+  incarnation = CASE WHEN ${isRestored(tables, "$2", "$3", "$4")} THEN $5 ELSE incarnation END,
+  ${policy.map((column, index) => `${column} = CASE WHEN $10 THEN $${6 + index} ELSE ${column} END`).join(", ")}
+WHERE name = $1 RETURNING incarnation, head, time`,
+
+    // PostgreSQL. A duplicate is found by the unique index, which also sees messages that were
+    // committed after the statement began.
+    append: `WITH l AS (
+  SELECT id, head, time, ${isRestored(tables, "$3", "$4::bigint", "$5::bigint")} AS is_restored,
+    ${timeOf(tables, "$2")} AS now, CASE WHEN $13 THEN $17::float8 ELSE dedupe END AS dedupe
+  FROM ${logs} g WHERE name = $1 FOR UPDATE
+), over AS (
+  SELECT 1 FROM ${messages} m, l WHERE m.log = l.id AND m.time < l.now - l.dedupe
+    AND m.id = ANY ($12::text[] || ARRAY(SELECT id FROM ${outbox} WHERE name = $1)) LIMIT 1
+), moved AS (
+  DELETE FROM ${outbox} WHERE name = $1 AND EXISTS (SELECT FROM l) AND NOT EXISTS (SELECT FROM over)
+  RETURNING n, id, type, data, bytes, trace
+), batch AS (
+  SELECT row_number() OVER (ORDER BY part, n) AS place, id, type, data, bytes, trace FROM (
+    SELECT 0 AS part, n, id, type, data, bytes, trace FROM moved
+    UNION ALL
+    SELECT 1, n, id, type, data, bytes, trace
+    FROM unnest($7::text[], $8::text[], $9::text[], $10::int[], $11::text[])
+      WITH ORDINALITY AS b (id, type, data, bytes, trace, n)
+    WHERE NOT EXISTS (SELECT FROM over)
+  ) x
+), stored AS (
+  INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, time)
+  SELECT l.id, l.head + b.place, b.id, b.type, b.data, b.bytes, b.trace, greatest(l.time, l.now)::bigint
+  FROM l, batch b ORDER BY b.place
+  ON CONFLICT DO NOTHING RETURNING seq, bytes
+), sums AS (
+  SELECT count(*) AS count, coalesce(sum(bytes), 0) AS bytes, max(seq) AS head, string_agg(seq::text, ',') AS seqs
+  FROM stored
+), updated AS (
+  UPDATE ${logs} g SET head = coalesce(s.head, g.head), count = g.count + s.count, bytes = g.bytes + s.bytes,
+    time = CASE WHEN s.head IS NULL THEN g.time ELSE greatest(g.time, l.now)::bigint END,
+    incarnation = CASE WHEN l.is_restored THEN $6 ELSE g.incarnation END,
+    ${
+      policy.map((column, index) => `${column} = CASE WHEN $13 THEN $${14 + index}::float8 ELSE g.${column} END`).join(
+        ", ",
+      )
+    }
+  FROM l, sums s WHERE g.id = l.id RETURNING g.incarnation, g.head, g.time
+)
+SELECT u.incarnation, u.head, u.time, l.now, l.head + (SELECT count(*) FROM moved) AS base, s.count AS stored,
+  CASE WHEN s.count < (SELECT count(*) FROM batch) THEN coalesce(s.seqs, '') END AS seqs,
+  EXISTS (SELECT FROM over) AS is_over
+FROM updated u, l, sums s`,
+  };
+}
