@@ -79,7 +79,10 @@ async function loadStore(location: StoreLocation | CannotOpenError): Promise<Ful
     const { openJetStream } = await load(() => import("./jetstream/jetstream_store.ts"));
     return openJetStream(location);
   }
-  if (isSql(location)) throw new CannotOpenError("Topics in SQL cannot be opened yet");
+  if (isSql(location)) {
+    const { openSqlStore } = await load(() => import("./sql/sql_store.ts"));
+    return openSqlStore(location);
+  }
   const { openStore } = await load(() => import("./kv/kv_store.ts"));
   return openStore(location);
 }

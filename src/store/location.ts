@@ -401,15 +401,6 @@ export const KV_CAPABILITIES: StoreCapabilities = {
   ids: { longest: Infinity, count: Infinity, outlivesMessage: true },
 };
 
-export const SQL_CAPABILITIES: StoreCapabilities = {
-  durability: "disk",
-  // As in Deno KV, so that a topic can move from one to the other.
-  maxMessageBytes: MAX_DATA_BYTES,
-  maxBatchMessages: 256,
-  maxBatchBytes: 1024 * 1024,
-  ids: { longest: Infinity, count: Infinity, outlivesMessage: true },
-};
-
 export function jetStreamCapabilities(replicas: number): StoreCapabilities {
   return {
     durability: replicas > 1 ? "quorum" : "disk",

@@ -29,8 +29,6 @@ export interface LogAppenderOptions {
   readonly positions: SeenPositions;
   /** Null: that of the database. */
   readonly now: () => number | null;
-  /** Gets the time of a reply, and `performance.now()` when the request was sent. */
-  readonly noteTime: (time: number, begin: number) => void;
   /** Called after messages were stored. */
   readonly onAppended: (name: string) => void;
 }
@@ -83,12 +81,11 @@ export class LogAppender {
   }
 
   async #append(batch: Batch, signal?: AbortSignal): Promise<Appended> {
-    const { connection, positions, noteTime, onAppended, tables } = this.#options;
+    const { connection, positions, onAppended, tables } = this.#options;
     const carryOut = tables.dialect === "postgres"
       ? (engine: SqlEngine) => this.#appendPostgres(engine, batch)
       : (engine: SqlEngine) => this.#appendSqlite(engine, batch);
     for (;;) {
-      const begin = performance.now();
       const result = await connection.use(carryOut, signal, "write");
       if (result) {
         const { appended, row } = result;
@@ -97,7 +94,6 @@ export class LogAppender {
           head: Number(row.head),
           time: Number(row.time),
         });
-        noteTime(Number(row.now), begin);
         if (appended.count > 0) onAppended(batch.name);
         return appended;
       }
@@ -139,7 +135,7 @@ export class LogAppender {
       batch.messages.map(({ id, type, data, bytes, trace }) => [id, type ?? null, data, bytes, trace ?? null]),
     );
     const statements: Statement[] = [
-      { text: base, parameters: [name, now] },
+      { text: base, parameters: [name] },
       { text: forget, parameters: [name, JSON.stringify(batch.knownIds), now, dedupeOf(batch)] },
       { text: insert, parameters: [name, rows, now] },
       { text: take, parameters: [name] },
@@ -236,7 +232,7 @@ VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
   AND time < ${timeOf(tables, "$3")} - coalesce(${number("$4")}, (SELECT dedupe FROM ${logs} WHERE name = $1))`,
 
     // SQLite, in one transaction.
-    base: `SELECT head + (SELECT count(*) FROM ${outbox} WHERE name = $1) AS base, $2 AS now
+    base: `SELECT head + (SELECT count(*) FROM ${outbox} WHERE name = $1) AS base
 FROM ${logs} WHERE name = $1`,
     insert: `INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, time)
 SELECT l.id, l.head + row_number() OVER (ORDER BY b.part, b.n), b.id, b.type, b.data, b.bytes, b.trace, max(l.time, $3)
@@ -294,7 +290,7 @@ WHERE name = $1 RETURNING incarnation, head, time`,
     }
   FROM l, sums s WHERE g.id = l.id RETURNING g.incarnation, g.head, g.time
 )
-SELECT u.incarnation, u.head, u.time, l.now, l.head + (SELECT count(*) FROM moved) AS base, s.count AS stored,
+SELECT u.incarnation, u.head, u.time, l.head + (SELECT count(*) FROM moved) AS base, s.count AS stored,
   CASE WHEN s.count < (SELECT count(*) FROM batch) THEN coalesce(s.seqs, '') END AS seqs,
   EXISTS (SELECT FROM over) AS is_over
 FROM updated u, l, sums s`,

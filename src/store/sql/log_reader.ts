@@ -26,8 +26,6 @@ export interface LogReaderOptions {
   readonly positions: SeenPositions;
   readonly appender: LogAppender;
   readonly now: () => number | null;
-  /** Gets the time of a reply, and `performance.now()` when the request was sent. */
-  readonly noteTime: (time: number, begin: number) => void;
   readonly trim: (log: LogRef) => Promise<unknown>;
 }
 
@@ -41,31 +39,25 @@ export class LogReader {
   }
 
   async read(log: LogRef, after: Cursor, limits: ReadLimits): Promise<LogPage> {
-    const { appender, noteTime, positions, trim } = this.#options;
-    let begin = performance.now();
+    const { appender, positions, trim } = this.#options;
     let rows = await this.#read(log, after, limits);
-    const readAgain = async (): Promise<void> => {
-      begin = performance.now();
-      rows = await this.#read(log, after, limits);
-    };
     if (!rows[0]) {
       await appender.create(log);
-      await readAgain();
+      rows = await this.#read(log, after, limits);
     }
     // One round is enough: messages that were committed meanwhile are seen by the next read.
     if (rows[0]?.is_waiting || rows[0]?.is_restored) {
       await appender.seal(log.name, log.policy);
-      await readAgain();
+      rows = await this.#read(log, after, limits);
     }
     if (rows[0]?.is_old) {
       await trim(log);
-      await readAgain();
+      rows = await this.#read(log, after, limits);
     }
     const [row] = rows;
     if (!row) throw new Error("Cannot read the log: its tables were emptied meanwhile");
-    const { incarnation, head, time, now } = row;
+    const { incarnation, head, time } = row;
     positions.note(log.name, { incarnation: String(incarnation), head: Number(head), time: Number(time) });
-    noteTime(Number(now), begin);
     return { ...toBounds(row), messages: rows.filter(({ seq }) => seq !== null).map(toMessage) };
   }
 

@@ -3,7 +3,7 @@ import { loadingCommand } from "../../base/runtime.ts";
 import { cannotOpen } from "../cannot_open.ts";
 import type { RecordKey } from "../record_store.ts";
 import { StoreMissingError } from "../topic_store.ts";
-import type { Dialect, Row, SqlEngine } from "./engine.ts";
+import { codeOf, type Dialect, type Row, type SqlEngine } from "./engine.ts";
 
 /** The version of the tables. A later one needs a step that changes the tables before it. */
 const VERSION = 1;
@@ -146,12 +146,6 @@ export function isTableMissing(error: unknown): boolean {
 
 function isForbidden(error: unknown): boolean {
   return codeOf(error) === "42501";
-}
-
-/** The five characters of an error of PostgreSQL. */
-export function codeOf(error: unknown): string | undefined {
-  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
-  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
 /** Encodes a string for a column: PostgreSQL stores no NUL in a string. */

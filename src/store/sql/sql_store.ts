@@ -1,18 +1,19 @@
 /** Topics and records in tables of PostgreSQL, or in a file of SQLite. */
 import { load } from "../../base/async_context.ts";
 import { isBusyFile } from "../cannot_open.ts";
-import { SQL_CAPABILITIES } from "../location.ts";
+import { SQL_CAPABILITIES, type SqlLocation } from "../location.ts";
 import { ProcessLock } from "../process_lock.ts";
-import { StoreClock, StoreConnection, type StoreConnectionOptions } from "../store_connection.ts";
+import { StoreConnection, type StoreConnectionOptions } from "../store_connection.ts";
 import { type LogRef, type StoreCapabilities, type TopicStore, UnsuitableStoreError } from "../topic_store.ts";
 import { ChangeNotifier } from "./change_notifier.ts";
-import type { Dialect, SqlConnection, SqlEngine } from "./engine.ts";
+import { codeOf, type Dialect, type SqlConnection, type SqlEngine } from "./engine.ts";
 import { LogAppender } from "./log_appender.ts";
 import { LogReader } from "./log_reader.ts";
+import { nameOfPostgres, postgresOpener } from "./open_postgres.ts";
 import { OpenTransactions, type TransactionId } from "./open_transactions.ts";
 import { SeenPositions } from "./positions.ts";
 import { Retention } from "./retention.ts";
-import { codeOf, isTableMissing, migrate, type Tables, tablesOf } from "./schema.ts";
+import { isTableMissing, migrate, type Tables, tablesOf } from "./schema.ts";
 import { SqlRecords } from "./sql_records.ts";
 
 /** How often other processes' appends are polled, in milliseconds. PostgreSQL also notifies. */
@@ -53,13 +54,9 @@ export class SqlStore implements TopicStore {
       probe: ({ query }) => query(`SELECT version FROM ${tables.version}`),
       isBusy: isBusyFile,
     });
-    const clock = new StoreClock();
-    this.now = now ?? (dialect === "sqlite" ? Date.now : () => clock.now());
+    this.now = now ?? (() => connection.now());
     // Null: the database uses its own time.
     const time = now ?? (dialect === "sqlite" ? Date.now : () => null);
-    const noteTime = (time: number, begin: number): void => {
-      if (dialect === "postgres" && !now) clock.note(new Date(time).toISOString(), begin);
-    };
     const positions = new SeenPositions();
     const onTransaction = (id: string) => {
       if (this.#notifier.isWatching) this.#transactions.noteForeign(id);
@@ -75,12 +72,11 @@ export class SqlStore implements TopicStore {
       tables,
       positions,
       now: time,
-      noteTime,
       onAppended: (name) => notifier.logChanged(name),
     });
     const retention = this.#retention = new Retention({ connection, tables, appender, now: time });
     const trim = (log: LogRef) => retention.trim(log);
-    this.#reader = new LogReader({ connection, tables, positions, appender, now: time, noteTime, trim });
+    this.#reader = new LogReader({ connection, tables, positions, appender, now: time, trim });
     this.#transactions = new OpenTransactions({ connection, tables, appender });
     this.#records = new SqlRecords({ connection, tables, notifier, now: time, onExpiring: () => retention.start() });
     this.#processLock = processLock;
@@ -150,22 +146,29 @@ function withFinalErrors(engine: SqlEngine, close: () => void): SqlEngine {
     dialect: engine.dialect,
     query: (text, parameters) => engine.query(text, parameters).catch(orFinal),
     transaction: (action) => engine.transaction(action).catch(orFinal),
-    batch: (statements) => engine.batch!(statements).catch(orFinal),
+    ...(engine.batch && { batch: (statements) => engine.batch!(statements).catch(orFinal) }),
+    ...(engine.now && { now: () => engine.now!() }),
+    ...(engine.refreshClock && { refreshClock: () => engine.refreshClock!() }),
     ...(engine.listen && { listen: (onNotify, onLost) => engine.listen!(onNotify, onLost) }),
     close,
   };
 }
 
-/** A file of the application. The store opens nothing before its first use. */
-export function openSqliteStore(path: string, now?: () => number): SqlStore {
-  return new SqlStore({
-    name: path,
-    dialect: "sqlite",
-    now,
-    processLock: new ProcessLock(path),
-    open: async (_signal, onLost) => {
-      const { openSqlite } = await load(() => import("./sqlite_engine.ts"));
-      return await openSqlite(path, onLost);
-    },
-  });
+/** The store opens nothing before its first use. `now` replaces the time of the database. */
+export function openSqlStore(location: SqlLocation, now?: () => number): SqlStore {
+  if ("sqlite" in location) {
+    const path = location.sqlite;
+    return new SqlStore({
+      name: path,
+      dialect: "sqlite",
+      now,
+      processLock: new ProcessLock(path),
+      open: async (_signal, onLost) => {
+        const { openSqlite } = await load(() => import("./sqlite_engine.ts"));
+        return await openSqlite(path, onLost);
+      },
+    });
+  }
+  const open = postgresOpener(location);
+  return new SqlStore({ name: nameOfPostgres(location), dialect: "postgres", schema: location.schema, now, open });
 }

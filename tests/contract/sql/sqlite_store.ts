@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openSqliteStore } from "../../../src/store/sql/sql_store.ts";
+import { openSqlStore } from "../../../src/store/sql/sql_store.ts";
 import type { TopicStore } from "../../../src/store/topic_store.ts";
 import type { StoreKind } from "../store_fixture.ts";
 
@@ -11,7 +11,7 @@ export const SQLITE: StoreKind = {
     const stores: TopicStore[] = [];
     return {
       open: () => {
-        const store = openSqliteStore(join(folder, "shop.sqlite"), now);
+        const store = openSqlStore({ sqlite: join(folder, "shop.sqlite") }, now);
         stores.push(store);
         return store;
       },
