@@ -67,7 +67,11 @@ export interface HttpSecurityScheme {
   description?: string;
 }
 
-/** A TLS certificate of the client. */
+/**
+ * A TLS certificate of the client.
+ *
+ * @ignore
+ */
 export interface MutualTlsSecurityScheme {
   /** The kind of the scheme. */
   type: "mutualTLS";
@@ -102,7 +106,11 @@ export interface OAuth2Flows {
   password?: OAuth2Flow & { tokenUrl: string };
 }
 
-/** The members that all flows have. */
+/**
+ * The members that all flows have.
+ *
+ * @ignore
+ */
 export interface OAuth2Flow {
   /** The available scopes with their descriptions. */
   scopes: Record<string, string>;

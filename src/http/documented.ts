@@ -5,7 +5,11 @@ import { isToken } from "./headers.ts";
 import type { OpenAPILink, OpenAPIMethod } from "./operation.ts";
 import { isDeclaredReply, isMediaType } from "./replies/declared_reply.ts";
 
-/** An example of a body. */
+/**
+ * An example of a body.
+ *
+ * @ignore
+ */
 export interface NamedExample {
   /** A summary in one line. */
   summary?: string;

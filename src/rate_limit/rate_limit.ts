@@ -57,7 +57,11 @@ export type RateLimit<Value = unknown, State = Record<string, unknown>> =
 /** One limit, or an array of them whose dependencies have values of one type. */
 export type RateLimits<Value, State> = RateLimit<Value, State> | readonly RateLimit<Value, State>[];
 
-/** The numbers of a limit, and the store of its counts. */
+/**
+ * The numbers of a limit, and the store of its counts.
+ *
+ * @ignore
+ */
 export interface RateLimitNumbers {
   /** The most requests of a caller in a window. */
   limit: number;

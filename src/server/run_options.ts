@@ -2,7 +2,11 @@
 import { checkOptions, type Duration, type OptionNames, quote } from "../base/options.ts";
 import type { WorkerPorts } from "../store/memory/worker_store.ts";
 
-/** Where a server listens. */
+/**
+ * Where a server listens.
+ *
+ * @ignore
+ */
 export interface ListenAddress {
   /** The address, or the path of a Unix socket. */
   readonly hostname: string;

@@ -43,7 +43,7 @@ ${TARGET_DETAILS}`,
     "webfw topics main.ts:app --tail orders",
     "webfw topics main.ts:app --tail orders --from earliest",
     "webfw topics main.ts:app --pause orders/mail",
-    "webfw topics main.ts:app --retry orders/mail",
+    "webfw topics main.ts:app --redrive orders/mail",
   ],
   run(invocation) {
     const { values } = invocation;
