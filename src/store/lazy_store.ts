@@ -9,10 +9,12 @@ import {
   type SqlLocation,
   type StoreLocation,
 } from "./location.ts";
-import { CannotOpenError, type StoreCapabilities, type TopicStore } from "./topic_store.ts";
+import { CannotOpenError, runsInCall, type StoreCapabilities, type TopicStore } from "./topic_store.ts";
 
 /** The methods that each store of the framework has, though a store need not have them. */
 type FullStore = TopicStore & Required<Pick<TopicStore, "open" | "now" | "list" | "openRecords">>;
+
+type AppendIn = NonNullable<TopicStore["appendIn"]>;
 
 /**
  * Makes the store of durable topics. Nothing is loaded or opened before a method is called.
@@ -42,6 +44,15 @@ function lazyStore(location: StoreLocation | CannotOpenError): TopicStore {
     capabilities: capabilitiesOf(location),
     open: async () => "path" in location ? await checkFile(location) : await (await store()).open(),
     now: () => loaded?.now() ?? Date.now(),
+    ...((isSql(location) || location instanceof CannotOpenError) && {
+      appendIn: (transaction, log, message, ready) => {
+        if (loaded) return loaded.appendIn!(transaction, log, message, ready);
+        if (!runsInCall(transaction)) return store().then((store) => store.appendIn!(transaction, log, message, ready));
+        throw new TypeError(
+          `Cannot publish to the topic "${log.name}" in a transaction of a DatabaseSync: the store is not open yet, start the application before, and declare the topic before that`,
+        );
+      },
+    } satisfies { appendIn: AppendIn }),
     bounds: async (log) => (await store()).bounds(log),
     append: async (log, messages, options) => (await store()).append(log, messages, options),
     read: async (log, after, limits) => (await store()).read(log, after, limits),

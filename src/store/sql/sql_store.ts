@@ -15,6 +15,7 @@ import { SeenPositions } from "./positions.ts";
 import { Retention } from "./retention.ts";
 import { isTableMissing, migrate, type Tables, tablesOf } from "./schema.ts";
 import { SqlRecords } from "./sql_records.ts";
+import { TransactionAppender } from "./transaction.ts";
 
 /** How often other processes' appends are polled, in milliseconds. PostgreSQL also notifies. */
 const POLL_INTERVALS: Readonly<Record<Dialect, number>> = { postgres: 1_000, sqlite: 25 };
@@ -43,6 +44,7 @@ export class SqlStore implements TopicStore {
   readonly #retention: Retention;
   readonly #notifier: ChangeNotifier;
   readonly #transactions: OpenTransactions;
+  readonly #inTransactions: TransactionAppender;
   readonly #records: SqlRecords;
   readonly #processLock: ProcessLock | undefined;
 
@@ -78,6 +80,8 @@ export class SqlStore implements TopicStore {
     const trim = (log: LogRef) => retention.trim(log);
     this.#reader = new LogReader({ connection, tables, positions, appender, now: time, trim });
     this.#transactions = new OpenTransactions({ connection, tables, appender });
+    const onOpen = (transaction: TransactionId, log: LogRef) => this.noteOpen(transaction, log);
+    this.#inTransactions = new TransactionAppender({ connection, tables, location: options.name, onOpen });
     this.#records = new SqlRecords({ connection, tables, notifier, now: time, onExpiring: () => retention.start() });
     this.#processLock = processLock;
   }
@@ -96,6 +100,9 @@ export class SqlStore implements TopicStore {
     this.#retention.start();
     return await this.#appender.append(log, messages, options);
   };
+
+  readonly appendIn: Store["appendIn"] = (transaction, log, message, ready) =>
+    this.#inTransactions.append(transaction, log, message, ready);
 
   readonly watch: Store["watch"] = ({ name }, onChange) => {
     // The publishers may have ended, and no other process may trim.

@@ -1,0 +1,205 @@
+/** Publishes in transactions of the application: one statement, by whichever client it has. */
+import { quote } from "../../base/options.ts";
+import { type LogRef, type NewMessage, runsInCall } from "../topic_store.ts";
+import { codeOf, type SqlConnection } from "./engine.ts";
+import type { TransactionId } from "./open_transactions.ts";
+import { encodeText, isTableMissing, type Tables } from "./schema.ts";
+
+export interface TransactionAppenderOptions {
+  readonly connection: SqlConnection;
+  readonly tables: Tables;
+  /** The location of the store: the path of a file, or what identifies a database in errors. */
+  readonly location: string;
+  /** Called when the statement has run. */
+  readonly onOpen: (transaction: TransactionId, log: LogRef) => void;
+}
+
+/** Runs a statement in a transaction: now if it can. */
+type Run = (text: string, parameters: unknown[]) => unknown;
+
+interface Client {
+  readonly run: Run;
+  readonly isOpen?: () => boolean;
+}
+
+const COLUMNS = "(name, id, type, data, bytes, trace)";
+
+export class TransactionAppender {
+  readonly #options: TransactionAppenderOptions;
+  readonly #statement: string;
+  /** The tables exist. */
+  #isOpen = false;
+  /** Connections that have the file of the store open. */
+  readonly #ofFile = new WeakSet<object>();
+
+  constructor(options: TransactionAppenderOptions) {
+    this.#options = options;
+    const { outbox, dialect } = options.tables;
+    // PostgreSQL would hold a lock of the whole server during the commit of a NOTIFY, so there is
+    // none here. SQLite's `?1` is a position, `$1` a name.
+    this.#statement = dialect === "postgres"
+      ? `INSERT INTO ${outbox} ${COLUMNS} VALUES ($1, $2, $3, $4, $5, $6) RETURNING pg_current_xact_id()::text AS transaction`
+      : `INSERT INTO ${outbox} ${COLUMNS} VALUES (?1, ?2, ?3, ?4, ?5, ?6)`;
+  }
+
+  /** Throws in this call if the transaction runs in it. */
+  append(transaction: unknown, log: LogRef, message: NewMessage, ready?: Promise<void>): Promise<void> {
+    const action = `Cannot publish to the topic "${log.name}" in a transaction`;
+    if (runsInCall(transaction)) {
+      const { run, isOpen } = this.#clientOf(transaction, action);
+      try {
+        run(this.#statement, toParameters(log, message));
+      } catch (error) {
+        throw this.#explain(error, action);
+      }
+      this.#options.onOpen(isOpen!, log);
+      return Promise.resolve();
+    }
+    return this.#appendLater(transaction, log, message, action, ready);
+  }
+
+  async #appendLater(
+    transaction: unknown,
+    log: LogRef,
+    message: NewMessage,
+    action: string,
+    ready: Promise<void> | undefined,
+  ): Promise<void> {
+    const { run } = this.#clientOf(transaction, action);
+    if (this.#options.tables.dialect === "postgres") {
+      // Without a reason to wait, the statement is sent in the call, before a commit that does not
+      // wait for it. In SQLite, both would wait for this transaction.
+      if (ready) await ready;
+      if (!this.#isOpen) await this.#options.connection.use(async () => {});
+      this.#isOpen = true;
+    }
+    let result: unknown;
+    try {
+      result = await run(this.#statement, toParameters(log, message));
+    } catch (error) {
+      throw this.#explain(error, action);
+    }
+    const id = transactionOf(result);
+    if (id !== undefined) this.#options.onOpen(id, log);
+  }
+
+  /** @throws {TypeError} If it is no open transaction of this database. */
+  #clientOf(given: unknown, action: string): Client {
+    const { tables: { dialect }, location } = this.#options;
+    if ((typeof given !== "object" && typeof given !== "function") || given === null) {
+      throw new TypeError(`${action}: transaction must be an open transaction, got ${quote(given)}`);
+    }
+    const known = given as Partial<Record<string, unknown>>;
+    const refuseOther = (dialectOfClient: typeof dialect, client: string) => {
+      if (dialect === dialectOfClient) return;
+      throw new TypeError(`${action}: the transaction is one of ${client}, and the topics are in ${location}`);
+    };
+    // postgres.js has `prepare`, too, so `unsafe` comes first.
+    if (typeof known.unsafe === "function") {
+      refuseOther("postgres", "PostgreSQL");
+      if (typeof known.savepoint === "function") return { run: runOf(known, "unsafe") };
+      throw new TypeError(
+        `${action}: transaction is a client of postgres.js, which would publish outside of the transaction, give the tx of sql.begin(async (tx) => …)`,
+      );
+    }
+    if (typeof known.prepare === "function" && typeof known.isTransaction === "boolean") {
+      refuseOther("sqlite", "SQLite");
+      if (!known.isTransaction) {
+        throw new TypeError(`${action}: the DatabaseSync has no open transaction, run BEGIN before`);
+      }
+      this.#checkFile(given, action);
+      const database = given as SqliteDatabase;
+      return {
+        run: (text, parameters) => database.prepare(text).run(...parameters),
+        isOpen: () => isOpen(database),
+      };
+    }
+    if (typeof known.query === "function") {
+      if ("totalCount" in known) {
+        throw new TypeError(
+          `${action}: transaction is a pool of node-postgres, which would publish outside of the transaction, give the client of pool.connect() after BEGIN`,
+        );
+      }
+      if (typeof known.getTransactionStatus === "function") {
+        refuseOther("postgres", "PostgreSQL");
+        // While a query runs, BEGIN may be on its way.
+        if (known.readyForQuery === true && runOf(known, "getTransactionStatus")() === "I") {
+          throw new TypeError(`${action}: the client of node-postgres has no open transaction, run BEGIN before`);
+        }
+      }
+      return { run: runOf(known, "query") };
+    }
+    throw new TypeError(
+      `${action}: transaction must be the tx of postgres.js, a client of node-postgres, a DatabaseSync, or { query(text, parameters) } that runs a statement in the transaction of another client`,
+    );
+  }
+
+  /** In another file the message would never be read. */
+  #checkFile(database: object, action: string): void {
+    const { location: file } = this.#options;
+    const location: unknown = Reflect.get(database, "location");
+    if (this.#ofFile.has(database) || typeof location !== "function") return;
+    const path: unknown = Reflect.apply(location, database, []);
+    if (typeof path === "string" && isSameFile(path, file)) return void this.#ofFile.add(database);
+    throw new TypeError(
+      `${action}: the DatabaseSync has ${
+        typeof path === "string" ? `${path} open` : "a database in memory"
+      }, and the topics are in ${file}, open that file`,
+    );
+  }
+
+  /** Other errors stay as they are: programs retry after some of them. */
+  #explain(error: unknown, action: string): unknown {
+    const { tables: { dialect, schema, outbox }, location } = this.#options;
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    if (isTableMissing(cause)) {
+      const cure = dialect === "postgres" ? `begin it in the database of ${location}` : "start the application before";
+      return new TypeError(`${action}: its database has no tables of topics, ${cure}`, { cause: error });
+    }
+    if (codeOf(cause) !== "42501") return error;
+    const grants = `GRANT USAGE ON SCHEMA ${schema} and GRANT INSERT ON ${outbox}`;
+    return new Error(`${action}: its role may not publish, ${grants} to the role`, { cause: error });
+  }
+}
+
+interface SqliteDatabase {
+  readonly isTransaction: boolean;
+  prepare(text: string): { run(...parameters: unknown[]): unknown };
+}
+
+/** A connection that was closed has rolled back, and throws. */
+function isOpen(database: SqliteDatabase): boolean {
+  try {
+    return database.isTransaction;
+  } catch {
+    return false;
+  }
+}
+
+/** A method of an object whose type only the names of its methods show. */
+function runOf(client: Partial<Record<string, unknown>>, method: string): Run & (() => unknown) {
+  return (...args: unknown[]) => Reflect.apply(client[method] as () => unknown, client, args);
+}
+
+function toParameters({ name }: LogRef, { id, type, data, bytes, trace }: NewMessage): unknown[] {
+  return [encodeText(name), encodeText(id), type === undefined ? null : encodeText(type), data, bytes, trace ?? null];
+}
+
+/** postgres.js returns an array of rows, node-postgres and Kysely an object with them. */
+function transactionOf(result: unknown): string | undefined {
+  const rows: unknown = typeof result === "object" && result !== null && "rows" in result ? result.rows : result;
+  const row: unknown = Array.isArray(rows) ? rows[0] : undefined;
+  const id: unknown = typeof row === "object" && row !== null && "transaction" in row ? row.transaction : undefined;
+  return typeof id === "string" ? id : undefined;
+}
+
+function isSameFile(one: string, other: string): boolean {
+  if (one === other) return true;
+  try {
+    const [first, second] = [Deno.statSync(one), Deno.statSync(other)];
+    return first.ino === second.ino && first.dev === second.dev;
+  } catch {
+    // Without the permission it cannot be known.
+    return true;
+  }
+}
