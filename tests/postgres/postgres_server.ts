@@ -136,7 +136,7 @@ export class PostgresServer implements AsyncDisposable {
     const process = this.#process;
     if (!process) return;
     this.#process = undefined;
-    const backends = await childrenOf(process.pid);
+    const backends = childrenOf(process.pid);
     for (const pid of [process.pid, ...backends]) signal(pid, "SIGKILL");
     await process.status;
     // A new server refuses to start beside one of these.
@@ -151,14 +151,14 @@ export class PostgresServer implements AsyncDisposable {
     await process?.status;
   }
 
-  /** Suspends the processes of the server, until it is thawed: connections stay, without an answer. */
-  async freeze(): Promise<void> {
-    await this.#signalAll("SIGSTOP");
+  /** Suspends the server's processes until it is thawed: connections stay, without an answer. */
+  freeze(): void {
+    this.#signalAll("SIGSTOP");
   }
 
   /** Resumes a suspended server. */
-  async thaw(): Promise<void> {
-    await this.#signalAll("SIGCONT");
+  thaw(): void {
+    this.#signalAll("SIGCONT");
   }
 
   /** Copies the data of the server that was stopped. Returns a function that restores them. */
@@ -197,11 +197,11 @@ export class PostgresServer implements AsyncDisposable {
     if (uid !== undefined && gid !== undefined) await Deno.chown(path, uid, gid);
   }
 
-  async #signalAll(name: Deno.Signal): Promise<void> {
+  #signalAll(name: Deno.Signal): void {
     if (!this.#process) return;
     // The first one makes the others.
     signal(this.#process.pid, name);
-    for (const pid of await childrenOf(this.#process.pid)) signal(pid, name);
+    for (const pid of childrenOf(this.#process.pid)) signal(pid, name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -218,9 +218,9 @@ async function serverUser(): Promise<ServerUser> {
   return { uid: Number(found![2]), gid: Number(found![3]) };
 }
 
-async function childrenOf(pid: number): Promise<number[]> {
+function childrenOf(pid: number): number[] {
   // It fails if there are none.
-  const { stdout } = await new Deno.Command("ps", { args: ["-o", "pid=", "--ppid", `${pid}`] }).output();
+  const { stdout } = new Deno.Command("ps", { args: ["-o", "pid=", "--ppid", `${pid}`] }).outputSync();
   return new TextDecoder().decode(stdout).split(/\s+/).filter((pid) => pid !== "").map(Number);
 }
 

@@ -1,7 +1,7 @@
 /** A database of PostgreSQL: up to five connections, and one that listens. */
 import { detached } from "../../log/log.ts";
 import type { StoreClock } from "../store_connection.ts";
-import { codeOf, type Row, type SqlEngine } from "./engine.ts";
+import { codeOf, type SqlEngine } from "./engine.ts";
 import type { PgConnection } from "./pg_client.ts";
 
 const MAX_CONNECTIONS = 5;
@@ -75,15 +75,15 @@ export class PostgresEngine implements SqlEngine {
     });
   }
 
-  async query(text: string, parameters?: readonly unknown[]): Promise<readonly Row[]> {
-    return await this.#use(async (connection) => (await connection.query(text, parameters)).rows);
-  }
+  readonly query: SqlEngine["query"] = (text, parameters) => {
+    return this.#use(async (connection) => (await connection.query(text, parameters)).rows);
+  };
 
-  transaction<Result>(action: (query: SqlEngine["query"]) => Promise<Result>): Promise<Result> {
+  readonly transaction: SqlEngine["transaction"] = (action) => {
     return this.#use(async (connection) => {
       // The default of a database may be stricter, or read-only.
       await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
-      let result: Result;
+      let result: Awaited<ReturnType<typeof action>>;
       try {
         result = await action(async (text, parameters) => (await connection.query(text, parameters)).rows);
       } catch (error) {
@@ -95,7 +95,7 @@ export class PostgresEngine implements SqlEngine {
       if (command !== "COMMIT") throw new Error("The transaction was rolled back");
       return result;
     });
-  }
+  };
 
   close(): void {
     if (this.#isClosed) return;
