@@ -108,6 +108,10 @@ export async function migrate(engine: SqlEngine, tables: Tables, name: string): 
       const statements = statementsOf(tables);
       if (tables.dialect === "postgres") {
         await query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+        // Another node may have made them meanwhile.
+        const [table] = await query("SELECT to_regclass($1) IS NOT NULL AS is_there", [tables.version]);
+        const [made] = table?.is_there ? await query(`SELECT version FROM ${tables.version}`) : [];
+        if (Number(made?.version) === VERSION) return;
         // PostgreSQL checks the right to make a schema even if the schema exists.
         const found = await query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);
         for (const statement of found.length > 0 ? statements.slice(1) : statements) await query(statement);

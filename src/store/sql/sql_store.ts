@@ -3,7 +3,7 @@ import { load } from "../../base/async_context.ts";
 import { isBusyFile } from "../cannot_open.ts";
 import { SQL_CAPABILITIES, type SqlLocation } from "../location.ts";
 import { ProcessLock } from "../process_lock.ts";
-import { StoreConnection, type StoreConnectionOptions } from "../store_connection.ts";
+import { pause, StoreConnection, type StoreConnectionOptions } from "../store_connection.ts";
 import { type LogRef, type StoreCapabilities, type TopicStore, UnsuitableStoreError } from "../topic_store.ts";
 import { ChangeNotifier } from "./change_notifier.ts";
 import { codeOf, type Dialect, type SqlConnection, type SqlEngine } from "./engine.ts";
@@ -19,6 +19,9 @@ import { TransactionAppender } from "./transaction.ts";
 
 /** How often other processes' appends are polled, in milliseconds. PostgreSQL also notifies. */
 const POLL_INTERVALS: Readonly<Record<Dialect, number>> = { postgres: 1_000, sqlite: 25 };
+
+/** How long the last notifications may take, in milliseconds. */
+const CLOSE_TIMEOUT = 1_000;
 
 export interface SqlStoreOptions extends Omit<StoreConnectionOptions<SqlEngine>, "open" | "probe" | "isBusy"> {
   /** `onLost` opens the database again at the next request. */
@@ -117,13 +120,18 @@ export class SqlStore implements TopicStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([
+    const ended = Promise.all([
       this.#notifier.close(),
       this.#retention.close(),
       this.#transactions.close(),
       this.#processLock?.close(),
     ]);
+    // Their last requests would be repeated for long if the database did not answer.
+    const inTime = new AbortController();
+    await Promise.race([ended, pause(CLOSE_TIMEOUT, inTime.signal)]);
+    inTime.abort();
     await this.#connection.close();
+    await ended;
     await Promise.all(Array.from(this.#engines, (engine) => engine.closed?.()));
   }
 
