@@ -14,6 +14,11 @@ testPausedConsumers("in a file", async (body) => {
   await body(folder.within("topics.sqlite"));
 });
 
+testPausedConsumers("in SQLite", async (body) => {
+  await using folder = await TemporaryFolder.make();
+  await body({ sqlite: folder.within("shop.sqlite") });
+});
+
 Deno.test("a consumer of a topic in memory can be paused by the process that runs it, also by a request", async () => {
   using _log = new CapturedLog();
   const app = new App();

@@ -13,6 +13,11 @@ testRedrivenLetters("in a file", async (body) => {
   await body(folder.within("topics.sqlite"));
 });
 
+testRedrivenLetters("in SQLite", async (body) => {
+  await using folder = await TemporaryFolder.make();
+  await body({ sqlite: folder.within("shop.sqlite") });
+});
+
 Deno.test("a dead letter redelivers a message that its topic no longer keeps", async () => {
   using _log = new CapturedLog();
   const app = new App();
