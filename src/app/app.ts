@@ -4,7 +4,6 @@ import type { None, RequiredState } from "../binding/dependency.ts";
 import type { Replacements } from "../binding/replacements.ts";
 import { REGISTRY_CHECKS } from "../describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
-import { BoardHost } from "./board_host.ts";
 import { type BuiltIn, builtIns, Documents } from "./built_in.ts";
 import type { DeclareCron } from "../work/cron/options.ts";
 import { checkErrorShape, type ErrorShape } from "../describe/openapi/replies.ts";
@@ -65,8 +64,6 @@ export interface AppProtocol {
   readonly checkTopic: (name: string) => Promise<void>;
   readonly runCron: (name: string) => Promise<void>;
   readonly publishScheduled: (topic: string | undefined) => Promise<number>;
-  /** Shows the board to this machine, and returns its path. Call it before the App serves. */
-  readonly showBoard: () => string;
   readonly overridable: () => Overridable;
 }
 
@@ -123,7 +120,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     checkTopic: (name) => this.#topics.checkStored(name),
     runCron: (name) => this.#crons.runNow(name),
     publishScheduled: (topic) => this.#topics.publishScheduled(topic),
-    showBoard: () => this.#service.showBoard(),
     overridable: () => this.#service.overridable(this.#endpoints),
   };
 
@@ -161,7 +157,6 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       topics,
       log,
       basePath,
-      board: entrance,
       ...shown
     } = resolveAppOptions(options);
     this.log = makeLog(loggerOf(this));
@@ -195,30 +190,20 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.mount = this.#registry.registerMount();
     this.files = this.#registry.registerFiles();
     const resource = new ProtectedResource({ title, ...urls, originPolicy: shown.originPolicy });
-    const guardsOfPage = [...shown.docs.deps.values(), ...entrance?.deps.values() ?? []];
+    const guardsOfPage = [...shown.docs.deps.values()];
     this.#registry.use(guardsOfPage, "make the App");
-    const board = new BoardHost({
-      ...{ app: this as unknown as AppHandle & Pick<App, "fetch">, topics: this.#topics, crons: this.#crons },
-      declared: entrance,
-      dispatcher: () => this.#service.dispatcher,
-      routes: () => this.#registry.routes,
-      openSockets: () => this.#service.openSockets,
-    });
-    const { limiters } = this.#registry.scope;
-    this.#endpoints = (dispatcher, replacements) => [
-      ...builtIns(urls, {
+    this.#endpoints = (dispatcher, replacements) =>
+      builtIns(urls, {
         ...{ title, version, description, limits, ...shown, dispatcher, replacements },
         document: (basePath) => documentBelow(this.#documents.openapi(), basePath),
         metadataHint: (tool, request) => resource.hintForTool(tool, request),
         stateForCall: () => this.#service.stateForCall,
-        limiters,
-      }),
-      ...board.endpoints(limiters, replacements),
-    ];
+        limiters: this.#registry.scope.limiters,
+      });
     const endpoints = this.#endpoints(() => this.#service.dispatcher);
     this.#registry.reserve(endpoints);
     this.#service = new AppService({
-      ...{ log, limits, precheck, guardsOfPage, board, readyUrl: urls.readyUrl, builtIns: endpoints },
+      ...{ log, limits, precheck, guardsOfPage, readyUrl: urls.readyUrl, builtIns: endpoints },
       ...{ app: this as unknown as App<State>, registry: this.#registry, topics: this.#topics, crons: this.#crons },
       endpointsFor: (routes) => resource.endpoints(routes),
       metadataHint: (route, request) => resource.hintFor(route, request),

@@ -23,11 +23,26 @@ export interface RetryOptions {
   backoff?: Duration;
 }
 
-/** The options of a consumer. They must be equal in all processes that share the consumer. */
-export interface ConsumeOptions<Data = unknown> {
+/** Messages that a consumer handles together. */
+export interface BatchOptions {
+  /** The most messages of a batch, 1 to 256. */
+  size: number;
   /**
-   * How many messages each process handles at the same time, 1 to 256. A process may lease up to as
-   * many more, to handle them next, if the handler is quick.
+   * How long the first message of a batch waits for more, one minute at most.
+   *
+   * @default {"200ms"}
+   */
+  wait?: Duration;
+}
+
+/** Further options are a mistake. */
+type NoOthers<Batch> = { readonly [Name in Exclude<keyof Batch, keyof BatchOptions>]: never };
+
+/** The options of a consumer. They must be equal in all processes that share the consumer. */
+export interface ConsumeOptions<Data = unknown, Batch extends BatchOptions | undefined = undefined> {
+  /**
+   * How many messages, or batches of messages, each process handles at the same time, 1 to 256. A
+   * process may lease up to as many more, to handle them next, if the handler is quick.
    *
    * @default {16}
    */
@@ -63,6 +78,12 @@ export interface ConsumeOptions<Data = unknown> {
   from?: "now" | "earliest";
   /** Messages with the same key, a string, are handled in order, one at a time. */
   key?: (message: TopicMessage<Data>) => string;
+  /**
+   * The handler gets an array of messages: at most `size` of them, with one key if the consumer has
+   * `key`, and all for the same attempt. It may return the ids of those that failed: they are
+   * retried, and the others are done.
+   */
+  batch?: Batch & NoOthers<Batch>;
 }
 
 /**
@@ -71,7 +92,7 @@ export interface ConsumeOptions<Data = unknown> {
  * @category Topics
  */
 export interface ConsumerContext {
-  /** From 1. */
+  /** From 1. The messages of a batch have one number. */
   readonly attempt: number;
   /**
    * Aborted when the handler takes too long, when the grace period of a stop is over, and when the
@@ -79,8 +100,8 @@ export interface ConsumerContext {
    */
   readonly signal: AbortSignal;
   /**
-   * The log, for entries that carry `topic`, `consumer`, `message_id` and `attempt`. They go to
-   * stderr, or to the option `log` of the application.
+   * The log, for entries that carry `topic`, `consumer`, `message_id` and `attempt`, and `messages`
+   * for a batch. They go to stderr, or to the option `log` of the application.
    */
   readonly log: Log;
 }
@@ -97,6 +118,27 @@ export type ConsumerHandler<Data, Owner> = (
   message: TopicMessage<Data>,
   context: ConsumerContext & Owner,
 ) => unknown;
+
+/**
+ * Handles a batch. All of its messages are done when the handler, or its promise, resolves, except
+ * those in `failed`. If it throws, all have failed.
+ *
+ * @ignore
+ */
+export type BatchHandler<Data, Owner> = (
+  messages: readonly TopicMessage<Data>[],
+  context: ConsumerContext & Owner,
+) => void | { failed: readonly string[] } | Promise<void | { failed: readonly string[] }>;
+
+/**
+ * The handler of a consumer with or without `batch`. `Batch` is `never` for options of a declared
+ * type.
+ *
+ * @ignore
+ */
+export type HandlerOf<Data, Owner, Batch> = [Batch] extends [never] ? ConsumerHandler<Data, Owner>
+  : [Batch] extends [BatchOptions] ? BatchHandler<Data, Owner>
+  : ConsumerHandler<Data, Owner>;
 
 /**
  * The data of a message to the topic `deadLetter`, for a message that was given up.
@@ -177,7 +219,8 @@ export interface DeclaredConsumer {
   readonly isDurable: boolean;
   readonly options: ResolvedConsumeOptions;
   readonly check: StoredCheck | undefined;
-  readonly handler: ConsumerHandler<unknown, object>;
+  /** With the option `batch` it takes an array. */
+  readonly handler: (messages: never, context: ConsumerContext) => unknown;
 }
 
 /** Durations are in milliseconds. */
@@ -190,6 +233,13 @@ export interface ResolvedConsumeOptions {
   readonly timeout: number;
   readonly from: "now" | "earliest";
   readonly key: ((message: TopicMessage<unknown>) => unknown) | undefined;
+  readonly batch: ResolvedBatch | undefined;
+}
+
+export interface ResolvedBatch {
+  readonly size: number;
+  /** In milliseconds. */
+  readonly wait: number;
 }
 
 const OPTIONS: OptionNames<ConsumeOptions> = {
@@ -200,10 +250,14 @@ const OPTIONS: OptionNames<ConsumeOptions> = {
   timeout: true,
   from: true,
   key: true,
+  batch: true,
 };
 const RETRY_OPTIONS: OptionNames<RetryOptions> = { attempts: true, backoff: true };
+const BATCH_OPTIONS: OptionNames<BatchOptions> = { size: true, wait: true };
 
 const MAX_CONCURRENCY = 256;
+const MAX_BATCH = 256;
+const MAX_WAIT = 60_000;
 const MAX_ATTEMPTS = 100;
 const MIN_LEASE = 1_000;
 const MAX_LEASE = 3_600_000;
@@ -229,7 +283,7 @@ export function checkConsumerName(name: string, topic: string): void {
  * @throws {RangeError} If an option is out of its range.
  */
 export function resolveConsumeOptions<Data>(
-  options: ConsumeOptions<Data>,
+  options: ConsumeOptions<Data, BatchOptions | undefined>,
   topic: string,
   consumer: string,
 ): ResolvedConsumeOptions {
@@ -261,7 +315,17 @@ export function resolveConsumeOptions<Data>(
     timeout: toMilliseconds(timeout, `the timeout of ${owner}`),
     from,
     key: key as ResolvedConsumeOptions["key"],
+    batch: options.batch === undefined ? undefined : resolveBatch(options.batch, action, owner),
   };
+}
+
+function resolveBatch(given: BatchOptions, action: string, owner: string): ResolvedBatch {
+  const { size, wait = "200ms" } = readOptions(given, BATCH_OPTIONS, action, "batch.");
+  const ms = toMilliseconds(wait, `the batch.wait of ${owner}`);
+  if (ms > MAX_WAIT) {
+    throw new RangeError(`Cannot ${action}: batch.wait must be at most 1 minute, got ${quote(wait)}`);
+  }
+  return { size: toBound(size, MAX_BATCH, `the batch.size of ${owner}`), wait: ms };
 }
 
 function checkDeadLetter(deadLetter: string, topic: string, consumer: string, action: string): void {

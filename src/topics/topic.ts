@@ -8,10 +8,12 @@ import { toIssue } from "../schema/issues.ts";
 import type { Dataset, Schema } from "../schema/schema.ts";
 import { type LogRef, runsInCall, type SqlTransaction, toGeneratedId, type TopicStore } from "../store/topic_store.ts";
 import {
+  type BatchOptions,
   checkConsumerName,
   type ConsumeOptions,
   type ConsumerHandler,
   type DeclaredConsumer,
+  type HandlerOf,
   resolveConsumeOptions,
 } from "./consume_options.ts";
 import type { DeclaredTopic } from "./declared_topic.ts";
@@ -363,16 +365,44 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
    * ```
    */
   consume(name: string, handler: ConsumerHandler<Data, Owner>): void;
-  /** Declares a consumer with options. */
-  consume(name: string, options: ConsumeOptions<Data>, handler: ConsumerHandler<Data, Owner>): void;
-  consume(
+  /**
+   * Declares a consumer with options. With `batch`, its handler gets an array of messages, and may
+   * return the ids of those that failed.
+   *
+   * @example Rows that are inserted together
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new App();
+   * const orders = app.topic<{ item: string }>("orders");
+   * const table: string[][] = [];
+   *
+   * orders.consume("table", { batch: { size: 2, wait: "1s" } }, async (messages) => {
+   *   const rows = messages.filter(({ data }) => data.item !== "");
+   *   table.push(rows.map(({ data }) => data.item));
+   *   return { failed: messages.filter((message) => !rows.includes(message)).map(({ id }) => id) };
+   * });
+   *
+   * await app.start();
+   * for (const item of ["tea", "milk", "bread"]) await orders.publish({ item });
+   * await app.consumers.idle();
+   * assertEquals(table, [["tea", "milk"], ["bread"]]);
+   * await app.stop();
+   * ```
+   */
+  consume<Batch extends BatchOptions | undefined = undefined>(
     name: string,
-    ...[given, handler]:
-      | [ConsumerHandler<Data, Owner>]
-      | [options: ConsumeOptions<Data>, handler: ConsumerHandler<Data, Owner>]
-  ): void {
-    if (typeof given === "function" && handler === undefined) this.#runtime.consume(name, {}, given);
-    else this.#runtime.consume(name, given as ConsumeOptions<Data>, handler);
+    options: ConsumeOptions<Data, Batch>,
+    handler: HandlerOf<Data, Owner, Batch>,
+  ): void;
+  consume(name: string, ...given: never[]): void {
+    const [options, handler] = given as readonly unknown[] as [
+      ConsumeOptions<Data, BatchOptions | undefined>,
+      unknown?,
+    ];
+    if (typeof options === "function" && handler === undefined) this.#runtime.consume(name, {}, options);
+    else this.#runtime.consume(name, options, handler);
   }
 
   /**
@@ -554,14 +584,14 @@ export class TopicRuntime<Data> {
     return await (await this.#context.scheduler(this.options.isDurable)).cancel(this.name, id);
   }
 
-  consume<Owner>(name: string, options: ConsumeOptions<Data>, handler: ConsumerHandler<Data, Owner> | undefined): void {
+  consume(name: string, options: ConsumeOptions<Data, BatchOptions | undefined>, handler: unknown): void {
     checkConsumerName(name, this.name);
     const resolved = resolveConsumeOptions(options, this.name, name);
     if (typeof handler !== "function") {
       throw new TypeError(
-        `Cannot make the consumer "${name}" of the topic "${this.name}": its handler must be a function, write async (message) => …, got ${
-          quote(handler)
-        }`,
+        `Cannot make the consumer "${name}" of the topic "${this.name}": its handler must be a function, write async (${
+          resolved.batch ? "messages" : "message"
+        }) => …, got ${quote(handler)}`,
       );
     }
     this.#context.addConsumer({
@@ -571,7 +601,7 @@ export class TopicRuntime<Data> {
       options: resolved,
       check: this.#check,
       // It gets the messages of this topic, and its application.
-      handler: handler as unknown as DeclaredConsumer["handler"],
+      handler: handler as DeclaredConsumer["handler"],
     });
   }
 

@@ -198,7 +198,6 @@ export type { ProxyOptions, TrustProxy } from "../http/proxy.ts";
 export type { CookieAttributes } from "../http/cookies.ts";
 export type { ConnectionInfo } from "../http/connection.ts";
 export type { FileOptions } from "../http/files/served_file.ts";
-export type { BoardOptions } from "../app/board_host.ts";
 export type { DocsOptions, SwaggerUIParameter } from "../describe/page/options.ts";
 export type { McpOptions, ToolListing } from "../describe/mcp/options.ts";
 
@@ -213,7 +212,14 @@ export type { Retention, TopicOptions } from "../topics/topic_options.ts";
 export type { GapReason } from "../topics/message.ts";
 export type { PublishResult, ScheduledMessage } from "../topics/publisher.ts";
 export type { SubscribeOptions } from "../topics/subscription.ts";
-export type { ConsumeOptions, ConsumerHandler, RetryOptions } from "../topics/consume_options.ts";
+export type {
+  BatchHandler,
+  BatchOptions,
+  ConsumeOptions,
+  ConsumerHandler,
+  HandlerOf,
+  RetryOptions,
+} from "../topics/consume_options.ts";
 export type { Consumers, Redelivery } from "../topics/consumers.ts";
 export type { ConsumerReport } from "../topics/topic_report.ts";
 

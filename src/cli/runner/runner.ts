@@ -53,8 +53,6 @@ export interface AppProtocol {
   readonly version: 1;
   readonly asyncapi?: () => Promise<unknown>;
   readonly checkTopic: (name: string) => Promise<void>;
-  /** Missing in versions of the framework without a board. */
-  readonly showBoard?: () => string;
 }
 
 /** See `Command` of the framework. */

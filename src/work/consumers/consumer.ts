@@ -10,7 +10,8 @@ import type { StoredCheck } from "../../topics/topic_log.ts";
 import { type Clock, momentOf } from "../../base/clock.ts";
 import type { Service } from "../../base/service.ts";
 import { type DeadLetterTopic, Failures } from "./failures.ts";
-import { type Delivery, InFlight } from "./in_flight.ts";
+import type { Delivery } from "./delivery.ts";
+import { InFlight } from "./in_flight.ts";
 import {
   consumerKey,
   type ConsumerName,
@@ -45,11 +46,12 @@ export interface ConsumerSetup {
   readonly options: ResolvedConsumeOptions;
   /** If messages may be older than the schema of the topic. */
   readonly check?: StoredCheck | undefined;
+  /** Gets one message, or those of a batch, and returns the ids of those that failed. */
   readonly handle: (
-    message: TopicMessage,
+    messages: readonly TopicMessage[],
     context: ConsumerTry,
-    trace: string | undefined,
-  ) => unknown;
+    traces: readonly (string | undefined)[],
+  ) => Promise<readonly string[]>;
   readonly deadLetter: DeadLetterTopic | undefined;
   readonly clock: Clock;
 }
@@ -60,6 +62,8 @@ const ACK_DELAY = 50;
 const AHEAD_MS = 20;
 /** Beyond so many bytes in flight, nothing is claimed ahead. */
 const MAX_AHEAD_BYTES = 8 * 1024 * 1024;
+/** Beyond so many bytes in flight, nothing is claimed for a batch. */
+const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 /** The pause between two claims: a part of the mean handler time, and at most so long. */
 const MAX_PACE = 10;
 const PACE_PART = 1 / 8;
@@ -145,9 +149,12 @@ export class Consumer implements Service<void> {
       clock,
       time: () => this.#time(),
       isHeld: () => this.#lease.isHeld,
-      handle: ({ message, trace }, attempt, signal) => setup.handle(message, { attempt, signal }, trace),
+      handle: (messages, attempt, signal) => {
+        const traces = messages.map(({ trace }) => trace);
+        return setup.handle(messages.map(({ message }) => message), { attempt, signal }, traces);
+      },
       park: (delivery, error) => this.#park(delivery, error),
-      onFailure: (delivery, error) => this.#onFailure(delivery, error),
+      onFailure: (deliveries, error) => this.#onFailure(deliveries, error),
       onLateResult: ({ at }) => this.#onLateResult(at),
       onOutcome: () => this.#onOutcome(),
     });
@@ -216,7 +223,13 @@ export class Consumer implements Service<void> {
   }
 
   get #capacity(): number {
-    return this.#setup.options.concurrency + this.#ahead;
+    // A batch whose messages are large is not filled.
+    if (this.#batchSize > 1 && this.#inFlight.bytes > MAX_BATCH_BYTES) return this.#unfinished;
+    return this.#setup.options.concurrency * this.#batchSize + this.#ahead;
+  }
+
+  get #batchSize(): number {
+    return this.#setup.options.batch?.size ?? 1;
   }
 
   get #unfinished(): number {
@@ -249,7 +262,7 @@ export class Consumer implements Service<void> {
     const { meanTime, bytes } = this.#inFlight;
     // After a crash these count as attempted, too.
     if (meanTime === undefined || bytes > MAX_AHEAD_BYTES || attempts < MIN_TRIES) return 0;
-    return Math.min(concurrency, Math.floor(concurrency * AHEAD_MS / Math.max(meanTime, 0.1)));
+    return Math.min(concurrency, Math.floor(concurrency * AHEAD_MS / Math.max(meanTime, 0.1))) * this.#batchSize;
   }
 
   #time(): number {
@@ -318,11 +331,14 @@ export class Consumer implements Service<void> {
     if (this.#isStopping) return Infinity;
     const { meanTime = 0, running, waiting } = this.#inFlight;
     const room = this.#freeSlots;
-    const earliest = this.#claimedAt + (running === 0 ? 0 : Math.min(MAX_PACE, meanTime * PACE_PART));
+    const { batch } = this.#setup.options;
+    const isFilling = batch !== undefined && waiting > 0;
+    const delay = isFilling ? batch.wait : running === 0 ? 0 : meanTime;
+    const earliest = this.#claimedAt + Math.min(MAX_PACE, delay * PACE_PART);
     const hasMore = this.#window.messages.length > 0 || this.#window.mayHaveMore;
     if (room <= 0) return hasMore && this.#isClaimer ? earliest : Infinity;
     const times: number[] = [];
-    const isWorth = waiting === 0 || room >= this.#capacity / 4;
+    const isWorth = waiting === 0 || isFilling || room >= this.#capacity / 4;
     // The claimer lets others claim as soon as it is full.
     if (hasOtherClaimer(state, this.#node)) {
       if (hasMore) times.push(this.#seenAt + FIRST_POLL * 2 ** Math.min(this.#polls, 20));
@@ -362,6 +378,7 @@ export class Consumer implements Service<void> {
     const transition = new StateTransition(this.#state!, {
       node: this.#node,
       hasKeys: this.#hasKeys,
+      hasBatches: this.#setup.options.batch !== undefined,
       time: this.#time(),
       inFlight: [...this.#inFlight.all],
       unrecorded: this.#unrecorded,
@@ -425,7 +442,7 @@ export class Consumer implements Service<void> {
     const window = this.#window;
     const unrecorded = this.#unrecorded ?? { from: state.next, to: state.next, count: 0 };
     if (isSkipped(unrecorded.to, window)) return false;
-    const quarter = Math.ceil(this.#setup.options.concurrency / 4) - this.#unfinished;
+    const quarter = Math.ceil(this.#setup.options.concurrency * this.#batchSize / 4) - this.#unfinished;
     const messages = window.messages.slice(
       0,
       Math.max(0, Math.min(quarter, Math.min(MAX_UNRECORDED, spaceIn(state)) - unrecorded.count)),
@@ -631,10 +648,17 @@ export class Consumer implements Service<void> {
     return this.#failures.park(delivery, this.#incarnation, error, this.#state?.lastError);
   }
 
-  #onFailure({ at, attempt }: Delivery, error: unknown): void {
+  #onFailure(deliveries: readonly Delivery[], error: unknown): void {
     this.#setLastError(error);
-    const fields = { message_id: toId(this.#incarnation, at), attempt, error: describeError(error) };
-    this.#log("A consumer failed to handle a message and will retry", fields);
+    const { at, attempt } = deliveries[0]!;
+    const message_id = toId(this.#incarnation, at);
+    const fields = { attempt, error: describeError(error) };
+    if (!this.#setup.options.batch) {
+      this.#log("A consumer failed to handle a message and will retry", { message_id, ...fields });
+    } else {
+      const messages = deliveries.length;
+      this.#log("A consumer failed to handle messages of a batch and will retry", { message_id, messages, ...fields });
+    }
   }
 
   #setLastError(error: unknown): void {

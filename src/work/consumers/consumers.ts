@@ -99,15 +99,17 @@ async function openConsumer(declared: DeclaredConsumer, topics: Topics, owner: O
     records: await store.openRecords(),
     options,
     check: declared.check,
-    handle: (message, context, trace) => handle(declared, message, contextOf(declared, message, owner, context), trace),
+    handle: (messages, context, traces) => {
+      return handle(declared, messages, contextOf(declared, messages, owner, context), traces);
+    },
     deadLetter: options.deadLetter === undefined ? undefined : openDeadLetter(declared, options.deadLetter, topics),
     clock: SYSTEM_CLOCK,
   });
 }
 
 function contextOf(
-  { name, log }: DeclaredConsumer,
-  { id }: TopicMessage,
+  { name, log, options }: DeclaredConsumer,
+  messages: readonly TopicMessage[],
   owner: Owner,
   { attempt, signal }: ConsumerTry,
 ): ConsumerContext & Owner {
@@ -116,38 +118,63 @@ function contextOf(
     attempt,
     signal,
     get log() {
-      const fields = { topic: log.name, consumer: name, message_id: id, attempt };
-      return makeLog(loggerOf(owner.app, fields));
+      const subject = options.batch ? { messages: messages.length } : { message_id: messages[0]!.id };
+      return makeLog(loggerOf(owner.app, { topic: log.name, consumer: name, ...subject, attempt }));
     },
   };
 }
 
-/** Runs the handler in a trace of its own, linked to that of the publisher. */
+/** Runs the handler in a trace of its own, linked to those of the publishers. */
 async function handle(
-  { name, log, handler }: DeclaredConsumer,
-  message: TopicMessage,
+  { name, log, options: { batch }, handler }: DeclaredConsumer,
+  messages: readonly TopicMessage[],
   context: ConsumerContext,
-  trace: string | undefined,
-): Promise<void> {
-  const run = async () => {
-    const returned = await handler(message, context);
+  traces: readonly (string | undefined)[],
+): Promise<readonly string[]> {
+  const run = async (): Promise<readonly string[]> => {
+    const call = handler as (given: unknown, context: ConsumerContext) => unknown;
+    const returned = await call(batch ? messages : messages[0], context);
     // A returned Error counts as a thrown one.
     if (returned instanceof Error) throw returned;
+    return batch ? failedIn(returned, messages, `the consumer "${name}" of the topic "${log.name}"`) : [];
   };
   if (!tracing) return await run();
   const options = {
     kind: SpanKind.CONSUMER,
     attributes: {
       ...messagingAttributes(log.name, "process"),
-      ...namesOf(name, message.id),
+      "messaging.consumer.group.name": name,
+      ...(batch ? { "messaging.batch.message_count": messages.length } : { "messaging.message.id": messages[0]!.id }),
       "webfw.consumer.attempt": context.attempt,
     },
-    links: [trace],
+    links: [...new Set(traces)],
     isRoot: true,
     // The application stops, or another process may have the message: it will be handled again.
     isExpected: () => context.signal.aborted && context.signal.reason.name === "AbortError",
   };
-  await tracing.run(`process ${log.name}`, options, run);
+  return await tracing.run(`process ${log.name}`, options, run);
+}
+
+/**
+ * The ids of the messages that failed, as the handler of a batch returned them.
+ *
+ * @throws {TypeError} If it returned anything else. Then all messages have failed.
+ */
+function failedIn(returned: unknown, messages: readonly TopicMessage[], consumer: string): readonly string[] {
+  if (returned === undefined) return [];
+  const action = `Cannot take the result of ${consumer}`;
+  const { failed } = (returned ?? {}) as { readonly failed?: unknown };
+  if (!Array.isArray(failed)) {
+    throw new TypeError(
+      `${action}: the handler of a batch must return nothing, or { failed: [message.id, …] }, got ${quote(returned)}`,
+    );
+  }
+  const ids = new Set<unknown>(messages.map(({ id }) => id));
+  const unknown = failed.find((id) => !ids.has(id));
+  if (unknown === undefined && !failed.includes(undefined)) return failed;
+  throw new TypeError(
+    `${action}: failed must have ids of messages of the batch, got ${quote(unknown)}; write failed: [message.id]`,
+  );
 }
 
 function namesOf(consumer: string, id: string): Record<string, string> {

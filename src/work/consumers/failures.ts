@@ -6,7 +6,7 @@ import type { RecordStore } from "../../store/record_store.ts";
 import { type DeadLetter, isDiscard } from "../../topics/consume_options.ts";
 import type { Cursor, StoredMessage } from "../../store/topic_store.ts";
 import { toId } from "../../topics/message.ts";
-import type { Delivery } from "./in_flight.ts";
+import type { Delivery } from "./delivery.ts";
 import { type ConsumerName, failureKey } from "./record.ts";
 
 export interface Failure {

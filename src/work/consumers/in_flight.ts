@@ -1,59 +1,39 @@
 /** The messages that a node has claimed, and their handlers. It does not know the record. */
-import { isDiscard } from "../../topics/consume_options.ts";
+import { isDiscard, type ResolvedBatch } from "../../topics/consume_options.ts";
 import type { Cursor } from "../../store/topic_store.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ReadMessage } from "./log_window.ts";
-
-/** A delivery is in flight until the record has its outcome. */
-export type Outcome =
-  | {
-    readonly isDone: true;
-    /** The message is no longer in the log. */
-    readonly isLost?: boolean;
-  }
-  | {
-    readonly isDone: false;
-    /** The next attempt, and when it may begin on the clock of the store. */
-    readonly attempt: number;
-    readonly due: number;
-  };
-
-export interface Delivery {
-  readonly at: Cursor;
-  /** Undefined if it is no longer in the log. */
-  readonly message: ReadMessage | undefined;
-  readonly attempt: number;
-  readonly crashCount: number;
-  readonly key: string | undefined;
-  /** The position of its dead letter, if that is redelivered. */
-  readonly letter?: Cursor | undefined;
-  /** The start of its range; undefined if it is in none. */
-  range: Cursor | undefined;
-  index: number;
-  outcome: Outcome | undefined;
-}
+import { ReadyMessages } from "./ready_messages.ts";
+import type { Delivery, Outcome } from "./delivery.ts";
 
 export interface InFlightOptions {
   readonly concurrency: number;
   readonly attempts: number;
   readonly backoff: number;
   readonly timeout: number;
+  readonly batch: ResolvedBatch | undefined;
   readonly clock: Clock;
   /** The time of the store, in milliseconds since 1970. */
   readonly time: () => number;
   readonly isHeld: () => boolean;
-  readonly handle: (message: ReadMessage, attempt: number, signal: AbortSignal) => unknown;
+  /** The result is the ids of the messages that failed. */
+  readonly handle: (
+    messages: readonly ReadMessage[],
+    attempt: number,
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
   /** Publishes a dead letter or stores the failure. It never rejects; false: try again later. */
   readonly park: (delivery: Delivery, error: unknown) => Promise<boolean>;
   /** Another attempt will follow. */
-  readonly onFailure: (delivery: Delivery, error: unknown) => void;
+  readonly onFailure: (deliveries: readonly Delivery[], error: unknown) => void;
   /** A handler resolved after its timeout, or after another node got the message: it is done. */
   readonly onLateResult: (delivery: Delivery) => void;
   readonly onOutcome: (delivery: Delivery) => void;
 }
 
 interface Run {
-  readonly delivery: Delivery;
+  /** One, or those of a batch. */
+  readonly deliveries: readonly Delivery[];
   readonly controller: AbortController;
   readonly begin: number;
   /** Its signal was aborted before its timeout: an error counts as no attempt. */
@@ -66,28 +46,31 @@ const MAX_BACKOFF = 3_600_000;
 const JITTER = 1 / 4;
 /** The weight of one handler in the mean time. */
 const MEAN_WEIGHT = 1 / 32;
+const RETURNED = withoutStack("The handler returned the message as failed");
 const CRASHED = "Cannot handle the message: the processes that had it have ended, each of them before it was done";
 
 export class InFlight {
   readonly #options: InFlightOptions;
   readonly #deliveries = new Map<Cursor, Delivery>();
-  #ready: Delivery[] = [];
+  readonly #ready: ReadyMessages;
   /** The oldest first. */
   readonly #runs = new Set<Run>();
   /** The messages whose handlers run, also those that are no longer in flight. */
   readonly #running = new Set<Cursor>();
-  /** Keys of a message that is being handled or parked. */
-  readonly #busyKeys = new Map<string, Delivery>();
+  /** Keys of messages that are being handled or parked. */
+  readonly #busyKeys = new Map<string, Set<Delivery>>();
   #finished = 0;
   #meanTime: number | undefined;
   #bytes = 0;
   #cancelWatchdog: (() => void) | undefined;
+  #cancelBatch: (() => void) | undefined;
   #allFinished: PromiseWithResolvers<void> | undefined;
   #isDraining = false;
   #isClosed = false;
 
   constructor(options: InFlightOptions) {
     this.#options = options;
+    this.#ready = new ReadyMessages(options.batch);
   }
 
   get all(): Iterable<Delivery> {
@@ -103,7 +86,7 @@ export class InFlight {
   }
 
   get waiting(): number {
-    return this.#ready.length;
+    return this.#ready.size;
   }
 
   get bytes(): number {
@@ -128,6 +111,7 @@ export class InFlight {
   take(claimed: readonly Delivery[]): void {
     if (claimed.length === 0) return;
     const failed = this.#failedKeys();
+    const now = this.#options.clock.now();
     for (const delivery of claimed) {
       this.#deliveries.set(delivery.at, delivery);
       this.#bytes += delivery.message?.bytes ?? 0;
@@ -138,7 +122,7 @@ export class InFlight {
       else if (message.fault !== undefined) void this.#park(delivery, message.fault);
       else if (delivery.crashCount >= this.#options.attempts) void this.#park(delivery, new Error(CRASHED));
       else if (isToPark(delivery, this.#options)) void this.#park(delivery, undefined);
-      else this.#ready.push(delivery);
+      else this.#ready.add(delivery, now);
     }
   }
 
@@ -160,32 +144,42 @@ export class InFlight {
   /** Drops a delivery that another node may have. */
   revoke(delivery: Delivery): void {
     this.remove(delivery);
-    this.#ready = this.#ready.filter((other) => other !== delivery);
+    this.#ready.remove([delivery]);
     const { outcome } = delivery;
     if (outcome?.isDone && !outcome.isLost) this.#options.onLateResult(delivery);
     for (const run of this.#runs) {
-      if (run.delivery === delivery) {
-        this.#abort(run, new DOMException("The message was given to another process", "AbortError"));
-      }
+      // The rest of a batch goes on.
+      if (!run.deliveries.includes(delivery) || run.deliveries.some((other) => this.#isInFlight(other))) continue;
+      this.#abort(run, new DOMException("The message was given to another process", "AbortError"));
     }
   }
 
   dispatch(): void {
-    const { concurrency, isHeld } = this.#options;
-    if (this.#isClosed) return;
-    for (let index = 0; index < this.#ready.length && this.#runs.size < concurrency;) {
-      const delivery = this.#ready[index]!;
-      // After a revocation the handler may still run.
-      const isBusy = this.#running.has(delivery.at) || (delivery.key !== undefined && this.#busyKeys.has(delivery.key));
-      if (isBusy) {
-        index++;
-        continue;
-      }
+    const { concurrency, isHeld, clock } = this.#options;
+    this.#cancelBatch?.();
+    this.#cancelBatch = undefined;
+    while (!this.#isClosed && this.#runs.size < concurrency) {
+      const [batch] = this.#ready.due(clock.now(), this.#isBusy);
+      if (batch === undefined) break;
       if (!isHeld()) return;
-      this.#ready.splice(index, 1);
-      void this.#run(delivery);
+      this.#ready.remove(batch);
+      void this.#run(batch);
     }
+    this.#watchBatch();
   }
+
+  /** When a batch has waited long enough, its handler begins. */
+  #watchBatch(): void {
+    const { concurrency, batch, clock } = this.#options;
+    if (!batch || this.#isClosed || this.#runs.size >= concurrency) return;
+    const next = this.#ready.nextDue(this.#isBusy);
+    if (next < Infinity) this.#cancelBatch = clock.after(Math.ceil(next - clock.now()), () => this.dispatch());
+  }
+
+  // After a revocation the handler may still run.
+  readonly #isBusy = ({ at, key }: Delivery): boolean => {
+    return this.#running.has(at) || (key !== undefined && this.#busyKeys.has(key));
+  };
 
   /** Releases messages without a handler, also those that are added from now on. */
   drain(): void {
@@ -195,7 +189,7 @@ export class InFlight {
 
   /** Releases the messages that wait for a handler. */
   releaseWaiting(): void {
-    for (const delivery of this.#ready.splice(0)) this.#release(delivery);
+    for (const delivery of this.#ready.removeAll()) this.#release(delivery);
   }
 
   /** If a handler then throws, this counts as no attempt. */
@@ -207,7 +201,8 @@ export class InFlight {
   close(): void {
     this.#isDraining = this.#isClosed = true;
     this.#cancelWatchdog?.();
-    this.#ready = [];
+    this.#cancelBatch?.();
+    this.#ready.removeAll();
     this.#runs.clear();
     for (const delivery of this.#deliveries.values()) if (!delivery.outcome) this.#release(delivery);
   }
@@ -220,52 +215,67 @@ export class InFlight {
     return failed;
   }
 
-  async #run(delivery: Delivery): Promise<void> {
+  async #run(deliveries: readonly Delivery[]): Promise<void> {
     const { clock, handle } = this.#options;
-    const run: Run = { delivery, controller: new AbortController(), begin: clock.now(), isInterrupted: false };
+    const run: Run = { deliveries, controller: new AbortController(), begin: clock.now(), isInterrupted: false };
     this.#runs.add(run);
-    this.#running.add(delivery.at);
-    if (delivery.key !== undefined) this.#busyKeys.set(delivery.key, delivery);
+    for (const delivery of deliveries) {
+      this.#running.add(delivery.at);
+      this.#occupy(delivery);
+    }
     this.#watch();
     try {
-      await handle(delivery.message!, delivery.attempt, run.controller.signal);
-      this.#end(run, undefined);
+      const messages = deliveries.map(({ message }) => message!);
+      const failed = new Set(await handle(messages, deliveries[0]!.attempt, run.controller.signal));
+      this.#end(run, RETURNED, deliveries.filter(({ message }) => failed.size > 0 && failed.has(message!.message.id)));
     } catch (thrown) {
       // `undefined` can be thrown, too.
-      this.#end(run, { thrown: thrown ?? new TypeError("The handler threw nothing") });
+      this.#end(run, thrown ?? new TypeError("The handler threw nothing"), deliveries);
     }
   }
 
   /** The handler has ended, or timed out and may still run. */
-  #end(run: Run, failure: { readonly thrown: unknown } | undefined): void {
-    const { delivery } = run;
-    if (!this.#runs.delete(run)) {
-      if (!failure) this.#options.onLateResult(delivery);
+  #end(run: Run, error: unknown, failed: readonly Delivery[]): void {
+    const isLate = !this.#runs.delete(run);
+    const isFailed = new Set(failed);
+    const done = run.deliveries.filter((delivery) => !isFailed.has(delivery));
+    if (isLate) {
+      for (const delivery of done) this.#options.onLateResult(delivery);
       return;
     }
     const time = this.#options.clock.now() - run.begin;
     this.#meanTime = this.#meanTime === undefined ? time : this.#meanTime + (time - this.#meanTime) * MEAN_WEIGHT;
-    this.#running.delete(delivery.at);
-    if (!this.#isInFlight(delivery)) {
-      this.#free(delivery);
-      if (!failure) this.#options.onLateResult(delivery);
-    } else if (!failure) this.#settle(delivery, { isDone: true });
-    else if (run.isInterrupted) this.#release(delivery);
-    else if (isDiscard(failure.thrown) || delivery.attempt >= this.#options.attempts) {
-      void this.#park(delivery, failure.thrown);
-    } else this.#fail(delivery, failure.thrown);
+    for (const delivery of run.deliveries) this.#running.delete(delivery.at);
+    for (const delivery of done) {
+      if (this.#isInFlight(delivery)) this.#settle(delivery, { isDone: true });
+      else {
+        this.#free(delivery);
+        this.#options.onLateResult(delivery);
+      }
+    }
+    for (const delivery of failed) if (!this.#isInFlight(delivery)) this.#free(delivery);
+    this.#endFailed(failed.filter((delivery) => this.#isInFlight(delivery)), error, run);
     this.dispatch();
   }
 
-  #fail(delivery: Delivery, error: unknown): void {
-    this.#options.onFailure(delivery, error);
-    const { attempt } = delivery;
-    this.#settle(delivery, { isDone: false, attempt: attempt + 1, due: this.#dueAfter(attempt) });
+  #endFailed(failed: readonly Delivery[], error: unknown, { isInterrupted }: Run): void {
+    if (failed.length === 0) return;
+    // The messages of a batch are for the same attempt.
+    const { attempt } = failed[0]!;
+    if (isInterrupted) { for (const delivery of failed) this.#release(delivery); }
+    else if (isDiscard(error) || attempt >= this.#options.attempts) {
+      for (const delivery of failed) void this.#park(delivery, error);
+    } else {
+      this.#options.onFailure(failed, error);
+      // One time for all, so that they are one batch again.
+      const due = this.#dueAfter(attempt);
+      for (const delivery of failed) this.#settle(delivery, { isDone: false, attempt: attempt + 1, due });
+    }
   }
 
   /** The key stays busy until then, so later messages of the key wait. */
   async #park(delivery: Delivery, error: unknown): Promise<void> {
-    if (delivery.key !== undefined) this.#busyKeys.set(delivery.key, delivery);
+    this.#occupy(delivery);
     const isDone = await this.#options.park(delivery, error);
     if (!this.#isInFlight(delivery)) this.#free(delivery);
     else if (isDone) this.#settle(delivery, { isDone });
@@ -286,9 +296,7 @@ export class InFlight {
     this.#free(delivery);
     const { key } = delivery;
     if (key !== undefined && !outcome.isDone) {
-      const behind = this.#ready.filter((other) => other.key === key);
-      this.#ready = this.#ready.filter((other) => other.key !== key);
-      for (const other of behind) this.#release(other);
+      for (const other of this.#ready.removeAll(key)) this.#release(other);
     }
     this.#resolveIfFinished();
     this.#options.onOutcome(delivery);
@@ -300,10 +308,16 @@ export class InFlight {
     this.#allFinished = undefined;
   }
 
+  #occupy(delivery: Delivery): void {
+    const { key } = delivery;
+    if (key === undefined) return;
+    const holders = this.#busyKeys.get(key) ?? new Set();
+    this.#busyKeys.set(key, holders.add(delivery));
+  }
+
   #free(delivery: Delivery): void {
-    if (delivery.key !== undefined && this.#busyKeys.get(delivery.key) === delivery) {
-      this.#busyKeys.delete(delivery.key);
-    }
+    const holders = delivery.key === undefined ? undefined : this.#busyKeys.get(delivery.key);
+    if (holders?.delete(delivery) && holders.size === 0) this.#busyKeys.delete(delivery.key!);
   }
 
   #isInFlight(delivery: Delivery): boolean {
@@ -335,11 +349,17 @@ export class InFlight {
         if (run.begin > latest) break;
         const thrown = new DOMException(`The handler has not ended within ${timeout} ms`, "TimeoutError");
         run.controller.abort(thrown);
-        this.#end(run, { thrown });
+        this.#end(run, thrown, run.deliveries);
       }
       this.#watch();
     });
   }
+}
+
+function withoutStack(message: string): Error {
+  const error = new Error(message);
+  error.stack = `${error.name}: ${message}`;
+  return error;
 }
 
 type Attempts = Pick<InFlightOptions, "attempts">;

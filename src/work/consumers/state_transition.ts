@@ -1,6 +1,6 @@
 /** One change of the record of a consumer: outcomes, messages of crashed nodes, new claims. */
 import type { Cursor } from "../../store/topic_store.ts";
-import type { Delivery } from "./in_flight.ts";
+import type { Delivery } from "./delivery.ts";
 import { countGaps, type LogWindow, type ReadMessage } from "./log_window.ts";
 import {
   type ConsumerState,
@@ -36,6 +36,8 @@ export interface UnrecordedClaim {
 export interface TransitionOptions {
   readonly node: string;
   readonly hasKeys: boolean;
+  /** Messages of a key are handled together. */
+  readonly hasBatches: boolean;
   /** The time of the store. */
   readonly time: number;
   readonly inFlight: readonly Delivery[];
@@ -205,13 +207,19 @@ export class StateTransition {
     const { time, node } = this.#options;
     let toLoad = MAX_LOADED;
     const risks = this.#unfinished.filter(({ crashCount }) => crashCount > 0).map(({ crashCount }) => crashCount);
-    for (const pending of claimable(this.state)) {
+    const skippedKeys = new Set<string>();
+    for (const pending of claimable(this.state, this.#options.hasBatches)) {
       if (this.claimedPending.length >= room) return;
-      if (pending.due > time || risks.some((crashCount) => isRisk(crashCount, pending.crashCount))) continue;
-      if (!isLoaded(pending.at) && toLoad-- <= 0) continue;
+      const { at, due, crashCount, key } = pending;
+      if (key !== undefined && skippedKeys.has(key)) continue;
+      const isHeldUp = due > time || risks.some((other) => isRisk(other, crashCount));
+      if (isHeldUp || (!isLoaded(at) && toLoad-- <= 0)) {
+        if (key !== undefined) skippedKeys.add(key);
+        continue;
+      }
       pending.node = node;
       this.claimedPending.push(pending);
-      if (pending.crashCount > 0) risks.push(pending.crashCount);
+      if (crashCount > 0) risks.push(crashCount);
     }
   }
 
@@ -306,13 +314,17 @@ export class StateTransition {
   }
 }
 
-/** Pending messages of no node that no earlier message of their key holds up. */
-export function* claimable({ pending, ranges }: ConsumerState): Generator<PendingMessage> {
+/**
+ * Pending messages of no node that no earlier message of their key holds up. With `hasRuns` also
+ * those that only such messages hold up: all of them may be claimed together.
+ */
+export function* claimable({ pending, ranges }: ConsumerState, hasRuns = false): Generator<PendingMessage> {
   const keys = new Set(ranges.flatMap(({ keys }) => keys ?? []));
   for (const entry of pending) {
-    const isFirst = entry.key === undefined || !keys.has(entry.key);
-    if (entry.key !== undefined) keys.add(entry.key);
-    if (isFirst && entry.node === "") yield entry;
+    const { key } = entry;
+    const isFree = entry.node === "" && (key === undefined || !keys.has(key));
+    if (key !== undefined && !(isFree && hasRuns)) keys.add(key);
+    if (isFree) yield entry;
   }
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from "../../../../src/base/clock.ts";
 import { failureKey } from "../../../../src/work/consumers/record.ts";
 import type { RecordKey, RecordStore, SetRecordOptions } from "../../../../src/store/record_store.ts";
 import { Discard, type ResolvedConsumeOptions } from "../../../../src/topics/consume_options.ts";
+import type { TopicMessage } from "../../../../src/topics/message.ts";
 import { toPosition } from "../../../../src/topics/message.ts";
 import type { LogRef, TopicStore } from "../../../../src/store/topic_store.ts";
 import type { Random } from "../../../../tests/unit/support/random.ts";
@@ -76,7 +77,7 @@ export class SimulatedConsumer {
           },
         }
         : undefined,
-      handle: ({ data }, { attempt, signal }) => this.#handle(data as Task, attempt, signal),
+      handle: (messages, { attempt, signal }) => this.#handleAll(messages, attempt, signal),
     });
   }
 
@@ -104,6 +105,25 @@ export class SimulatedConsumer {
     clearTimeout(timer);
     this.isDead = true;
     this.#shared.journal.note({ kind: "stopped", node: this.name });
+  }
+
+  /** One message, or those of a batch: in parallel or, if they have a key, in order. */
+  async #handleAll(messages: readonly TopicMessage[], attempt: number, signal: AbortSignal): Promise<string[]> {
+    const { key } = this.#shared.options;
+    const failed: string[] = [];
+    const handle = async ({ id, data }: TopicMessage) => {
+      // Those after it would come before it.
+      if (key && failed.length > 0) return void failed.push(id);
+      try {
+        await this.#handle(data as Task, attempt, signal);
+      } catch (error) {
+        if (messages.length === 1 || signal.aborted) throw error;
+        failed.push(id);
+      }
+    };
+    if (key) { for (const message of messages) await handle(message); }
+    else await Promise.all(messages.map(handle));
+    return failed;
   }
 
   async #handle(task: Task, attempt: number, signal: AbortSignal): Promise<void> {

@@ -66,6 +66,9 @@ class Simulation {
         timeout: 300_000,
         from: "earliest",
         key: hasKeys ? (message) => (message.data as Task).key : undefined,
+        batch: random.oneIn(2)
+          ? { size: random.pick([1, 2, 10, 100]), wait: random.pick([1, 50, 1_000, 10_000]) }
+          : undefined,
       },
     };
   }

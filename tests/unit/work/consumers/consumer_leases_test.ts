@@ -584,10 +584,10 @@ test("the wall clock may be set: messages stay with their node, and are handled 
   const consumer = new Consumer({
     ...{ name: "mail", log: LOG, store: setting.store, records: await setting.records(), options: OPTIONS },
     ...{ deadLetter: undefined, clock },
-    handle: async ({ data }, { signal }) => {
-      seen.push(data);
-      if (seen.length > 1) return;
-      await new Promise((_, reject) => signal.onabort = () => reject(signal.reason));
+    handle: async ([message], { signal }) => {
+      seen.push(message!.data);
+      if (seen.length > 1) return [];
+      return await new Promise((_, reject) => signal.onabort = () => reject(signal.reason));
     },
   });
   await consumer.start();

@@ -17,7 +17,7 @@ export const LOG: LogRef = { name: "orders", policy: { age: Infinity, count: 1e6
 export const NAME: { topic: string; name: string } = { topic: "orders", name: "mail" };
 export const OPTIONS: ResolvedConsumeOptions = {
   ...{ concurrency: 4, attempts: 3, backoff: 1_000, lease: 10_000, timeout: 300_000, from: "earliest" },
-  ...{ deadLetter: undefined, key: undefined },
+  ...{ deadLetter: undefined, key: undefined, batch: undefined },
 };
 
 /** Throws when somebody uses a store that is away. */
@@ -103,7 +103,28 @@ export class Setting {
 
   async node(
     handle: (data: unknown, context: ConsumerTry) => unknown,
-    { connection = new Switch(), letters, ...options }: NodeOptions = {},
+    options: NodeOptions = {},
+  ): Promise<Consumer> {
+    return await this.#start(async ([message], context) => {
+      await handle(message!.data, context);
+      return [];
+    }, options);
+  }
+
+  /** A node whose handler gets batches. What it returns are the data of the messages that failed. */
+  async batchNode(
+    handle: (data: readonly unknown[], context: ConsumerTry) => unknown,
+    options: NodeOptions = {},
+  ): Promise<Consumer> {
+    return await this.#start(async (messages, context) => {
+      const failed = await handle(messages.map(({ data }) => data), context);
+      return Array.isArray(failed) ? messages.filter(({ data }) => failed.includes(data)).map(({ id }) => id) : [];
+    }, options);
+  }
+
+  async #start(
+    handle: ConsumerSetup["handle"],
+    { connection = new Switch(), letters, ...options }: NodeOptions,
   ): Promise<Consumer> {
     const consumer = new Consumer({
       name: NAME.name,
@@ -111,7 +132,7 @@ export class Setting {
       store: connection.guard(this.store),
       records: connection.guard(await this.records()),
       options: { ...OPTIONS, ...options },
-      handle: ({ data }, context) => handle(data, context),
+      handle,
       deadLetter: letters,
       clock: SYSTEM_CLOCK,
     });
