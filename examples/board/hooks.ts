@@ -1,7 +1,6 @@
 /** Webhooks in both directions, signed by Standard Webhooks (https://www.standardwebhooks.com). */
 import { type App, HTTPError, Router } from "@webfw/core";
-import { signed } from "@webfw/core/auth";
-import { createHmac } from "node:crypto";
+import { sign, signed } from "@webfw/core/auth";
 import * as v from "valibot";
 import { createCard } from "./cards.ts";
 import { Card, Id, NewCard } from "./models.ts";
@@ -40,17 +39,10 @@ export function sendHooks(app: App<State>): void {
     const hook = state.database.get<{ url: string; secret: string }>(sql, data.board);
     if (!hook) return;
     const body = JSON.stringify({ type: "card.saved", timestamp: new Date().toISOString(), data });
-    const headers = { "content-type": "application/json", ...signature(hook.secret, id, body) };
+    const signed = sign(body, { scheme: "standard", secret: hook.secret, id });
+    const headers = { "content-type": "application/json", ...signed };
     const response = await fetch(hook.url, { method: "POST", headers, body, signal, redirect: "manual" });
     await response.body?.cancel();
     if (!response.ok) throw new Error(`The receiver has replied ${response.status}`);
   });
-}
-
-/** Returns the headers that sign a body. The secret is `whsec_` and base64. */
-export function signature(secret: string, id: string, body: string): Record<string, string> {
-  const timestamp = `${Math.floor(Date.now() / 1_000)}`;
-  const key = Uint8Array.fromBase64(secret.replace(/^whsec_/, ""));
-  const mac = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
-  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${mac}` };
 }

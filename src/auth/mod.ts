@@ -31,4 +31,5 @@ export { type RequiredSession, session, type SessionDependency, type SessionOpti
 export type { SessionCookieOptions } from "./sessions/cookie.ts";
 export type { Session } from "./sessions/definition.ts";
 export { memorySessions, type MemorySessionsOptions, recordSessions, type SessionStore } from "./sessions/stores.ts";
-export { type SignatureScheme, signed, type SignedMessage, type SignedOptions } from "./signed.ts";
+export { sign, type SignatureScheme, type SignOptions } from "./signatures.ts";
+export { signed, type SignedMessage, type SignedOptions } from "./signed.ts";

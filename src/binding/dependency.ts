@@ -258,7 +258,10 @@ export interface PreparedDependency extends Dependency<unknown> {
   /** The dependency as the program declared it, if a test replaces it or what it needs. */
   readonly declared?: PreparedDependency | undefined;
   readonly cookie?: SessionCookieOf | undefined;
-  /** The headers that it reads besides its inputs and those of its security schemes. */
+  /**
+   * The headers that it reads besides its inputs and those of its security schemes. They are
+   * documented.
+   */
   readonly readHeaders?: readonly string[] | undefined;
 }
 

@@ -1,11 +1,10 @@
 /** The boards: one node, without sockets except those of webhooks. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
-import { signed } from "@webfw/core/auth";
+import { sign, signed } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
 import { join } from "node:path";
 import { Database } from "../../examples/board/database.ts";
-import { signature } from "../../examples/board/hooks.ts";
 import { ADMIN, brief, INBOX_SECRET, PASSWORD, TemporaryBoard } from "./temporary_board.ts";
 
 Deno.test("a user registers, signs out, and signs in by the password alone", async () => {
@@ -151,8 +150,9 @@ Deno.test("a signed webhook adds a card once, an unsigned one adds none", async 
   const body = JSON.stringify({ board: boardId, title: "Disk full" });
   const sender = board.client({ "content-type": "application/json" });
   await sender.post("/hooks/cards", { body }).problem(401);
-  await sender.post("/hooks/cards", { body, headers: signature("whsec_AAAA", "m-1", body) }).problem(401);
-  const headers = signature(INBOX_SECRET, "m-1", body);
+  const signedBy = (secret: string) => sign(body, { scheme: "standard", secret, id: "m-1" });
+  await sender.post("/hooks/cards", { body, headers: signedBy("whsec_AAAA") }).problem(401);
+  const headers = signedBy(INBOX_SECRET);
   const first = await sender.post("/hooks/cards", { body, headers }).json();
   assertEquals(await sender.post("/hooks/cards", { body, headers }).json(), first);
   assertEquals((await ada.api.get("/boards/{boardId}", { boardId })).cards.map(brief), [["Disk full", "to do", 1]]);

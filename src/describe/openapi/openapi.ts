@@ -10,7 +10,7 @@ import { inputsOf, type ParameterInput } from "../route/inputs.ts";
 import type { OpenAPIComponents, OpenAPIDocument, OpenAPIInfo, OpenAPIPathItem, OpenAPITag } from "./document.ts";
 import type { OpenAPICallback, OpenAPIMethod, OpenAPIOperation } from "../../http/operation.ts";
 import type { DocumentModels, DocumentOptions } from "./document_options.ts";
-import { headersOfOptions, isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
+import { headersOfGuards, headersOfOptions, isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
 import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";
 import { isCredential, SecuritySchemes } from "./security.ts";
 import { stringify } from "../../http/json.ts";
@@ -157,6 +157,7 @@ function operationOf(route: DescribedRoute, pathNames: readonly string[], compon
     .filter((input) => !isDescribedElsewhere(input) && !isCredential(input, inputs.dependencies))
     .map((input) => components.parameters.of(input, nameOf(input)));
   parameters.push(...headersOfOptions(route.options, route.idempotency, parameters));
+  parameters.push(...headersOfGuards(inputs.dependencies, parameters));
   const security = components.security.of(route.name, inputs);
   return {
     operationId,

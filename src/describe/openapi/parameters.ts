@@ -1,4 +1,5 @@
 /** Parameters and request bodies of the document. */
+import { type PreparedDependency, withNeeded } from "../../binding/dependency.ts";
 import { takesJson } from "../../schema/coerce_form.ts";
 import { isBinary, lazyTarget, LISTS, nodeOf, type Schema, type SchemaNode } from "../../schema/schema.ts";
 import { allOf, toJson } from "../json_schema/json_schema.ts";
@@ -244,4 +245,27 @@ export function headersOfOptions(
   }
   const names = declared.filter((each) => each.in === "header").map(({ name }) => name.toLowerCase());
   return headers.filter(({ name }) => !names.includes(name.toLowerCase()));
+}
+
+const SIGNED_DESCRIPTION = "A part of what is signed.";
+
+/**
+ * The headers that guards read beside those of their security schemes, unless they are declared.
+ * Without the headers of a guard that another one runs, a request may still be accepted.
+ */
+export function headersOfGuards(
+  dependencies: readonly PreparedDependency[],
+  declared: readonly OpenAPIParameter[],
+): OpenAPIParameter[] {
+  const known = new Set(declared.filter((each) => each.in === "header").map(({ name }) => name.toLowerCase()));
+  const headers: OpenAPIParameter[] = [];
+  for (const dependency of withNeeded<PreparedDependency>(dependencies, "inner")) {
+    for (const name of (dependency as PreparedDependency).readHeaders ?? []) {
+      if (known.has(name.toLowerCase())) continue;
+      known.add(name.toLowerCase());
+      const required = dependencies.includes(dependency as PreparedDependency);
+      headers.push({ name, in: "header", required, description: SIGNED_DESCRIPTION, schema: { type: "string" } });
+    }
+  }
+  return headers;
 }

@@ -2,8 +2,9 @@
 // constant time, refuses old timestamps; documented as an apiKey in a header. The body is read for it, and not twice."
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { App, Form, Stream } from "@webfw/core";
-import { signed, type SignedOptions } from "@webfw/core/auth";
+import { anySecurity, App, Form, Stream } from "@webfw/core";
+import { apiKey, sign, signed, type SignedOptions, type SignOptions } from "@webfw/core/auth";
+import type { OpenAPIParameter } from "@webfw/core/openapi";
 import * as v from "valibot";
 import { createHmac } from "node:crypto";
 import { gzipSync } from "node:zlib";
@@ -249,6 +250,91 @@ Deno.test("The document has a key in the header of the signature, and 401", () =
     true,
     undefined,
   ]);
+});
+
+Deno.test("The document has all headers that the sender must send, so that a request can be made from it", () => {
+  const headersOf = (app: App) =>
+    (app.openapi().paths["/"]!.post!.parameters ?? []).map((parameter) => {
+      const { name, in: source, required } = parameter as OpenAPIParameter;
+      return [source, name, required];
+    });
+  const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+  const standard = signed({ scheme: "standard", secret });
+  assertEquals(headersOf(receiving({ scheme: "standard", secret })), [
+    ["header", "webhook-id", true],
+    ["header", "webhook-timestamp", true],
+  ]);
+  assertEquals(headersOf(receiving({ scheme: "stripe", secret })), []);
+  assertEquals(headersOf(receiving({ scheme: "github", secret })), []);
+  // A client that signs in otherwise does not send them.
+  const app = new App();
+  const key = apiKey(async (key) => key === "k", { in: "header", name: "x-key" });
+  app.post("/", { deps: { sender: anySecurity(standard, key) } }, async () => null);
+  assertEquals(headersOf(app), [["header", "webhook-id", false], ["header", "webhook-timestamp", false]]);
+  // What the program declares itself stays as it is.
+  const declared = new App();
+  const headers = { "Webhook-Id": v.pipe(v.string(), v.startsWith("msg_")) };
+  declared.post("/", { deps: { sender: standard }, headers }, async () => null);
+  assertEquals(headersOf(declared), [["header", "Webhook-Id", true], ["header", "webhook-timestamp", true]]);
+});
+
+Deno.test("sign() makes the headers that signed() verifies, in each scheme, by one or several secrets", async () => {
+  const schemes: SignOptions["scheme"][] = ["standard", "github", "stripe", {
+    header: "x-hmac",
+    prefix: "v0=",
+    content: "{id}:{timestamp}:{body}",
+    timestamp: "x-time",
+    id: "x-id",
+    algorithm: "SHA-512",
+  }];
+  for (const scheme of schemes) {
+    const app = receiving({ scheme, secret: "bmV3" });
+    for (const body of ['{"n":"ö"}', new TextEncoder().encode("bytes"), ""]) {
+      for (const secret of ["bmV3", ["b2xk", "bmV3"]]) {
+        const response = await app.fetch(post(body as BodyInit, sign(body, { scheme, secret, id: "m-1" })));
+        assertEquals(response.status, 200, JSON.stringify(scheme));
+        assertEquals((await response.json()).id, scheme === "github" || scheme === "stripe" ? null : "m-1");
+      }
+      const forged = await app.fetch(post(body as BodyInit, sign(body, { scheme, secret: "b2xk" })));
+      assertEquals(forged.status, 401);
+    }
+  }
+  // The example of the libraries of Standard Webhooks.
+  const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+  const sentAt = new Date(1614265330_000);
+  const id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
+  assertEquals(sign('{"test": 2432232314}', { scheme: "standard", secret, id, sentAt }), {
+    "webhook-id": id,
+    "webhook-timestamp": "1614265330",
+    "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+  });
+  assertEquals(new Set([1, 2].map(() => sign("", { scheme: "standard", secret })["webhook-id"])).size, 2);
+});
+
+Deno.test("A wrong option of sign() is an error, which does not print the secret", () => {
+  const wrong: [unknown, string][] = [
+    [{ secret: "SECRET" }, '"scheme" must be "standard", "github", "stripe" or an object'],
+    [{ scheme: "standard", secret: "SECRET!" }, 'in base64, perhaps after "whsec_"'],
+    [{ scheme: "github", secret: [] }, '"secret" must have at least one'],
+    [
+      { scheme: "github", secret: "SECRET", id: "a.b" },
+      '"id" must be 1 to 256 visible characters of ASCII without a dot',
+    ],
+    [{ scheme: "github", secret: "SECRET", id: "a b" }, '"id" must be'],
+    [{ scheme: "github", secret: "SECRET", sentAt: 1 }, '"sentAt" must be a valid Date, got 1'],
+    [{ scheme: "github", secrets: "SECRET" }, 'the nearest is "secret"'],
+  ];
+  for (const [options, message] of wrong) {
+    const error = assertThrows(() => sign("", options as SignOptions), TypeError);
+    assertStringIncludes(error.message, message);
+    assertEquals(error.message.includes("SECRET"), false);
+  }
+  const data = { n: 1 } as unknown as string;
+  assertThrows(
+    () => sign(data, { scheme: "github", secret: "s" }),
+    TypeError,
+    "write JSON.stringify(data), got object",
+  );
 });
 
 Deno.test("A wrong option is an error where it is written, which does not print the secret", () => {
