@@ -37,7 +37,7 @@ export class Summary {
   /** Prints the counts. */
   print(): void {
     for (const [name, { clean, faulty, skipped }] of this.#counts) {
-      console.log(`${name.padEnd(13)} ${clean} clean, ${faulty} with faults, ${skipped} skipped`);
+      console.log(`${name.padEnd(16)} ${clean} clean, ${faulty} with faults, ${skipped} skipped`);
     }
     console.log(this.#progress());
     for (const run of this.#faulty) console.error(`FAULT in ${run}`);

@@ -26,7 +26,7 @@ export interface RunResult {
 /** Nodes whose program is broken, so that a check must find it. */
 export interface Control {
   readonly name: string;
-  /** The kind of store. */
+  /** The kind of store, if it is among those of the run. */
   readonly store: string;
   /** A part of a fault that must be found. */
   readonly finds: string;
@@ -79,7 +79,7 @@ export async function runExperiment(experiment: Experiment, args: string[], sign
     for (const kind of usable) runs.push(() => isClean(experiment, kind, seed));
   }
   for (const control of parsed.controls ? experiment.controls : []) {
-    const kind = usable.find(({ name }) => name === control.store);
+    const kind = usable.find(({ name }) => name === control.store) ?? usable[0];
     if (kind) runs.push(() => isFound(experiment, control, kind, first));
   }
   const begin = performance.now();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Denokv, hasDenokv } from "../../../tests/denokv/denokv.ts";
 import { hasNats, NatsServer } from "../../../tests/nats/nats_server.ts";
+import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "../../../tests/postgres/postgres_server.ts";
 import { Relay, type WireState } from "../../../tests/support/relay.ts";
 
 /** Where a store is, for the application of a node. */
@@ -79,6 +80,32 @@ export const STORES: readonly StoreKind[] = [
         ...{ recovery: 15_000, precision: 500 },
         locate: (ports) => ports.map((port) => `nats://127.0.0.1:${port}`).join(","),
         [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+      };
+    },
+  },
+  {
+    name: "postgres",
+    missing: hasPostgres ? undefined : POSTGRES_MISSING,
+    start: async () => {
+      const server = await PostgresServer.start();
+      return {
+        // A connection that was cut shows after the 3 seconds of a request.
+        ...{ name: "postgres", holders: [server], ports: [server.port], recovery: 5_000, precision: 500 },
+        locate: ([port]) => `postgres://postgres@127.0.0.1:${port}/postgres`,
+        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+      };
+    },
+  },
+  {
+    name: "sqlite",
+    missing: undefined,
+    start: async (folder) => {
+      const path = join(folder, "shop.sqlite");
+      const file = new LockableFile(path);
+      return {
+        ...{ name: "sqlite", holders: [file], ports: [], recovery: 4_000, precision: 50 },
+        locate: () => `sqlite:${path}`,
+        [Symbol.asyncDispose]: async () => file.close(),
       };
     },
   },
