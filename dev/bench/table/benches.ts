@@ -57,6 +57,13 @@ export const BENCHES: Bench[] = [
     needsDenokv: true,
   },
   {
+    name: "sql",
+    title: "Topics in SQL",
+    program: "sql/main.ts",
+    args: ["--rounds", "3", "--messages", "100"],
+    quick: ["--quick"],
+  },
+  {
     name: "consumers",
     title: "Consumers",
     program: "consumers/main.ts",

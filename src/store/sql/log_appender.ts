@@ -1,7 +1,8 @@
 /** Appends batches to logs, after the messages that committed transactions have left in the outbox. */
 import type { AppendOptions, AppendOutcome, AppendResult, LogPolicy, LogRef, NewMessage } from "../topic_store.ts";
-import { numberToCursor } from "../topic_store.ts";
-import type { Row, SqlConnection, SqlEngine, Statement } from "./engine.ts";
+import { OrderedMap } from "../../base/ordered_map.ts";
+import { encodePolicy, numberToCursor } from "../topic_store.ts";
+import { codeOf, type Row, type SqlConnection, type SqlEngine, type Statement } from "./engine.ts";
 import { isRestored, newIncarnation, type SeenPositions } from "./positions.ts";
 import { encodeText, stringsOf, type Tables, timeOf } from "./schema.ts";
 
@@ -13,6 +14,8 @@ interface Batch {
   readonly messages: readonly NewMessage[];
   /** The ids that may be in the log already. */
   readonly knownIds: readonly string[];
+  /** Identifies the call, so that its messages are recognized when a lost reply was repeated. */
+  readonly token: number;
 }
 
 interface Appended {
@@ -36,6 +39,8 @@ export interface LogAppenderOptions {
 export class LogAppender {
   readonly #options: LogAppenderOptions;
   readonly #statements: ReturnType<typeof statementsOf>;
+  /** The policies that this process has stored. */
+  readonly #policies = new OrderedMap<string, string>();
 
   constructor(options: LogAppenderOptions) {
     this.#options = options;
@@ -56,15 +61,20 @@ export class LogAppender {
       return { ...message, id: ids[index]!, type };
     });
     const knownIds = batch.filter(({ isGenerated }) => !isGenerated).map(({ id }) => id);
-    const { incarnation, stored } = await this.#append({ name, policy, messages: batch, knownIds }, signal);
-    const missing = batch.filter(({ id }) => !stored.has(id)).map(({ id }) => id);
-    const earlier = missing.length > 0 ? await this.#find(name, missing, signal) : undefined;
-    const outcomes = ids.map((id, index): AppendOutcome => {
-      const seq = stored.get(id) ?? earlier?.get(id);
-      if (seq === undefined) throw new Error("Cannot append the messages: a duplicate was removed meanwhile");
-      return { cursor: numberToCursor(seq), duplicate: !stored.has(id) || firstIndex.get(id) !== index };
-    });
-    return { incarnation, outcomes };
+    const token = newToken();
+    for (;;) {
+      const { incarnation, stored } = await this.#append({ name, policy, messages: batch, knownIds, token }, signal);
+      const missing = batch.filter(({ id }) => !stored.has(id)).map(({ id }) => id);
+      const found = missing.length > 0 ? await this.#find(name, missing, signal) : NONE;
+      // A duplicate may have been removed meanwhile.
+      if (!missing.every((id) => found.has(id))) continue;
+      const outcomes = ids.map((id, index): AppendOutcome => {
+        const earlier = found.get(id);
+        const isDuplicate = (earlier !== undefined && earlier.token !== token) || firstIndex.get(id) !== index;
+        return { cursor: numberToCursor(earlier?.seq ?? stored.get(id)!), duplicate: isDuplicate };
+      });
+      return { incarnation, outcomes };
+    }
   }
 
   /**
@@ -72,7 +82,7 @@ export class LogAppender {
    * incarnation if a backup was restored.
    */
   async seal(name: string, policy?: LogPolicy): Promise<void> {
-    await this.#append({ name, policy, messages: [], knownIds: [] });
+    await this.#append({ name, policy, messages: [], knownIds: [], token: 0 });
   }
 
   async create({ name, policy }: LogRef): Promise<void> {
@@ -104,7 +114,32 @@ export class LogAppender {
   }
 
   /** In one statement, thus in one round trip. It locks the row of the log. */
-  async #appendPostgres({ query, transaction }: SqlEngine, batch: Batch) {
+  async #appendPostgres(engine: SqlEngine, batch: Batch) {
+    const row = await this.#appendNew(engine, batch) ?? await this.#appendAny(engine, batch);
+    return row && { appended: toAppended(row, batch), row };
+  }
+
+  /**
+   * Most batches have new ids alone, and find no message in the outbox. The statement for them takes
+   * a third of the time. Undefined if the batch needs the other one.
+   */
+  async #appendNew({ query }: SqlEngine, batch: Batch): Promise<Row | undefined> {
+    const { name, policy, messages, knownIds } = batch;
+    if (!policy || messages.length === 0 || knownIds.length > 0) return undefined;
+    if (this.#policies.get(name) !== encodePolicy(policy)) return undefined;
+    const bytes = messages.reduce((sum, { bytes }) => sum + bytes, 0);
+    const parameters = [...this.#parametersOf(batch).slice(0, COMMON), messages.length, bytes];
+    try {
+      const row = (await query(this.#statements.appendNew, parameters))[0];
+      return row && { ...row, seqs: null, stored: messages.length };
+    } catch (error) {
+      // It was carried out before, and its reply was lost.
+      if (codeOf(error) === UNIQUE_VIOLATION) return undefined;
+      throw error;
+    }
+  }
+
+  async #appendAny({ query, transaction }: SqlEngine, batch: Batch): Promise<Row | undefined> {
     const parameters = this.#parametersOf(batch);
     const append = async (query: SqlEngine["query"]): Promise<Row | undefined> =>
       (await query(this.#statements.append, parameters))[0];
@@ -122,7 +157,11 @@ export class LogAppender {
         return await append(query);
       });
     }
-    return row && { appended: toAppended(row, batch), row };
+    if (row && batch.policy) {
+      this.#policies.set(batch.name, encodePolicy(batch.policy));
+      this.#policies.shrink(MAX_LOGS);
+    }
+    return row;
   }
 
   async #appendSqlite({ batch: carryOut }: SqlEngine, batch: Batch) {
@@ -137,7 +176,7 @@ export class LogAppender {
     const statements: Statement[] = [
       { text: base, parameters: [name] },
       { text: forget, parameters: [name, JSON.stringify(batch.knownIds), now, dedupeOf(batch)] },
-      { text: insert, parameters: [name, rows, now] },
+      { text: insert, parameters: [name, rows, now, batch.token] },
       { text: take, parameters: [name] },
       {
         text: update,
@@ -155,7 +194,7 @@ export class LogAppender {
     return { appended: toAppended(row, batch), row: row as Row };
   }
 
-  #parametersOf({ name, policy, messages, knownIds }: Batch): unknown[] {
+  #parametersOf({ name, policy, messages, knownIds, token }: Batch): unknown[] {
     const { incarnation, head, time } = this.#options.positions.of(name);
     return [
       encodeText(name),
@@ -169,6 +208,7 @@ export class LogAppender {
       messages.map(({ data }) => data),
       messages.map(({ bytes }) => bytes),
       messages.map(({ trace }) => trace ?? null),
+      token,
       knownIds,
       policy !== undefined,
       ...(policy ? toColumns(policy) : NO_POLICY),
@@ -180,14 +220,31 @@ export class LogAppender {
     name: string,
     ids: readonly string[],
     signal: AbortSignal | undefined,
-  ): Promise<ReadonlyMap<string, number>> {
+  ): Promise<ReadonlyMap<string, FoundMessage>> {
     const parameters = [encodeText(name), JSON.stringify(ids)];
     const rows = await this.#options.connection.use(
       ({ query }) => query(this.#statements.find, parameters),
       signal,
     );
-    return new Map(rows.map(({ id, seq }) => [String(id), Number(seq)]));
+    return new Map(rows.map(({ id, seq, token }) => [String(id), { seq: Number(seq), token: Number(token) }]));
   }
+}
+
+interface FoundMessage {
+  readonly seq: number;
+  readonly token: number;
+}
+
+const NONE: ReadonlyMap<string, FoundMessage> = new Map();
+
+/** How many parameters both statements of PostgreSQL have in common. */
+const COMMON = 12;
+const UNIQUE_VIOLATION = "23505";
+const MAX_LOGS = 10_000;
+
+/** A whole number that JavaScript and both databases store exactly. */
+function newToken(): number {
+  return Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 }
 
 const NO_POLICY = [null, null, null, null] as const;
@@ -223,7 +280,7 @@ function statementsOf(tables: Tables) {
     create: `INSERT INTO ${logs} (name, incarnation, ${policy.join(", ")})
 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 
-    find: `SELECT id, seq FROM ${messages} WHERE log = ${logId} AND id IN (${stringsOf(tables, "$2")})`,
+    find: `SELECT id, seq, token FROM ${messages} WHERE log = ${logId} AND id IN (${stringsOf(tables, "$2")})`,
 
     lock: `SELECT id FROM ${logs} WHERE name = $1 FOR UPDATE`,
 
@@ -234,8 +291,9 @@ VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
     // SQLite, in one transaction.
     base: `SELECT head + (SELECT count(*) FROM ${outbox} WHERE name = $1) AS base
 FROM ${logs} WHERE name = $1`,
-    insert: `INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, time)
-SELECT l.id, l.head + row_number() OVER (ORDER BY b.part, b.n), b.id, b.type, b.data, b.bytes, b.trace, max(l.time, $3)
+    insert: `INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, token, time)
+SELECT l.id, l.head + row_number() OVER (ORDER BY b.part, b.n), b.id, b.type, b.data, b.bytes, b.trace, $4,
+  max(l.time, $3)
 FROM ${logs} l, (
   SELECT 0 AS part, n, id, type, data, bytes, trace FROM ${outbox} WHERE name = $1
   UNION ALL
@@ -250,15 +308,29 @@ FROM ${logs} l, (
   ${policy.map((column, index) => `${column} = CASE WHEN $10 THEN $${6 + index} ELSE ${column} END`).join(", ")}
 WHERE name = $1 RETURNING incarnation, head, time`,
 
+    appendNew: `WITH u AS (
+  UPDATE ${logs} g SET head = head + $13::bigint, count = count + $13::bigint, bytes = bytes + $14::bigint,
+    time = greatest(time, ${timeOf(tables, "$2")})::bigint,
+    incarnation = CASE WHEN ${isRestored(tables, "$3", "$4::bigint", "$5::bigint")} THEN $6 ELSE incarnation END
+  WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM ${outbox} WHERE name = $1)
+  RETURNING id, incarnation, head, time
+), stored AS (
+  INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, token, time)
+  SELECT u.id, u.head - $13::bigint + b.n, b.id, b.type, b.data, b.bytes, b.trace, $12::bigint, u.time
+  FROM u, unnest($7::text[], $8::text[], $9::text[], $10::int[], $11::text[])
+    WITH ORDINALITY AS b (id, type, data, bytes, trace, n)
+)
+SELECT incarnation, head, time, head - $13::bigint AS base FROM u`,
+
     // PostgreSQL. A duplicate is found by the unique index, which also sees messages that were
     // committed after the statement began.
     append: `WITH l AS (
   SELECT id, head, time, ${isRestored(tables, "$3", "$4::bigint", "$5::bigint")} AS is_restored,
-    ${timeOf(tables, "$2")} AS now, CASE WHEN $13 THEN $17::float8 ELSE dedupe END AS dedupe
+    ${timeOf(tables, "$2")} AS now, CASE WHEN $14 THEN $18::float8 ELSE dedupe END AS dedupe
   FROM ${logs} g WHERE name = $1 FOR UPDATE
 ), over AS (
   SELECT 1 FROM ${messages} m, l WHERE m.log = l.id AND m.time < l.now - l.dedupe
-    AND m.id = ANY ($12::text[] || ARRAY(SELECT id FROM ${outbox} WHERE name = $1)) LIMIT 1
+    AND m.id = ANY ($13::text[] || ARRAY(SELECT id FROM ${outbox} WHERE name = $1)) LIMIT 1
 ), moved AS (
   DELETE FROM ${outbox} WHERE name = $1 AND EXISTS (SELECT FROM l) AND NOT EXISTS (SELECT FROM over)
   RETURNING n, id, type, data, bytes, trace
@@ -272,8 +344,8 @@ WHERE name = $1 RETURNING incarnation, head, time`,
     WHERE NOT EXISTS (SELECT FROM over)
   ) x
 ), stored AS (
-  INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, time)
-  SELECT l.id, l.head + b.place, b.id, b.type, b.data, b.bytes, b.trace, greatest(l.time, l.now)::bigint
+  INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, token, time)
+  SELECT l.id, l.head + b.place, b.id, b.type, b.data, b.bytes, b.trace, $12::bigint, greatest(l.time, l.now)::bigint
   FROM l, batch b ORDER BY b.place
   ON CONFLICT DO NOTHING RETURNING seq, bytes
 ), sums AS (
@@ -284,7 +356,7 @@ WHERE name = $1 RETURNING incarnation, head, time`,
     time = CASE WHEN s.head IS NULL THEN g.time ELSE greatest(g.time, l.now)::bigint END,
     incarnation = CASE WHEN l.is_restored THEN $6 ELSE g.incarnation END,
     ${
-      policy.map((column, index) => `${column} = CASE WHEN $13 THEN $${14 + index}::float8 ELSE g.${column} END`).join(
+      policy.map((column, index) => `${column} = CASE WHEN $14 THEN $${15 + index}::float8 ELSE g.${column} END`).join(
         ", ",
       )
     }

@@ -72,7 +72,8 @@ function statementsOf(tables: Tables): readonly string[] {
   max_age ${number}, max_count ${number}, max_bytes ${number}, dedupe ${number}
 )${filled}`,
     `CREATE TABLE IF NOT EXISTS ${messages} (
-  log bigint NOT NULL, seq bigint NOT NULL, id ${text}, ${content}, time bigint NOT NULL,
+  log bigint NOT NULL, seq bigint NOT NULL, id ${text}, ${content},
+  token bigint NOT NULL, time bigint NOT NULL,
   PRIMARY KEY (log, seq), UNIQUE (log, id)
 )`,
     `CREATE TABLE IF NOT EXISTS ${outbox} (

@@ -154,7 +154,7 @@ export class SqlStore implements TopicStore {
 /** Errors that no repetition cures are final: in syntax, types, rights and limits. */
 function withFinalErrors(engine: SqlEngine, close: () => void): SqlEngine {
   const orFinal = (error: unknown): never => {
-    const isFinal = /^(?:22|23|42)/.test(codeOf(error) ?? "") && !isTableMissing(error);
+    const isFinal = /^(?:22|23(?!505)|42)/.test(codeOf(error) ?? "") && !isTableMissing(error);
     throw isFinal ? new UnsuitableStoreError(error instanceof Error ? error.message : String(error)) : error;
   };
   return {

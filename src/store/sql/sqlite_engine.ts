@@ -10,16 +10,18 @@ import { StoreMissingError } from "../topic_store.ts";
 import type { Row, SqlEngine, Statement } from "./engine.ts";
 
 /**
- * How long the thread waits while another connection writes, in milliseconds. A connection waits as
- * long at most for a read behind such a write; then the request is repeated.
+ * How long the thread waits for another connection that writes, in milliseconds: `busy` before it
+ * refuses, `pause` between two attempts, and `turn` before it carries out reads that have arrived
+ * meanwhile. SQLite has no queue of writers, and its own pauses would miss the short moments between
+ * the writes of a busy process.
  */
-const BUSY_TIMEOUT = 5;
+const WAITS = { busy: 2_000, pause: 0.5, turn: 5 };
 
 /**
- * A request reads; or writes, with all statements or none; or is a part of a transaction of several
- * requests.
+ * A request reads; or writes, with all statements or none; or begins a transaction of several
+ * requests, or is a part of it.
  */
-type Kind = "read" | "write" | "part";
+type Kind = "read" | "write" | "begin" | "part";
 
 interface Request {
   readonly id: number;
@@ -33,7 +35,7 @@ type Reply =
 
 interface ThreadOptions {
   readonly path: string;
-  readonly timeout: number;
+  readonly waits: typeof WAITS;
 }
 
 type Rows = readonly (readonly Row[])[];
@@ -45,13 +47,15 @@ type OpenDatabase = new (path: string, options: { timeout: number }) => Database
  *
  * Writes that have arrived while the disk was busy are committed together.
  */
-function serve(port: MessagePort, { path, timeout }: ThreadOptions, Database: OpenDatabase): void {
+function serve(port: MessagePort, { path, waits }: ThreadOptions, Database: OpenDatabase): void {
   let database: DatabaseSync | undefined;
   const statements = new Map<string, StatementSync>();
   let writes: Request[] = [];
+  let waitingSince: number | undefined;
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
   const open = (): DatabaseSync => {
-    const opened = new Database(path, { timeout });
+    const opened = new Database(path, { timeout: 0 });
     const [mode] = opened.prepare("PRAGMA journal_mode").all() as { journal_mode: string }[];
     // Readers and a writer do not wait for one another.
     if (mode?.journal_mode !== "wal") opened.exec("PRAGMA journal_mode = WAL");
@@ -71,10 +75,30 @@ function serve(port: MessagePort, { path, timeout }: ThreadOptions, Database: Op
   const refuse = ({ id }: Request, error: unknown): void =>
     port.postMessage({ id, error: error instanceof Error ? error.message : String(error) });
 
+  /** False if another connection has written all the time. */
+  const begin = (database: DatabaseSync): boolean => {
+    const now = performance.now();
+    const since = waitingSince ??= now;
+    for (;;) {
+      try {
+        database.exec("BEGIN IMMEDIATE");
+        waitingSince = undefined;
+        return true;
+      } catch (error) {
+        const isBusy = (error as Error).message.startsWith("database is locked");
+        const time = performance.now();
+        if (!isBusy || time - since > waits.busy) {
+          waitingSince = undefined;
+          throw error;
+        }
+        if (time - now > waits.turn) return false;
+        Atomics.wait(sleeper, 0, 0, waits.pause);
+      }
+    }
+  };
   const commit = (database: DatabaseSync, requests: readonly Request[]): void => {
-    const replies: { id: number; rows: (readonly Row[])[] }[] = [];
+    const replies: { id: number; rows: Rows }[] = [];
     const failed: (() => void)[] = [];
-    database.exec("BEGIN IMMEDIATE");
     for (const request of requests) {
       database.exec("SAVEPOINT webfw");
       try {
@@ -93,27 +117,39 @@ function serve(port: MessagePort, { path, timeout }: ThreadOptions, Database: Op
   };
   const commitWrites = (): void => {
     if (writes.length === 0) return;
-    const requests = writes;
-    writes = [];
+    let requests: readonly Request[] = writes;
     try {
+      if (!begin(database!)) return void setImmediate(commitWrites);
+      requests = writes;
+      writes = [];
       commit(database!, requests);
     } catch (error) {
+      writes = [];
       if (database!.isTransaction) database!.exec("ROLLBACK");
       for (const request of requests) refuse(request, error);
     }
   };
 
-  port.on("message", (request: Request | null) => {
-    if (request === null) {
-      commitWrites();
-      database?.close();
-      port.postMessage(null);
-      return;
+  const beginTransaction = (request: Request): void => {
+    try {
+      if (begin(database!)) port.postMessage({ id: request.id, rows: [[]] });
+      else setImmediate(beginTransaction, request);
+    } catch (error) {
+      refuse(request, error);
     }
+  };
+  const close = (): void => {
+    if (writes.length > 0) return void setImmediate(close);
+    database?.close();
+    port.postMessage(null);
+  };
+
+  port.on("message", (request: Request | null) => {
+    if (request === null) return close();
     try {
       database ??= open();
-      if (request.kind === "part") commitWrites();
-      if (request.kind !== "write") port.postMessage({ id: request.id, rows: carryOut(request) });
+      if (request.kind === "begin") beginTransaction(request);
+      else if (request.kind !== "write") port.postMessage({ id: request.id, rows: carryOut(request) });
       else if (writes.push(request) === 1) setImmediate(commitWrites);
     } catch (error) {
       refuse(request, error);
@@ -161,9 +197,10 @@ export class SqliteEngine implements SqlEngine {
   #isClosed = false;
   /** What is not a part of an open transaction waits for its end. */
   #transaction: Promise<unknown> | undefined;
+  readonly #writes = new Set<Promise<Rows>>();
 
   constructor(path: string, onLost: () => void) {
-    this.#worker = new Worker(threadSource(), { workerData: { path, timeout: BUSY_TIMEOUT } satisfies ThreadOptions });
+    this.#worker = new Worker(threadSource(), { workerData: { path, waits: WAITS } satisfies ThreadOptions });
     this.#worker.on("message", (reply: Reply | null) => {
       if (reply) this.#receive(reply);
       else void this.#worker.terminate().then(() => end());
@@ -199,9 +236,10 @@ export class SqliteEngine implements SqlEngine {
     while (this.#transaction) await this.#transaction;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#transaction = promise;
+    await Promise.allSettled(this.#writes);
     const query: SqlEngine["query"] = (text, parameters) => this.#query("part", text, parameters);
     try {
-      await query("BEGIN IMMEDIATE");
+      await this.#query("begin", "BEGIN IMMEDIATE");
       try {
         const result = await action(query);
         await query("COMMIT");
@@ -238,6 +276,11 @@ export class SqliteEngine implements SqlEngine {
     const { promise, resolve, reject } = Promise.withResolvers<Rows>();
     if (this.#waiting.size === 0) this.#worker.ref();
     this.#waiting.set(id, { resolve, reject });
+    if (kind === "write") {
+      this.#writes.add(promise);
+      const end = () => this.#writes.delete(promise);
+      promise.then(end, end);
+    }
     this.#worker.postMessage({ id, kind, statements } satisfies Request);
     return promise;
   }
