@@ -64,6 +64,14 @@ export const BENCHES: Bench[] = [
     quick: ["--quick"],
   },
   {
+    name: "many",
+    title: "Many durable topics",
+    program: "many_topics/main.ts",
+    args: ["--nodes", "4", "--topics", "250", "--idle", "3000"],
+    quick: ["--quick"],
+    needsDenokv: true,
+  },
+  {
     name: "consumers",
     title: "Consumers",
     program: "consumers/main.ts",
