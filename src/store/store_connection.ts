@@ -1,5 +1,6 @@
 /** A connection to a store. It abandons requests that hang, and repeats those that fail. */
 import { detached, log } from "../log/log.ts";
+import { Semaphore } from "./semaphore.ts";
 import { cannotOpen, innermostReason, reasonOf } from "./cannot_open.ts";
 import { CannotOpenError, UnsuitableStoreError } from "./topic_store.ts";
 
@@ -22,6 +23,8 @@ export interface StoreConnectionOptions<Engine> {
   readonly requestTimeout?: number;
   /** In milliseconds, 30 s by default. */
   readonly retryTimeout?: number;
+  /** How many writes are under way at once, each on a connection of its own; all by default. */
+  readonly maxWrites?: number;
   /** By default true. One of several connections logs outages. */
   readonly isLogged?: boolean;
 }
@@ -34,7 +37,13 @@ interface PendingRequest {
   readonly abandon: (reason: unknown) => void;
 }
 
-const DEFAULTS = { isBusy: () => false, requestTimeout: 3_000, retryTimeout: 30_000, isLogged: true };
+const DEFAULTS = {
+  isBusy: () => false,
+  requestTimeout: 3_000,
+  retryTimeout: 30_000,
+  maxWrites: Infinity,
+  isLogged: true,
+};
 /** How long a start waits for an answer, in milliseconds. */
 const OPEN_TIMEOUT = 10_000;
 const MAX_PAUSE = 500;
@@ -55,8 +64,11 @@ export class StoreConnection<Engine extends StoreEngine> {
   /** The kinds that fail now, with their last failure by `performance.now()`. */
   readonly #outages = new Map<Kind, number>();
 
+  readonly #writes: Semaphore;
+
   constructor(options: StoreConnectionOptions<Engine>) {
     this.#options = { ...DEFAULTS, ...options };
+    this.#writes = new Semaphore(this.#options.maxWrites);
   }
 
   get retryTimeout(): number {
@@ -80,16 +92,31 @@ export class StoreConnection<Engine extends StoreEngine> {
     signal?: AbortSignal,
     kind: Kind = "read",
   ): Promise<Result> {
+    if (kind === "read" || this.#options.maxWrites === Infinity) return await this.#repeat(action, signal, kind);
+    try {
+      return await this.#writes.use(() => this.#repeat(action, signal, kind));
+    } catch (error) {
+      // The store cannot be reached: the waiting writes would fail, too, one after another.
+      if (!signal?.aborted) this.#writes.failWaiters(error, this.retryTimeout);
+      throw error;
+    }
+  }
+
+  async #repeat<Result>(
+    action: (engine: Engine) => Promise<Result>,
+    signal: AbortSignal | undefined,
+    kind: Kind,
+  ): Promise<Result> {
     const begin = performance.now();
     for (let attempt = 1;; attempt++) {
-      this.#throwIfClosed();
+      this.throwIfClosed();
       signal?.throwIfAborted();
       try {
         const result = await this.#attempt(action, signal);
         if (this.#outages.size > 0) this.#recordSuccess(kind);
         return result;
       } catch (error) {
-        this.#throwIfClosed();
+        this.throwIfClosed();
         signal?.throwIfAborted();
         if (error instanceof UnsuitableStoreError) throw error;
         // A store that was open before may be restarting behind a proxy. An earlier attempt may
@@ -134,7 +161,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     } finally {
       clearTimeout(timer);
     }
-    this.#throwIfClosed();
+    this.throwIfClosed();
     const cure = "check the address, or start the store before";
     throw cannotOpen(
       this.#options.name,
@@ -206,7 +233,8 @@ export class StoreConnection<Engine extends StoreEngine> {
     return opening;
   }
 
-  #throwIfClosed(): void {
+  /** @throws {Error} If it is closed. */
+  throwIfClosed(): void {
     if (this.#closing.signal.aborted) {
       throw new Error(`Cannot use the store of topics "${this.#options.name}": it is closed`);
     }

@@ -37,6 +37,9 @@ export interface KvWrite {
   readonly append?: { readonly prefix: KvKey; readonly value: Uint8Array };
 }
 
+/** One entry, or the first ones between two keys, of which `to` is excluded. */
+export type KvRange = { readonly key: KvKey } | { readonly from: KvKey; readonly to: KvKey; readonly limit: number };
+
 export interface KvEngine {
   /** In milliseconds since 1970. A file has this machine's time. */
   now?(): number;
@@ -45,6 +48,8 @@ export interface KvEngine {
   get(keys: readonly KvKey[]): Promise<(KvEntry | undefined)[]>;
   /** At most 500 entries at one moment, in the order of their keys. `to` is excluded. */
   list(from: KvKey, to: KvKey, limit: number): Promise<KvEntry[]>;
+  /** Reads at most {@linkcode KEYS_PER_READ} ranges at one moment. Engines of files lack it. */
+  read?(ranges: readonly KvRange[]): Promise<KvEntry[][]>;
   /** Returns the version of the write; undefined if a check does not hold. */
   write(write: KvWrite): Promise<string | undefined>;
   /** Yields at most 10 entries now and after changes. It may skip values that are soon replaced. */

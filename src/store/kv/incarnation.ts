@@ -4,6 +4,7 @@
  */
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { orAborted } from "../topic_store.ts";
+import { BatchedReads } from "./batched_reads.ts";
 import type { KvCheck, KvConnection, KvEntry, KvKey, KvSet } from "./engine.ts";
 import { fencingTokenKey, hashOf, INCARNATION_KEY } from "./keys.ts";
 
@@ -29,14 +30,17 @@ export interface Snapshot {
 
 export class Incarnations {
   readonly connection: KvConnection;
+  readonly reads: BatchedReads;
   readonly #onEnd: () => void;
   #known: Incarnation | undefined;
   #changes = 0;
   readonly #ended = new OrderedMap<string, true>();
   #reading: Promise<Snapshot> | undefined;
 
-  constructor(connection: KvConnection, onEnd: () => void) {
+  /** `isRemote`: the database is on the network, so that reads share requests. */
+  constructor(connection: KvConnection, onEnd: () => void, isRemote = false) {
     this.connection = connection;
+    this.reads = new BatchedReads(connection, isRemote);
     this.#onEnd = onEnd;
   }
 
@@ -59,7 +63,7 @@ export class Incarnations {
     for (;;) {
       const changes = this.#changes;
       const read = [INCARNATION_KEY, ...keys];
-      const [entry, ...entries] = await this.connection.use((engine) => engine.get(read), signal);
+      const [entry, ...entries] = await this.reads.get(read, signal);
       if (this.isKnown(entry)) return { incarnation: this.#known!, entries };
       // This read may be outdated, since another one has seen a change after it began.
       if (changes !== this.#changes) continue;

@@ -27,6 +27,9 @@ import { RetentionWorker } from "./retention_worker.ts";
 /** How often logs are trimmed, in ms: a lease that is not released is free within 30 s. */
 const TRIM_INTERVAL = 5_000;
 
+/** Each is a connection. A database stores those that are under way together, by one write to its disk. */
+const MAX_WRITES = 256;
+
 export type ConnectionOptions = Omit<StoreConnectionOptions<KvEngine>, "probe" | "isBusy">;
 
 export function toConnection(options: ConnectionOptions): KvConnection {
@@ -41,6 +44,8 @@ export interface KvStoreOptions extends ConnectionOptions {
   /** Replaces the time of the database. */
   readonly now?: () => number;
   readonly processLock?: ProcessLock;
+  /** Reads share requests. The engines have `read`. */
+  readonly isRemote?: boolean;
 }
 
 type Store = Required<Omit<TopicStore, "appendIn">>;
@@ -59,12 +64,12 @@ export class KvStore implements Store {
   readonly #records: KvRecords;
   readonly #processLock: ProcessLock | undefined;
 
-  constructor({ openWatching, interval, now, processLock, ...options }: KvStoreOptions) {
-    const connection = this.#connection = toConnection(options);
+  constructor({ openWatching, interval, now, processLock, isRemote, ...options }: KvStoreOptions) {
+    const connection = this.#connection = toConnection({ ...options, ...(isRemote && { maxWrites: MAX_WRITES }) });
     const watching = this.#watching = openWatching &&
       toConnection({ ...options, open: openWatching, isLogged: false });
     const time = this.now = now ?? (() => connection.now());
-    const incarnations = new Incarnations(connection, () => this.#notifier.reset());
+    const incarnations = new Incarnations(connection, () => this.#notifier.reset(), isRemote);
     const newReader = () => new KvLogReader(incarnations, time);
     this.#reader = newReader();
     this.#endReader = newReader();
@@ -130,7 +135,7 @@ export function openStore(location: KvLocation, now?: () => number): KvStore {
   const isAttached = "isAttached" in location;
   const open = isAttached ? openAttached : (signal: AbortSignal) => openDatabase(location, signal);
   const name = isAttached ? "Deno Deploy" : nameOf(location.url);
-  return new KvStore({ name, interval: WATCHED_INTERVAL, ...time, open, openWatching: open });
+  return new KvStore({ name, interval: WATCHED_INTERVAL, ...time, open, openWatching: open, isRemote: !isAttached });
 }
 
 async function openDatabase({ url, token }: DatabaseLocation, signal: AbortSignal): Promise<KvEngine> {

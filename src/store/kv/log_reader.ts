@@ -10,6 +10,8 @@ import {
   type ReadLimits,
   type StoredMessage,
 } from "../topic_store.ts";
+import { Semaphore } from "../semaphore.ts";
+import type { Listing } from "./batched_reads.ts";
 import type { KvEntry, KvKey } from "./engine.ts";
 import { type Incarnations, logIncarnationOf } from "./incarnation.ts";
 import {
@@ -46,11 +48,6 @@ const MAX_POLICIES = 100;
 export interface BatchPage extends LogBounds {
   readonly batches: readonly KvEntry[];
   readonly isEnd: boolean;
-}
-
-interface Listing {
-  readonly entries: readonly KvEntry[];
-  readonly isAll: boolean;
 }
 
 /** Each instance bounds its own reads, so that one kind of reader never waits for another. */
@@ -160,20 +157,25 @@ export class KvLogReader {
     signal: AbortSignal | undefined,
   ): Promise<Listing> {
     const end = logEnd(name);
+    const from = batchKeyAfter(name, after);
+    const { reads } = this.#incarnations;
+    const readFirst = () => reads.list(from, end, Math.min(FIRST_ENTRIES, limits.maxMessages), signal);
+    const readRest = async (first: Listing): Promise<Listing> => {
+      if (first.isRepeated) this.#slowUntil = performance.now() + SLOW_TIME;
+      const isSlow = performance.now() < this.#slowUntil;
+      const rest = first.isAll || isSlow ? 0 : countMore(first.entries, limits);
+      if (rest === 0) return first;
+      const more = await this.#list(keyAfter(first.entries.at(-1)!.key), end, rest, signal);
+      return { ...more, entries: [...first.entries, ...more.entries] };
+    };
+    if (!reads.isBatched) return await this.#use(async () => await readRest(await readFirst()), signal);
+    const first = await readFirst();
+    return first.isAll ? first : await this.#use(() => readRest(first), signal);
+  }
+
+  async #use(action: () => Promise<Listing>, signal: AbortSignal | undefined): Promise<Listing> {
     try {
-      return await this.#pages.use(async () => {
-        const first = await this.#list(
-          batchKeyAfter(name, after),
-          end,
-          Math.min(FIRST_ENTRIES, limits.maxMessages),
-          signal,
-        );
-        const isSlow = performance.now() < this.#slowUntil;
-        const rest = first.isAll || isSlow ? 0 : countMore(first.entries, limits);
-        if (rest === 0) return first;
-        const more = await this.#list(keyAfter(first.entries.at(-1)!.key), end, rest, signal);
-        return { entries: [...first.entries, ...more.entries], isAll: more.isAll };
-      });
+      return await this.#pages.use(action);
     } catch (error) {
       // The database cannot be reached: the waiting reads would fail, too, one after the other.
       if (!signal?.aborted) this.#pages.failWaiters(error, this.#incarnations.connection.retryTimeout);
@@ -181,15 +183,15 @@ export class KvLogReader {
     }
   }
 
-  /** A failed attempt may have requested more than a slow line transfers in time. */
-  #list(from: KvKey, end: KvKey, limit: number, signal: AbortSignal | undefined): Promise<Listing> {
+  /** Not with other reads, which would wait for it. */
+  async #list(from: KvKey, end: KvKey, limit: number, signal: AbortSignal | undefined): Promise<Listing> {
     let isFirst = true;
-    return this.#incarnations.connection.use(async (engine) => {
+    return await this.#incarnations.connection.use(async (engine) => {
       if (!isFirst) this.#slowUntil = performance.now() + SLOW_TIME;
       const asked = isFirst ? limit : 1;
       isFirst = false;
       const entries = await engine.list(from, end, asked);
-      return { entries, isAll: entries.length < asked };
+      return { entries, isAll: entries.length < asked, isRepeated: asked < limit };
     }, signal);
   }
 
@@ -255,43 +257,4 @@ function toVersion(cursor: Cursor): bigint {
 
 function toText(version: bigint): string {
   return version.toString(16).padStart(VERSION_LENGTH, "0");
-}
-
-/** Runs a number of actions at once. The others wait in their order. */
-class Semaphore {
-  #free: number;
-  /** When each began to wait, by `performance.now()`. */
-  readonly #waiters = new Map<PromiseWithResolvers<void>, number>();
-
-  constructor(size: number) {
-    this.#free = size;
-  }
-
-  async use<Result>(action: () => Promise<Result>): Promise<Result> {
-    if (this.#free > 0) this.#free--;
-    else {
-      const waiter = Promise.withResolvers<void>();
-      this.#waiters.set(waiter, performance.now());
-      await waiter.promise;
-    }
-    try {
-      return await action();
-    } finally {
-      const [next] = this.#waiters.keys();
-      if (next) {
-        this.#waiters.delete(next);
-        next.resolve();
-      } else this.#free++;
-    }
-  }
-
-  /** Rejects all that have waited for so many milliseconds. */
-  failWaiters(error: unknown, ms: number): void {
-    const latest = performance.now() - ms;
-    for (const [waiter, since] of this.#waiters) {
-      if (since > latest) return;
-      this.#waiters.delete(waiter);
-      waiter.reject(error);
-    }
-  }
 }

@@ -84,6 +84,7 @@ export class NetworkClient implements KvEngine {
 
   readonly get: KvEngine["get"] = (keys) => this.#use((engine) => engine.get(keys));
   readonly list: KvEngine["list"] = (from, to, limit) => this.#use((engine) => engine.list(from, to, limit));
+  readonly read: Required<KvEngine>["read"] = (ranges) => this.#use((engine) => engine.read!(ranges));
   readonly write: KvEngine["write"] = (write) => this.#use((engine) => engine.write(write));
 
   async *watch(keys: readonly KvKey[]): AsyncGenerator<(KvEntry | undefined)[]> {

@@ -8,7 +8,15 @@
  * machine's clock.
  */
 import { load } from "../../base/async_context.ts";
-import { type KvEngine, type KvEntry, type KvKey, type KvWrite, toForeignEntryError, watchEntries } from "./engine.ts";
+import {
+  type KvEngine,
+  type KvEntry,
+  type KvKey,
+  type KvRange,
+  type KvWrite,
+  toForeignEntryError,
+  watchEntries,
+} from "./engine.ts";
 
 /**
  * The exact version: the methods for messages are protected in its types. For a literal in
@@ -115,6 +123,7 @@ export function toNpmEngine(kv: NpmKv, now: () => number = Date.now): KvEngine {
     return reply.ranges.map(({ values }) => values.map(unpackEntry));
   };
   return {
+    read: (ranges) => read(ranges.map(toReadRange)),
     get: async (keys) => (await read(keys.map(toRange))).map(([entry]) => entry),
     list: async (from, to, limit) => {
       const [entries] = await read([{ start: packKey(from), end: packKey(to), limit }]);
@@ -130,6 +139,11 @@ export function toNpmEngine(kv: NpmKv, now: () => number = Date.now): KvEngine {
     watch: (keys) => watchEntries(kv.watch(keys, { raw: true })),
     close: () => kv.close(),
   };
+}
+
+function toReadRange(range: KvRange): ReadRange {
+  if ("key" in range) return toRange(range.key);
+  return { start: packKey(range.from), end: packKey(range.to), limit: range.limit };
 }
 
 /** The range of one key: the next possible key has a zero byte more. */
