@@ -53,6 +53,8 @@ import type { TopicsReport } from "../topics/topic_report.ts";
 import { Topics } from "../topics/topics.ts";
 import { AppConsumers } from "../work/app_consumers.ts";
 import { Crons } from "../work/cron/crons.ts";
+import type { Webhook, WebhookOptions } from "../topics/webhook.ts";
+import { Webhooks } from "../webhooks/webhooks.ts";
 
 const WEBFW_APP: unique symbol = Symbol.for("webfw.app");
 
@@ -63,6 +65,8 @@ export interface AppProtocol {
   readonly asyncapi: () => Promise<object>;
   readonly checkTopic: (name: string) => Promise<void>;
   readonly runCron: (name: string) => Promise<void>;
+  /** Gives webhooks to a function in place of the network. */
+  readonly receiveWebhooks: (receiver: Webhooks["receiver"]) => void;
   readonly publishScheduled: (topic: string | undefined) => Promise<number>;
   readonly overridable: () => Overridable;
 }
@@ -119,6 +123,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     asyncapi: () => this.#documents.asyncapi(),
     checkTopic: (name) => this.#topics.checkStored(name),
     runCron: (name) => this.#crons.runNow(name),
+    receiveWebhooks: (receiver) => this.#webhooks.receiver = receiver,
     publishScheduled: (topic) => this.#topics.publishScheduled(topic),
     overridable: () => this.#service.overridable(this.#endpoints),
   };
@@ -131,6 +136,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly #service: AppService<App<State>, State>;
   readonly #topics: Topics;
   readonly #crons: Crons<State>;
+  readonly #webhooks: Webhooks;
   readonly #endpoints: (dispatcher: () => Dispatcher, replacements?: Replacements) => readonly BuiltIn[];
   #errorHandler: ErrorHandler<State> | undefined;
 
@@ -157,6 +163,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       topics,
       log,
       basePath,
+      webhooks,
       ...shown
     } = resolveAppOptions(options);
     this.log = makeLog(loggerOf(this));
@@ -171,6 +178,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.records = this.#topics.records;
     this.consumers = new AppConsumers(this.#topics, () => this.start());
     this.#crons = new Crons({ topics: this.#topics, startApp: () => this.start() });
+    this.#webhooks = new Webhooks(this.#topics, webhooks);
     this.cron = this.#crons.declare;
     this.openapiUrl = urls.openapiUrl;
     this.docsUrl = urls.docsUrl;
@@ -179,7 +187,13 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       ...{ prefix: "", isRoot: true, options: scope, limitStore, checks: REGISTRY_CHECKS, topics: this.#topics },
     });
     const info = { title, version, description };
-    this.#documents = new Documents({ info, described, registry: this.#registry, topics: this.#topics });
+    this.#documents = new Documents({
+      info,
+      described,
+      registry: this.#registry,
+      topics: this.#topics,
+      webhooks: this.#webhooks,
+    });
     this.get = this.#registry.registerMethod("GET");
     this.post = this.#registry.registerMethod("POST");
     this.put = this.#registry.registerMethod("PUT");
@@ -205,6 +219,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.#service = new AppService({
       ...{ log, limits, precheck, guardsOfPage, readyUrl: urls.readyUrl, builtIns: endpoints },
       ...{ app: this as unknown as App<State>, registry: this.#registry, topics: this.#topics, crons: this.#crons },
+      webhooks: this.#webhooks,
       endpointsFor: (routes) => resource.endpoints(routes),
       metadataHint: (route, request) => resource.hintFor(route, request),
       errorBoundary: () => errorBoundary(this.#errorHandler as ErrorHandler | undefined),
@@ -549,6 +564,27 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     options?: TopicOptions<Data, Input>,
   ): Topic<Data, Input, { readonly app: App<State>; readonly state: Readonly<State> }> {
     return this.#topics.topic(given, options);
+  }
+
+  /**
+   * Declares a webhook: a signed request that the application sends to URLs of others. The document
+   * has it under `webhooks`.
+   *
+   * @param name The name, such as `order.paid`.
+   * @param options The schema of its body, and its description.
+   * @throws {TypeError} If the name or an option is wrong, or JSON cannot represent the body.
+   * @throws {RouteError} With code `conflict`, if there is a webhook of this name; with code
+   * `frozen`, if the application has started.
+   */
+  webhook<Data, Input>(name: string, options: WebhookOptions<Data, Input>): Webhook<Input>;
+  /**
+   * Returns the declared webhook of a name, for modules that do not have it.
+   *
+   * @throws {TypeError} If there is none.
+   */
+  webhook<Input = unknown>(name: string): Webhook<Input>;
+  webhook<Data, Input>(name: string, options?: WebhookOptions<Data, Input>): Webhook<Input> {
+    return this.#webhooks.webhook(name, options as WebhookOptions | undefined) as Webhook<Input>;
   }
 
   // AppHandle documents it.

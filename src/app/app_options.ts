@@ -17,6 +17,7 @@ import type { PrecheckParts } from "../routing/dispatch.ts";
 import { OPTION_NAMES, type RateLimitOption, type ScopeDeclaration, type ScopeDependencies } from "../routing/scope.ts";
 import { type StoreLocation, toLocation, type TopicsLocation } from "../store/location.ts";
 import type { TopicStore } from "../store/topic_store.ts";
+import { readWebhooksOptions, type WebhooksOptions } from "../webhooks/webhooks.ts";
 
 /**
  * Options of an {@linkcode App}.
@@ -175,6 +176,8 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * application's own endpoints run without them.
    */
   deps?: ScopeDependencies<State, never, Given>;
+  /** How webhooks are sent, which `app.webhook()` declares. */
+  webhooks?: WebhooksOptions;
   /**
    * The store of all limits that have no `store` of their own: `"records"` is the record store of
    * the application, which all of its nodes share. By default it is the memory of the process.
@@ -202,6 +205,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   log: true,
   basePath: true,
   rateLimitStore: true,
+  webhooks: true,
   ...DOCUMENT_OPTIONS,
   ...OPTION_NAMES.app,
 };
@@ -223,6 +227,7 @@ interface ResolvedAppOptions extends McpParts {
   readonly topics: StoreLocation | TopicStore | undefined;
   readonly log: AppOptions["log"];
   readonly basePath: string;
+  readonly webhooks: Required<WebhooksOptions>;
 }
 
 /**
@@ -256,6 +261,7 @@ export function resolveAppOptions<State, Given, Counted>(
     log,
     basePath = "",
     rateLimitStore,
+    webhooks = {},
   } = options;
   if (rateLimitStore !== undefined && rateLimitStore !== "records") {
     throw new TypeError(`Cannot make the App: "rateLimitStore" must be "records", got ${quote(rateLimitStore)}`);
@@ -283,6 +289,7 @@ export function resolveAppOptions<State, Given, Counted>(
     topics: topics === undefined ? undefined : toLocation(topics),
     log: checkLog(log),
     basePath: checkBasePath(basePath),
+    webhooks: readWebhooksOptions(webhooks),
   };
 }
 

@@ -23,6 +23,7 @@ import type { RunOptions } from "../server/run_options.ts";
 import { serve, type ServerTarget, stopWithDenoServe } from "../server/serve.ts";
 import type { Topics } from "../topics/topics.ts";
 import type { Crons } from "../work/cron/crons.ts";
+import type { Webhooks } from "../webhooks/webhooks.ts";
 
 /** How long handlers of consumers and crons may run after a stop without a server, in ms. */
 const GRACE = 10_000;
@@ -32,6 +33,7 @@ interface AppServiceParts<App, State> {
   readonly registry: Registry;
   readonly topics: Topics;
   readonly crons: Crons<State>;
+  readonly webhooks: Webhooks;
   readonly precheck: PrecheckParts;
   readonly limits: ResolvedLimits;
   readonly log: AppOptions["log"];

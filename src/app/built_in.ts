@@ -14,6 +14,7 @@ import type { DocumentedErrors } from "../describe/openapi/replies.ts";
 import type { AssetName } from "../describe/page/assets.ts";
 import { type DocsParts, REDIRECT_PAGE } from "../describe/page/options.ts";
 import type { DocsPageOptions } from "../describe/page/page.ts";
+import type { DocumentedWebhook } from "../http/documented.ts";
 import type { CachedText } from "../http/files/conditional.ts";
 import { stringify } from "../http/json.ts";
 import type { HttpRequest } from "../http/request.ts";
@@ -200,12 +201,13 @@ interface DocumentsParts {
   readonly described: DocumentOptions;
   readonly registry: Registry;
   readonly topics: { readonly declared: readonly DeclaredTopic[] };
+  readonly webhooks: { readonly documented: readonly DocumentedWebhook[] };
 }
 
 export class Documents {
   readonly #parts: DocumentsParts;
   #errors: DocumentedErrors = "default";
-  #made: { readonly routes: number; readonly document: OpenAPIDocument } | undefined;
+  #made: { readonly parts: number; readonly document: OpenAPIDocument } | undefined;
 
   constructor(parts: DocumentsParts) {
     this.#parts = parts;
@@ -217,13 +219,14 @@ export class Documents {
   }
 
   openapi(): OpenAPIDocument {
-    const { info, described, registry } = this.#parts;
+    const { info, described, registry, webhooks: { documented: webhooks } } = this.#parts;
     const routes = registry.routes.filter(isDocumented);
-    // Routes are never removed, so their number shows whether the document is up to date.
-    if (this.#made?.routes !== routes.length) {
+    // They are never removed, so their number shows whether the document is up to date.
+    const parts = routes.length + webhooks.length;
+    if (this.#made?.parts !== parts) {
       registry.nameOperations();
-      const document = openapiDocument({ ...described, ...info, routes, errors: this.#errors });
-      this.#made = { routes: routes.length, document };
+      const document = openapiDocument({ ...described, ...info, routes, webhooks, errors: this.#errors });
+      this.#made = { parts, document };
     }
     return this.#made.document;
   }
@@ -237,6 +240,8 @@ export class Documents {
     const { asyncapiDocument } = await load(() => import("../describe/asyncapi/asyncapi.ts"));
     const { info, described, registry, topics: { declared } } = this.#parts;
     registry.nameOperations();
-    return asyncapiDocument({ ...described, ...info, routes: registry.routes, topics: declared });
+    // Those of the framework are no part of the interface.
+    const topics = declared.filter(({ name }) => !name.startsWith("webfw."));
+    return asyncapiDocument({ ...described, ...info, routes: registry.routes, topics });
   }
 }

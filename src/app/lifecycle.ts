@@ -10,6 +10,7 @@ import type { PrecheckParts } from "../routing/dispatch.ts";
 import type { MountedApp } from "../routing/mount.ts";
 import type { Topics } from "../topics/topics.ts";
 import type { Crons } from "../work/cron/crons.ts";
+import type { Webhooks } from "../webhooks/webhooks.ts";
 
 /**
  * Opens what the application needs, yields it as part of the state, and closes it when the
@@ -24,6 +25,7 @@ export interface LifecycleParts<App, State> {
   readonly precheck: Pick<PrecheckParts, "proxies">;
   readonly topics: Topics;
   readonly crons: Crons<State>;
+  readonly webhooks: Pick<Webhooks, "start" | "close">;
   readonly mounted: () => readonly MountedApp[];
   readonly openSockets: () => number;
 }
@@ -128,6 +130,7 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
         () => this.#lifespans.stop(),
         () => topics.close(),
       ]);
+      this.#parts.webhooks.close();
     } finally {
       await isMeasured;
       this.#consumers = this.#aborted = undefined;
@@ -154,7 +157,7 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
   }
 
   async #startAll(dependencies: readonly Startable[]): Promise<Readonly<State>> {
-    const { app, precheck, topics, crons } = this.#parts;
+    const { app, precheck, topics, crons, webhooks } = this.#parts;
     if (meter) {
       const { showGauges } = await load(() => import("./gauges.ts"));
       this.#endGauges = showGauges(meter, this.#parts);
@@ -164,6 +167,7 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
     // These two can refuse the start, so they come before the first lifespan opens something.
     await crons.check();
     await topics.start();
+    await webhooks.start();
     const state = await this.#lifespans.start(app);
     await this.#startServices({ app, state });
     return state;

@@ -246,11 +246,7 @@ function writeStripe({ timestamp, signatures }: Sent): Record<string, string> {
   return { [STRIPE.header]: [`t=${timestamp}`, ...signatures.map((signature) => `v1=${signature}`)].join(",") };
 }
 
-/**
- * How a body is signed.
- *
- * @category Dependencies
- */
+/** @ignore How a body is signed. */
 export interface SignOptions {
   /** As for {@linkcode signed}: the scheme that the receiver verifies. */
   scheme: "standard" | "github" | "stripe" | SignatureScheme;

@@ -48,6 +48,14 @@ export function nodeNet(): typeof import("node:net") {
   return net ??= scope.process.getBuiltinModule("node:net");
 }
 
+export function nodeHttp(): typeof import("node:http") {
+  return scope.process.getBuiltinModule("node:http");
+}
+
+export function nodeDns(): typeof import("node:dns/promises") {
+  return scope.process.getBuiltinModule("node:dns/promises");
+}
+
 export function nodeAsyncHooks(): typeof import("node:async_hooks") {
   return scope.process.getBuiltinModule("node:async_hooks");
 }

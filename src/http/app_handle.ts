@@ -4,6 +4,7 @@ import type { DeclaredTopic } from "../topics/declared_topic.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { TopicOptions } from "../topics/topic_options.ts";
 import type { TopicsReport } from "../topics/topic_report.ts";
+import type { Webhook } from "../topics/webhook.ts";
 import type { Log } from "../log/log.ts";
 import type { RouteInfo } from "./route_info.ts";
 
@@ -42,6 +43,12 @@ export interface AppHandle {
   topic<Data, Input>(declared: DeclaredTopic<Data, Input>): Topic<Data, Input>;
   /** The topic of a name, always the same object. Give options only where it is declared. */
   topic<Data = unknown, Input = Data>(name: string, options?: TopicOptions<Data, Input>): Topic<Data, Input>;
+  /**
+   * The declared webhook of this name.
+   *
+   * @throws {TypeError} If there is none.
+   */
+  webhook<Input = unknown>(name: string): Webhook<Input>;
   /**
    * Reports on all durable topics, declared or in the store, and their consumers, also those of
    * other applications that share the store, on topics in memory that have consumers, and on the

@@ -48,6 +48,15 @@ export interface DocumentedCallback {
   description?: string;
 }
 
+/** A webhook that the application sends. */
+export interface DocumentedWebhook {
+  readonly name: string;
+  readonly body: Schema;
+  readonly summary: string | undefined;
+  readonly description: string | undefined;
+  readonly tags: readonly string[];
+}
+
 /** A documented reply. Without `schema` and `contentType` it has no content. */
 export interface ReplyDescription {
   /** The content: a schema, `Events(…)`, `JsonLines(…)`, `Bytes(…)`, `Text(…)` or `Html()`. */

@@ -1,7 +1,7 @@
 /** The types of an operation in the OpenAPI document, and of its parts. */
 import type { JsonSchema } from "../schema/json_schema.ts";
 
-/** Extensions: members whose names begin with `x-`. Tools may ignore them. */
+/** @ignore Extensions: members whose names begin with `x-`. Tools may ignore them. */
 export interface OpenAPIExtensions {
   /** An extension. */
   [name: `x-${string}`]: unknown;
@@ -194,7 +194,7 @@ export interface OpenAPIEncoding {
   explode?: true;
 }
 
-/** A reference to an entry of `components`. */
+/** @ignore A reference to an entry of `components`. */
 export interface OpenAPIReference {
   /** The entry, as a URI fragment. */
   $ref: string;

@@ -89,6 +89,12 @@ export interface TestClientOptions<Given extends readonly AnyDependency[] = read
    * A replacement may list the original in its own `deps`.
    */
   override?: Overrides<Given>;
+  /**
+   * Answers all webhooks that the application sends while the client is open, in place of the
+   * network: a function of a `Request`, such as the `fetch` of another application. Wait for them by
+   * `app.consumers.idle()`.
+   */
+  webhooks?: (request: Request) => Response | Promise<Response>;
 }
 
 /** The clients of each application that have sent something and are open. */
@@ -100,6 +106,7 @@ const OPTIONS: OptionNames<TestClientOptions> = {
   headers: true,
   cookies: true,
   override: true,
+  webhooks: true,
 };
 
 /**
@@ -145,6 +152,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   readonly #jar: CookieJar | undefined;
   readonly #connection: TestConnection | undefined;
   readonly #open = new Set<Pick<TestSocket | TestEvents, "close">>();
+  readonly #receives: boolean;
   #api: { readonly client: unknown; readonly end: AbortController } | undefined;
 
   /**
@@ -156,7 +164,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
    */
   constructor(app: Testable, options: TestClientOptions<Given> | string = {}) {
     const given = typeof options === "string" ? { base: options } : options;
-    const { base = "http://localhost", address, headers = {}, cookies, override } = readOptions<
+    const { base = "http://localhost", address, headers = {}, cookies, override, webhooks } = readOptions<
       TestClientOptions<Given>
     >(given, OPTIONS, "make a test client");
     if (cookies !== undefined && typeof cookies !== "boolean") {
@@ -169,6 +177,8 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
     }
     this.#connection = address === undefined ? undefined : connectionFrom(address);
     this.#app = app;
+    if (webhooks !== undefined) receiveWebhooks(app, webhooks);
+    this.#receives = webhooks !== undefined;
     this.#served = override === undefined ? app : overridden(app, override);
     this.#jar = cookies ? new CookieJar() : undefined;
     this.#defaults = { base, headers, cookiesFor: (url) => this.#jar?.cookiesFor(url) ?? {} };
@@ -439,6 +449,7 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
     const clients = openClients.get(this.#app);
     clients?.delete(this);
     if (!clients?.size) await this.#app.stop?.();
+    if (this.#receives) protocolOf(this.#app)?.receiveWebhooks(undefined);
   }
 
   /** Does what {@linkcode TestClient.close} does. */
@@ -478,6 +489,17 @@ function overridden(app: Testable, pairs: unknown): Pick<Testable, "fetch" | "st
   const protocol = protocolOf(app);
   if (protocol) return override(pairs, protocol.overridable());
   throw new TypeError("Cannot override dependencies: the client must test an App, and not an object with fetch");
+}
+
+/** @throws {TypeError} If it is no `App`, or the receiver is no function. */
+function receiveWebhooks(app: Testable, receiver: NonNullable<TestClientOptions["webhooks"]>): void {
+  const action = "Cannot make a test client";
+  if (typeof receiver !== "function") {
+    throw new TypeError(`${action}: "webhooks" must be a function of a Request, got ${quote(receiver)}`);
+  }
+  const protocol = protocolOf(app);
+  if (!protocol) throw new TypeError(`${action}: "webhooks" needs an App, and not an object with fetch`);
+  protocol.receiveWebhooks(receiver);
 }
 
 /** What an `App` does for tests; undefined for another object. */

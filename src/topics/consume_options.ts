@@ -9,18 +9,17 @@ import { toBound } from "./topic_options.ts";
 /** How often a message is tried. */
 export interface RetryOptions {
   /**
-   * In all, 1 to 100.
-   *
-   * @default {5}
+   * In all, 1 to 100. By default 5; with an array as `backoff`, one more than its durations.
    */
   attempts?: number;
   /**
-   * How long the second try waits at least. Each further one waits twice as long, one hour at most,
-   * and up to a quarter longer at random.
+   * How long the second try waits at least. Each further one waits twice as long, one hour at most.
+   * An array has the pauses themselves, such as `["1m", "1h", "1d"]`; the last one is repeated. All
+   * pauses are up to a quarter longer at random.
    *
    * @default {"10s"}
    */
-  backoff?: Duration;
+  backoff?: Duration | readonly Duration[];
 }
 
 /** Messages that a consumer handles together. */
@@ -228,6 +227,8 @@ export interface ResolvedConsumeOptions {
   readonly concurrency: number;
   readonly attempts: number;
   readonly backoff: number;
+  /** In place of the backoff: those after each try. The last one is repeated. */
+  readonly pauses?: readonly number[];
   readonly deadLetter: string | undefined;
   readonly lease: number;
   readonly timeout: number;
@@ -291,8 +292,10 @@ export function resolveConsumeOptions<Data>(
   checkOptions(options, OPTIONS, action);
   const { concurrency = 16, deadLetter, lease = "30s", timeout = "5m", from = "now", key } = options;
   const retry = readOptions(options.retry ?? {}, RETRY_OPTIONS, action, "retry.");
-  const { attempts = 5, backoff = "10s" } = retry;
+  const { backoff = "10s" } = retry;
   const owner = `the consumer "${consumer}" of the topic "${topic}"`;
+  const pauses = Array.isArray(backoff) ? resolvePauses(backoff, action, owner) : undefined;
+  const { attempts = pauses ? pauses.length + 1 : 5 } = retry;
   if (from !== "now" && from !== "earliest") {
     throw new TypeError(`Cannot ${action}: from must be "now" or "earliest", got ${quote(from)}`);
   }
@@ -309,7 +312,8 @@ export function resolveConsumeOptions<Data>(
   return {
     concurrency: toBound(concurrency, MAX_CONCURRENCY, `the concurrency of ${owner}`),
     attempts: toBound(attempts, MAX_ATTEMPTS, `the retry.attempts of ${owner}`),
-    backoff: toMilliseconds(backoff, `the retry.backoff of ${owner}`),
+    backoff: pauses?.[0] ?? toMilliseconds(backoff as Duration, `the retry.backoff of ${owner}`),
+    ...(pauses && { pauses }),
     deadLetter,
     lease: leaseTime,
     timeout: toMilliseconds(timeout, `the timeout of ${owner}`),
@@ -317,6 +321,13 @@ export function resolveConsumeOptions<Data>(
     key: key as ResolvedConsumeOptions["key"],
     batch: options.batch === undefined ? undefined : resolveBatch(options.batch, action, owner),
   };
+}
+
+function resolvePauses(backoff: readonly Duration[], action: string, owner: string): number[] {
+  if (backoff.length === 0) {
+    throw new TypeError(`Cannot ${action}: retry.backoff must have a duration, got an empty array`);
+  }
+  return backoff.map((pause, index) => toMilliseconds(pause, `the retry.backoff[${index}] of ${owner}`));
 }
 
 function resolveBatch(given: BatchOptions, action: string, owner: string): ResolvedBatch {

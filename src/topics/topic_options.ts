@@ -152,7 +152,7 @@ const MADE: ReadonlyMap<string, string> = new Map([["to_date", "date"], ["to_big
  *
  * @throws {TypeError} If JSON changes or drops a part of it.
  */
-function checkKept(schema: SchemaNode, action: string): void {
+export function checkKept(schema: SchemaNode, action: string): void {
   const seen = new Set<SchemaNode>();
   const refuse = (kind: string, cure: string): never => {
     throw new TypeError(`Cannot ${action}: its messages are kept as JSON, which has no "${kind}", ${cure}`);

@@ -128,6 +128,11 @@ export class Topics implements Service, TopicDeclarations {
     return this.#isEnding;
   }
 
+  /** Nothing more can be declared. */
+  get isFrozen(): boolean {
+    return this.#isServing || this.#hasStarted;
+  }
+
   get consumers(): readonly DeclaredConsumer[] {
     return this.#consumers;
   }
@@ -403,7 +408,7 @@ export class Topics implements Service, TopicDeclarations {
 
   #addConsumer(consumer: DeclaredConsumer): void {
     const { name, log } = consumer;
-    if (this.#isServing || this.#hasStarted) {
+    if (this.isFrozen) {
       throw new RouteError(
         "frozen",
         `Cannot make the consumer "${name}" of the topic "${log.name}": the application has started, declare it before`,

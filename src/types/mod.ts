@@ -223,6 +223,10 @@ export type {
 export type { Consumers, Redelivery } from "../topics/consumers.ts";
 export type { ConsumerReport } from "../topics/topic_report.ts";
 
+// Webhooks
+export type { SendWebhookOptions, Webhook, WebhookDelivery, WebhookOptions } from "../topics/webhook.ts";
+export type { WebhooksOptions } from "../webhooks/webhooks.ts";
+
 // Records
 export type { RecordChange } from "../store/record_watch.ts";
 export type { WatchRecordOptions } from "../store/records.ts";

@@ -18,6 +18,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["the documentation page is shown", /^src\/describe\/page\/(?!options\.ts)/],
   ["a request has an Idempotency-Key", /^src\/idempotency\/(?!options\.ts)/],
   ["a cron is declared", /^src\/work\/cron\/(?!crons|options|clock)/],
+  ["a webhook is sent", /^src\/webhooks\/(?!webhooks\.ts)/],
   ["a consumer is declared", /^src\/work\/consumers\//],
   ["a durable topic is used", /^src\/store\/(?:(?:kv|jetstream)\/|(?:cannot_open|store_connection)\.ts$)/],
   ["records are kept in memory", /^src\/store\/memory\/memory_records\.ts$/],

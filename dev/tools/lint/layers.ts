@@ -34,6 +34,7 @@ export const FLOORS: readonly (readonly Room[])[] = [
     ["src/idempotency/", "requests that run once for each Idempotency-Key"],
     ["src/rate_limit/", "limits on how often clients send requests"],
   ],
+  [["src/webhooks/", "the webhooks that an application sends"]],
   [["src/routing/", "paths, routes, scopes, the route table, middleware, the pipeline"]],
   [
     ["src/describe/", "OpenAPI, AsyncAPI, JSON Schema, the documentation page, the endpoint for agents"],

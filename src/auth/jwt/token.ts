@@ -27,7 +27,7 @@ export interface JwtCryptoKey {
 /** The message is the reason, for the log. */
 export class InvalidToken extends Error {}
 
-/** RFC 7518, RFC 8037, RFC 9864. Those with `HS` use one secret, others a pair of keys. */
+/** @ignore RFC 7518, RFC 8037, RFC 9864. Those with `HS` use one secret, others a pair of keys. */
 export type JwtAlgorithm =
   | "RS256"
   | "RS384"

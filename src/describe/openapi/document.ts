@@ -27,7 +27,7 @@ export interface OpenAPIDocument extends OpenAPIExtensions {
   paths: Record<string, OpenAPIPathItem>;
   /** The definitions that operations refer to. */
   components: OpenAPIComponents;
-  /** The requests that the application sends to others, by name. Only `document` can add them. */
+  /** The requests that the application sends to others, by name. */
   webhooks?: Record<string, OpenAPICallbackItem | OpenAPIReference>;
   /** The described tags, then those of operations in the order of their first use. */
   tags?: OpenAPITag[];

@@ -2,13 +2,19 @@
 import type { PathTemplate } from "../../routing/path.ts";
 import type { Route } from "../../routing/route.ts";
 import { Models, pascalCase } from "../json_schema/models.ts";
-import { alternativesAt, type DocumentedCallback } from "../../http/documented.ts";
+import { alternativesAt, type DocumentedCallback, type DocumentedWebhook } from "../../http/documented.ts";
 import { isSchema, schemaFault } from "../../schema/schema.ts";
 import type { JsonSchema } from "../../schema/json_schema.ts";
 import { documentationOf } from "../route/docstring.ts";
 import { inputsOf, type ParameterInput } from "../route/inputs.ts";
 import type { OpenAPIComponents, OpenAPIDocument, OpenAPIInfo, OpenAPIPathItem, OpenAPITag } from "./document.ts";
-import type { OpenAPICallback, OpenAPIMethod, OpenAPIOperation } from "../../http/operation.ts";
+import type {
+  OpenAPICallback,
+  OpenAPICallbackItem,
+  OpenAPIMethod,
+  OpenAPIOperation,
+  OpenAPIParameter,
+} from "../../http/operation.ts";
 import type { DocumentModels, DocumentOptions } from "./document_options.ts";
 import { headersOfGuards, headersOfOptions, isDescribedElsewhere, Parameters, requestBodyOf } from "./parameters.ts";
 import { type DocumentedErrors, ErrorReplies, repliesOf } from "./replies.ts";
@@ -23,6 +29,7 @@ interface DocumentParts extends DocumentOptions {
   readonly version: string;
   readonly description?: string | undefined;
   readonly routes: readonly DescribedRoute[];
+  readonly webhooks?: readonly DocumentedWebhook[];
   readonly errors?: DocumentedErrors | undefined;
 }
 
@@ -51,7 +58,15 @@ export const METHODS: ReadonlySet<string> = new Set<OpenAPIMethod>(
  * @throws {Error} If `document` throws.
  */
 export function openapiDocument(parts: DocumentParts): OpenAPIDocument {
-  const { routes, errors = "default", servers, tags: described, externalDocs, document: transform } = parts;
+  const {
+    routes,
+    webhooks: sent = [],
+    errors = "default",
+    servers,
+    tags: described,
+    externalDocs,
+    document: transform,
+  } = parts;
   const components = new Components(errors);
   const paths = new Paths();
   const shown = withoutShadowed(routes).map((route) => {
@@ -64,11 +79,13 @@ export function openapiDocument(parts: DocumentParts): OpenAPIDocument {
     return { route, place, key };
   });
   checkLinks(shown.map(({ route }) => route));
-  const definitions = shown.length > 0 ? components.definitions() : {};
+  const webhooks = sent.map((webhook) => [webhook.name, webhookOf(webhook, components.models)] as const);
+  const definitions = shown.length + webhooks.length > 0 ? components.definitions() : {};
   for (const { route: { name, options }, place, key } of shown) {
     if (options.document) place[key] = transformed(place[key]!, options.document, name, "operation");
   }
-  const tags = tagsOf(shown.map(({ place, key }) => place[key]!), described);
+  const operations = [...shown.map(({ place, key }) => place[key]!), ...webhooks.map(([, { post }]) => post!)];
+  const tags = tagsOf(operations, described);
   const document: OpenAPIDocument = {
     openapi: "3.1.0",
     info: infoOf(parts),
@@ -76,6 +93,7 @@ export function openapiDocument(parts: DocumentParts): OpenAPIDocument {
     ...(tags.length > 0 && { tags }),
     ...(externalDocs && { externalDocs }),
     paths: paths.items,
+    ...(webhooks.length > 0 && { webhooks: Object.fromEntries(webhooks) }),
     components: definitions,
   };
   if (!transform) return document;
@@ -142,7 +160,10 @@ export function infoOf(
 }
 
 /** First the described tags, then the others in the order of their first use. */
-function tagsOf(operations: readonly OpenAPIOperation[], described: readonly OpenAPITag[] = []): OpenAPITag[] {
+function tagsOf(
+  operations: readonly Pick<OpenAPIOperation, "tags">[],
+  described: readonly OpenAPITag[] = [],
+): OpenAPITag[] {
   const known = new Set(described.map(({ name }) => name));
   const used = new Set(operations.flatMap((operation) => operation.tags ?? []));
   return [...described, ...[...used.difference(known)].map((name) => ({ name }))];
@@ -195,6 +216,41 @@ function callbacksOf(
       return [name, { [url]: { [method.toLowerCase()]: request } }];
     }),
   );
+}
+
+/** The headers of Standard Webhooks. */
+const WEBHOOK_HEADERS: readonly OpenAPIParameter[] = [
+  ["webhook-id", "The id of the message: the same when it is sent again."],
+  ["webhook-timestamp", "The time of sending, in seconds since 1970."],
+  [
+    "webhook-signature",
+    "The signatures: `v1,` and the HMAC-SHA256 of the id, the time and the body, with dots between them, in base64. See https://www.standardwebhooks.com.",
+  ],
+].map(([name, description]) => {
+  return { name: name!, in: "header", required: true, description: description!, schema: { type: "string" } };
+});
+
+const WEBHOOK_RESPONSES = {
+  "2XX": { description: "It was received, and is not sent again." },
+  "410": { description: "It is not wanted, and is not sent again." },
+  "4XX": { description: "It was refused, and is sent again later." },
+};
+
+function webhookOf(
+  { name, body, summary, description, tags }: DocumentedWebhook,
+  models: Models,
+): OpenAPICallbackItem {
+  const schema = models.jsonOutput(body, `${pascalCase(name)}Body`);
+  return {
+    post: {
+      ...(summary !== undefined && { summary }),
+      ...(description !== undefined && { description }),
+      ...(tags.length > 0 && { tags: [...tags] }),
+      parameters: [...WEBHOOK_HEADERS],
+      requestBody: { required: true, content: { "application/json": { schema } } },
+      responses: WEBHOOK_RESPONSES,
+    },
+  };
 }
 
 class Components {

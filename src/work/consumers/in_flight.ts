@@ -10,6 +10,7 @@ export interface InFlightOptions {
   readonly concurrency: number;
   readonly attempts: number;
   readonly backoff: number;
+  readonly pauses?: readonly number[];
   readonly timeout: number;
   readonly batch: ResolvedBatch | undefined;
   readonly clock: Clock;
@@ -331,8 +332,10 @@ export class InFlight {
   }
 
   #dueAfter(attempt: number): number {
-    const { backoff, time } = this.#options;
-    const pause = Math.min(backoff * 2 ** (attempt - 1), Math.max(backoff, MAX_BACKOFF));
+    const { backoff, pauses, time } = this.#options;
+    const pause = pauses
+      ? pauses[Math.min(attempt, pauses.length) - 1]!
+      : Math.min(backoff * 2 ** (attempt - 1), Math.max(backoff, MAX_BACKOFF));
     return time() + Math.ceil(pause * (1 + Math.random() * JITTER));
   }
 

@@ -10,6 +10,7 @@ import { reportConsumers } from "../../../../src/work/operate.ts";
 import { consumerKey } from "../../../../src/work/consumers/record.ts";
 import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
 import type { ConsumerReport } from "../../../../src/topics/topic_report.ts";
+import { Webhooks } from "../../../../src/webhooks/webhooks.ts";
 import { Topics } from "../../../../src/topics/topics.ts";
 import { Lifecycle } from "../../../../src/app/lifecycle.ts";
 import { Crons } from "../../../../src/work/cron/crons.ts";
@@ -480,7 +481,8 @@ test("a stop that comes while the application starts gives handlers the grace, a
   topics.topic("orders").consume("mail", { from: "earliest" }, never);
   const crons = new Crons<object>({ topics, startApp: async () => {} });
   const precheck = { proxies: { open: async () => {} } } as unknown as PrecheckParts;
-  const parts = { app: {} as AppHandle, precheck, topics, crons, mounted: () => [], openSockets: () => 0 };
+  const webhooks = new Webhooks(topics, { allowPrivate: false });
+  const parts = { app: {} as AppHandle, precheck, topics, crons, webhooks, mounted: () => [], openSockets: () => 0 };
   const lifecycle = new Lifecycle(parts);
   await setting.publish(1);
   const starting = lifecycle.start([]);

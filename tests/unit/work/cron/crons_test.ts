@@ -5,6 +5,7 @@ import { Lifecycle } from "../../../../src/app/lifecycle.ts";
 import type { PrecheckParts } from "../../../../src/routing/dispatch.ts";
 import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
 import { openWorkerStore } from "../../../../src/store/memory/worker_store.ts";
+import { Webhooks } from "../../../../src/webhooks/webhooks.ts";
 import { Topics } from "../../../../src/topics/topics.ts";
 import { stopReason } from "../../../../src/base/service.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
@@ -413,7 +414,7 @@ Deno.test("a stop that comes while the application starts aborts runs, too", asy
   const topics = new Topics({ openStore: () => new MemoryStore() });
   const precheck = { proxies: { open: async () => {} } } as unknown as PrecheckParts;
   const lifecycle = new Lifecycle({
-    ...{ app: nodes.app, precheck, topics, crons },
+    ...{ app: nodes.app, precheck, topics, crons, webhooks: new Webhooks(topics, { allowPrivate: false }) },
     mounted: () => [],
     openSockets: () => 0,
   });
