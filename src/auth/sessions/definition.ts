@@ -1,5 +1,5 @@
 /** A declared session, its secrets, and the session of each request. */
-import { load } from "../../base/async_context.ts";
+import { Lazy, load } from "../../base/async_context.ts";
 import { subjectText } from "../../binding/guard.ts";
 import type { StartConditions } from "../../binding/dependency.ts";
 import { CannotStartError } from "../../base/errors.ts";
@@ -102,7 +102,7 @@ export class SessionDefinition<Data, Input> {
   readonly cookie: SessionCookie;
   readonly #parts: SessionParts;
   readonly #validate: Validator["validate"];
-  #keeperOf: Promise<KeeperOf> | undefined;
+  #keeperOf = new Lazy(() => this.#openKeeper());
   #hasWarned = false;
 
   /** @throws {TypeError} If no JSON value can satisfy the schema. */
@@ -125,7 +125,10 @@ export class SessionDefinition<Data, Input> {
         `Cannot start several workers: the session "${this.name}" is in the memory of one, use one worker, or a store that all share`,
       );
     }
-    await (this.#keeperOf = this.#openKeeper());
+    const keeperOf = new Lazy(() => this.#openKeeper());
+    await keeperOf.use();
+    // After a failure, other applications with this session keep theirs.
+    this.#keeperOf = keeperOf;
     if (isFirst) this.#warnOnce();
   };
 
@@ -172,7 +175,7 @@ export class SessionDefinition<Data, Input> {
 
   async #find(request: HttpRequest): Promise<RequestSession<Data, Input>> {
     const value = request.cookies[this.cookie.name];
-    const keeperOf = await (this.#keeperOf ??= this.#openKeeper());
+    const keeperOf = await this.#keeperOf.use();
     const keeper = keeperOf(request.app);
     const kept = value === undefined ? null : await keeper.open(value);
     const data = kept && await this.read(kept.data);

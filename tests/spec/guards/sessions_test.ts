@@ -585,3 +585,28 @@ Deno.test("a handler that goes on after timeout() sets no session", async () => 
   await serving.stop();
   await late!;
 });
+
+Deno.test("an application that cannot read the secret, and does not start, leaves others with the same session alone", async () => {
+  using _log = new CapturedLog();
+  let isAway = false;
+  const secret = async () => {
+    if (isAway) throw new Error("The vault does not answer");
+    return SECRET;
+  };
+  const visit = session(User, { secret });
+  const [running, starting] = [new App(), new App()];
+  for (const app of [running, starting]) {
+    app.get("/", { deps: { visit } }, async (_request, { visit }) => ({ data: visit.data }));
+  }
+  const statusOf = async () => {
+    const response = await running.fetch(new Request("http://localhost/"));
+    await response.body?.cancel();
+    return response.status;
+  };
+  assertEquals(await statusOf(), 200);
+  isAway = true;
+  await assertRejects(() => starting.start(), Error, "The vault does not answer");
+  isAway = false;
+  assertEquals(await statusOf(), 200);
+  await Promise.all([running.stop(), starting.stop()]);
+});
