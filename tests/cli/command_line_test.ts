@@ -5,7 +5,7 @@ import { Project } from "./project.ts";
 import { frameworkImports } from "./framework.ts";
 import { Webfw } from "./webfw.ts";
 
-const HINT = /^Only this machine can connect: set WEBFW_HOST=0\.0\.0\.0 to be reached from others$/m;
+const HINT = /^\S+ INFO Only this machine can connect: set WEBFW_HOST=0\.0\.0\.0 to be reached from others$/m;
 const FETCH = `export const app = { fetch: () => new Response("served") };`;
 const APP = `import { App } from "@webfw/core";
 export const app = new App();
@@ -33,7 +33,7 @@ async function printed(args: readonly string[], { path: cwd }: Project, env: Rec
 Deno.test("webfw run takes PORT and WEBFW_HOST where no option is given", async () => {
   await using folder = await project();
   const reached = await printed(["main.ts"], folder, { PORT: "0", WEBFW_HOST: "0.0.0.0" });
-  assertMatch(reached, /^Listening on http:\/\/0\.0\.0\.0:\d+$/m);
+  assertMatch(reached, /^\S+ INFO Listening on http:\/\/0\.0\.0\.0:\d+$/m);
   assertNotMatch(reached, HINT);
   for (const file of ["main.ts", "fetch.ts"]) {
     const local = await printed([file], folder, { PORT: "0" });
@@ -45,7 +45,7 @@ Deno.test("The options of webfw run are stronger than PORT and WEBFW_HOST, and -
   await using folder = await project();
   const env = { PORT: "none", WEBFW_HOST: "none" };
   const text = await printed(["main.ts", "-p", "0", "--host", "127.0.0.1"], folder, env);
-  assertMatch(text, /^Listening on http:\/\/127\.0\.0\.1:\d+$/m);
+  assertMatch(text, /^\S+ INFO Listening on http:\/\/127\.0\.0\.1:\d+$/m);
 });
 
 Deno.test("webfw run reads PORT of a file of variables, and not without the permission", async () => {

@@ -42,7 +42,7 @@ Deno.test("An App runs with its address and the access log, and stops", async ()
 Deno.test("The documentation is announced where it is served", async () => {
   await using project = await Project.create({ "main.js": APP });
   await using webfw = await Webfw.start(ARGS, { cwd: project.path });
-  await webfw.stderr.next(/^Documentation on http:\/\/127\.0\.0\.1:4321\/docs$/);
+  await webfw.stderr.next(/^\S+ INFO Documentation on http:\/\/127\.0\.0\.1:4321\/docs$/);
   for (const docsUrl of ["null", "undefined"]) {
     await project.write("main.js", APP.replace(`docsUrl: "/docs"`, `docsUrl: ${docsUrl}`));
     await using other = await Webfw.start(ARGS, { cwd: project.path });

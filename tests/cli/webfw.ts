@@ -61,7 +61,7 @@ export class Webfw implements AsyncDisposable {
 
   /** Waits until it listens, and gives the origin. */
   async origin(): Promise<string> {
-    return (await this.stderr.next(/^Listening on (http:\S+)$/))[1]!;
+    return (await this.stderr.next(/^\S+ INFO Listening on (http:\S+)$/))[1]!;
   }
 
   /** Sends a signal to the command line, not to its child processes. */

@@ -201,7 +201,9 @@ export class ServeRunner extends Runner<ServeOptions> {
   /** In the format of the log. */
   #print(message: string): void {
     const isJson = this.#variable("WEBFW_LOG") === "json";
-    this.printLine(isJson ? JSON.stringify({ time: new Date(), level: "info", message }) : message);
+    const time = new Date();
+    const line = isJson ? JSON.stringify({ time, level: "info", message }) : `${time.toISOString()} INFO ${message}`;
+    this.printLine(line);
   }
 
   /** `null` if the address is free: something else failed. */
