@@ -34,7 +34,7 @@ export const Settings = v.object({
 export function board(settings: v.InferOutput<typeof Settings>): App<State> {
   const { BOARD_DATA: folder, BOARD_HOSTS: hosts, BOARD_PROXIES: proxies, BOARD_SCRIPT: script } = settings;
   const [attachments, mailFolder] = [join(folder, "attachments"), join(folder, "mails")];
-  const options = { topics: join(folder, "topics.sqlite"), hosts, ...proxies > 0 && { trustProxy: proxies } };
+  const options = { topics: join(folder, "topics.sqlite"), hosts, trustProxy: proxies };
   const app = new App({ title: "Boards", version: "1.0.0", state, readyUrl: "/ready", ...options });
   const [changes, mails] = [app.topic(Changes), app.topic(Mails)];
   app.lifespan(async function* () {

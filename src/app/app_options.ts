@@ -117,7 +117,7 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * The proxies in front of the application: their number, or their addresses, such as
    * `["10.0.0.0/8"]`. Then `request.remoteAddress` is the address of the client, and `request.url`
    * has the scheme that the client used. The host that a proxy names counts only if `hosts` is set.
-   * Nothing is taken from these headers by default.
+   * Nothing is taken from these headers by default, nor with 0 or `false`.
    *
    * The headers are read from the right, past the trusted proxies. Parsing stops at the first entry
    * that is no address.

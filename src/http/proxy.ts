@@ -7,8 +7,8 @@ import { type Forwarded, readBasePath } from "./connection.ts";
 import type { Hop } from "./forwarded.ts";
 import { isLoopbackName, readAddress, readAuthority } from "./host.ts";
 
-/** @ignore The number or the addresses of the proxies, or {@linkcode ProxyOptions}. */
-export type TrustProxy = number | readonly string[] | ProxyOptions;
+/** @ignore The number or the addresses of the proxies, or {@linkcode ProxyOptions}; `false` for none. */
+export type TrustProxy = number | false | readonly string[] | ProxyOptions;
 
 /**
  * The proxies in front of an application, and the headers that they write. Give `hops` or `from`.
@@ -17,7 +17,7 @@ export type TrustProxy = number | readonly string[] | ProxyOptions;
  */
 export interface ProxyOptions {
   /**
-   * The number of proxies that each request passes, from 1 to 32. No one else may be able to
+   * The number of proxies that each request passes, up to 32. No one else may be able to
    * connect to the application. It also applies to a Unix socket, and to `app.fetch` without a
    * connection.
    */
@@ -66,13 +66,13 @@ export class ProxyTrust {
 
   /** With `takesHost`, the host that proxies report counts, so it has to be checked. */
   constructor(trust: TrustProxy | undefined, takesHost: boolean) {
-    const { hops, from, header = "x-forwarded" } = readTrust(trust);
+    const { hops = 0, from, header = "x-forwarded" } = readTrust(trust);
     if (header !== "x-forwarded" && header !== "forwarded") {
       throw new TypeError(
         `Cannot set trustProxy: the header must be "x-forwarded" or "forwarded", got ${quote(header)}`,
       );
     }
-    this.#hops = hops;
+    this.#hops = hops === 0 ? undefined : hops;
     this.#from = from && readNetworks(from);
     this.#header = header;
     this.#takesHost = takesHost;
@@ -144,7 +144,7 @@ export function isLocalRequest(headers: Headers, peer: string | null, host: stri
 }
 
 function readTrust(trust: TrustProxy | undefined): ProxyOptions {
-  if (trust === undefined) return {};
+  if (trust === undefined || trust === false) return {};
   if (Array.isArray(trust)) return readTrust({ from: trust });
   const options = typeof trust === "number" ? { hops: trust } : trust as ProxyOptions;
   if (typeof options !== "object" || options === null) {
@@ -156,9 +156,9 @@ function readTrust(trust: TrustProxy | undefined): ProxyOptions {
   if ((hops === undefined) === (from === undefined)) {
     throw new TypeError('Cannot set trustProxy: give either "hops", the number of proxies, or "from", their addresses');
   }
-  if (hops !== undefined && !(Number.isInteger(hops) && hops >= 1 && hops <= MAX_HOPS)) {
+  if (hops !== undefined && !(Number.isInteger(hops) && hops >= 0 && hops <= MAX_HOPS)) {
     throw new RangeError(
-      `Cannot set trustProxy: the number of proxies must be from 1 to ${MAX_HOPS}, got ${quote(hops)}`,
+      `Cannot set trustProxy: the number of proxies must be from 0 to ${MAX_HOPS}, got ${quote(hops)}`,
     );
   }
   return options;

@@ -125,12 +125,22 @@ Deno.test("One family of headers is read, the other is ignored", async () => {
   assertEquals(await said({ from: ["10.0.0.1"] }, headers), ["1.1.1.1", undefined, undefined]);
 });
 
+Deno.test("No proxies, `0` or `false`, are as without the option", async () => {
+  for (const trust of [0, false, { hops: 0 }, undefined] as const) {
+    assertEquals(
+      await said(trust as TrustProxy, { "x-forwarded-for": "1.1.1.1", "x-forwarded-proto": "https" }),
+      undefined,
+    );
+    assertEquals(new ProxyTrust(trust, true).isSet, false);
+  }
+});
+
 Deno.test("A mistake in the option is refused", () => {
   for (
     const [trust, message] of [
-      [0, "Cannot set trustProxy: the number of proxies must be from 1 to 32, got 0"],
-      [1.5, "the number of proxies must be from 1 to 32, got 1.5"],
-      [33, "the number of proxies must be from 1 to 32, got 33"],
+      [-1, "Cannot set trustProxy: the number of proxies must be from 0 to 32, got -1"],
+      [1.5, "the number of proxies must be from 0 to 32, got 1.5"],
+      [33, "the number of proxies must be from 0 to 32, got 33"],
       [["10.0.0.0/33"], 'Cannot set trustProxy: "10.0.0.0/33" is neither an address nor a network'],
       [["10.0.0"], '"10.0.0" is neither an address'],
       [["proxy.example"], '"proxy.example" is neither an address'],
