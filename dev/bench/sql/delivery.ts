@@ -20,6 +20,8 @@ export async function measureDelivery(
   const app = new App({ topics });
   const topicName = `delivery ${isInTransaction}`;
   const topic = app.topic<number | null>(topicName, { durable: true });
+  // It opens the store.
+  await app.start();
   const [program = "", ...args] = ownProgram(join(import.meta.dirname!, "subscriber.ts"));
   const child = new Deno.Command(program, {
     args: [...args, JSON.stringify(topics), topicName],

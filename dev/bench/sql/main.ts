@@ -41,7 +41,7 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
     console.log(`${database.name}; ${DATA.length} bytes; ${rounds} rounds\n`);
     const app = new App({ topics: database.topics });
     const topic = app.topic<unknown>("bench", { durable: true });
-    await topic.publish(DATA);
+    await app.start();
     const compare = (measure: string, reference: string, contestants: Contestant[]) =>
       compareRates({ measure: `${database.name}: ${measure}`, reference, contestants, rounds, messages }, signal);
     const all = contestants(database, topic);

@@ -292,8 +292,8 @@ VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
     base: `SELECT head + (SELECT count(*) FROM ${outbox} WHERE name = $1) AS base
 FROM ${logs} WHERE name = $1`,
     insert: `INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, token, time)
-SELECT l.id, l.head + row_number() OVER (ORDER BY b.part, b.n), b.id, b.type, b.data, b.bytes, b.trace, $4,
-  max(l.time, $3)
+SELECT l.id, l.head + row_number() OVER (ORDER BY b.part, b.n), b.id, b.type, b.data, b.bytes, b.trace,
+  b.part * $4, max(l.time, $3)
 FROM ${logs} l, (
   SELECT 0 AS part, n, id, type, data, bytes, trace FROM ${outbox} WHERE name = $1
   UNION ALL
@@ -335,7 +335,7 @@ SELECT incarnation, head, time, head - $13::bigint AS base FROM u`,
   DELETE FROM ${outbox} WHERE name = $1 AND EXISTS (SELECT FROM l) AND NOT EXISTS (SELECT FROM over)
   RETURNING n, id, type, data, bytes, trace
 ), batch AS (
-  SELECT row_number() OVER (ORDER BY part, n) AS place, id, type, data, bytes, trace FROM (
+  SELECT row_number() OVER (ORDER BY part, n) AS place, part, id, type, data, bytes, trace FROM (
     SELECT 0 AS part, n, id, type, data, bytes, trace FROM moved
     UNION ALL
     SELECT 1, n, id, type, data, bytes, trace
@@ -345,7 +345,8 @@ SELECT incarnation, head, time, head - $13::bigint AS base FROM u`,
   ) x
 ), stored AS (
   INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, token, time)
-  SELECT l.id, l.head + b.place, b.id, b.type, b.data, b.bytes, b.trace, $12::bigint, greatest(l.time, l.now)::bigint
+  SELECT l.id, l.head + b.place, b.id, b.type, b.data, b.bytes, b.trace, b.part * $12::bigint,
+    greatest(l.time, l.now)::bigint
   FROM l, batch b ORDER BY b.place
   ON CONFLICT DO NOTHING RETURNING seq, bytes
 ), sums AS (

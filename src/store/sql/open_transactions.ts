@@ -61,9 +61,11 @@ export class OpenTransactions {
     this.#follow();
   }
 
+  /** Moves the messages of those that were committed just now. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#following;
+    if (this.#open.size > 0) await this.#look().catch(() => {});
   }
 
   #follow(): void {
@@ -77,12 +79,16 @@ export class OpenTransactions {
       await pause(this.#interval(), signal);
       if (signal.aborted) return;
       try {
-        await (this.#options.tables.dialect === "postgres" ? this.#lookPostgres() : this.#lookSqlite());
+        await this.#look();
       } catch {
         // The connection has logged it. The messages get their place when their log is read.
         this.#open.clear();
       }
     }
+  }
+
+  #look(): Promise<void> {
+    return this.#options.tables.dialect === "postgres" ? this.#lookPostgres() : this.#lookSqlite();
   }
 
   #interval(): number {

@@ -18,7 +18,7 @@ import { SqlRecords } from "./sql_records.ts";
 import { TransactionAppender } from "./transaction.ts";
 
 /** How often other processes' appends are polled, in milliseconds. PostgreSQL also notifies. */
-const POLL_INTERVALS: Readonly<Record<Dialect, number>> = { postgres: 1_000, sqlite: 25 };
+const POLL_INTERVALS: Readonly<Record<Dialect, number>> = { postgres: 1_000, sqlite: 20 };
 
 /** How long the last notifications may take, in milliseconds. */
 const CLOSE_TIMEOUT = 1_000;
@@ -120,12 +120,9 @@ export class SqlStore implements TopicStore {
   }
 
   async close(): Promise<void> {
-    const ended = Promise.all([
-      this.#notifier.close(),
-      this.#retention.close(),
-      this.#transactions.close(),
-      this.#processLock?.close(),
-    ]);
+    // Other processes are notified of the last messages.
+    const closed = Promise.all([this.#transactions.close(), this.#retention.close(), this.#processLock?.close()]);
+    const ended = closed.then(() => this.#notifier.close());
     // Their last requests would be repeated for long if the database did not answer.
     const inTime = new AbortController();
     await Promise.race([ended, pause(CLOSE_TIMEOUT, inTime.signal)]);

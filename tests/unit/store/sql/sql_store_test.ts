@@ -1,0 +1,271 @@
+// What the store does with its tables: ids whose time is over, replies that were lost, writes that
+// are carried out late, restored backups, and the rows that it removes.
+
+import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { SqlEngine } from "../../../../src/store/sql/engine.ts";
+import { schemaText } from "../../../../src/store/sql/schema.ts";
+import { SqlStore } from "../../../../src/store/sql/sql_store.ts";
+import { openSqlite } from "../../../../src/store/sql/sqlite_engine.ts";
+import { LOG_START } from "../../../../src/store/topic_store.ts";
+import { Clock } from "../../../contract/clock.ts";
+import { ALL, append, dataOf, logOf, messageOf, readAll } from "../../../contract/store_fixture.ts";
+import { TemporaryFolder } from "../../../spec/support/temporary_folder.ts";
+
+const MINUTE = 60_000;
+const LOG = logOf("orders");
+
+type Around = (engine: SqlEngine) => Partial<SqlEngine>;
+
+/** A file with stores over it, and a connection of the application. */
+class Shop implements AsyncDisposable {
+  readonly clock = new Clock();
+  readonly path: string;
+  readonly #folder: TemporaryFolder;
+  readonly #stores: SqlStore[] = [];
+  #database: DatabaseSync | undefined;
+
+  private constructor(folder: TemporaryFolder) {
+    this.#folder = folder;
+    this.path = join(folder.path, "shop.sqlite");
+  }
+
+  static async make(): Promise<Shop> {
+    return new Shop(await TemporaryFolder.make());
+  }
+
+  /** The application's own connection, after a store has made the tables. */
+  get database(): DatabaseSync {
+    return this.#database ??= new DatabaseSync(this.path, { timeout: 5_000 });
+  }
+
+  /** `around` replaces methods of the engine. */
+  open(around: Around = () => ({}), requestTimeout = 60_000): SqlStore {
+    const store = new SqlStore({
+      name: this.path,
+      dialect: "sqlite",
+      now: this.clock.now,
+      requestTimeout,
+      isLogged: false,
+      open: async (_signal, onLost) => {
+        const engine = await openSqlite(this.path, onLost);
+        return {
+          dialect: "sqlite",
+          query: (text, parameters) => engine.query(text, parameters),
+          batch: (statements) => engine.batch!(statements),
+          transaction: (action) => engine.transaction(action),
+          close: () => engine.close(),
+          closed: () => engine.closed!(),
+          ...around(engine),
+        };
+      },
+    });
+    this.#stores.push(store);
+    return store;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()));
+    this.#database?.close();
+    await this.#folder[Symbol.asyncDispose]();
+  }
+}
+
+Deno.test("an id whose time is over is stored again, in the order of its batch", async () => {
+  await using shop = await Shop.make();
+  const store = shop.open();
+  const log = logOf("orders", { dedupe: MINUTE });
+  await append(store, log, [messageOf(1, "a")]);
+  shop.clock.advance(MINUTE + 1);
+  const { outcomes } = await append(store, log, [messageOf(2, "b"), messageOf(3, "a"), messageOf(4, "c")]);
+  assertEquals(outcomes.map(({ duplicate }) => duplicate), [false, false, false]);
+  assertEquals(dataOf(await readAll(store, log)), [1, 2, 3, 4]);
+});
+
+Deno.test("a batch whose reply was lost is stored once, and none of its messages is a duplicate", async () => {
+  await using shop = await Shop.make();
+  let isLost = true;
+  const store = shop.open((engine) => ({
+    batch: async (statements) => {
+      const rows = await engine.batch!(statements);
+      if (!isLost || statements.length < 5) return rows;
+      isLost = false;
+      throw new Error("The reply is lost");
+    },
+  }));
+  await store.bounds(LOG);
+  const { outcomes } = await append(store, LOG, [messageOf(1, "a"), messageOf(2), messageOf(3, "a")]);
+  assert(!isLost);
+  assertEquals(outcomes.map(({ duplicate }) => duplicate), [false, false, true]);
+  assertEquals(dataOf(await readAll(store, LOG)), [1, 2]);
+  // It is one for others.
+  assertEquals((await append(store, LOG, [messageOf(4, "a")])).outcomes[0]!.duplicate, true);
+});
+
+Deno.test("a restored backup begins another incarnation, also where others have published beyond its end", async () => {
+  for (const isAhead of [false, true]) {
+    await using shop = await Shop.make();
+    const [one, other, late] = [shop.open(), shop.open(), shop.open()];
+    await append(one, LOG, [messageOf(1), messageOf(2)]);
+    const before = await append(one, LOG, [messageOf("lost"), messageOf("lost, too")]);
+    await other.bounds(LOG);
+    shop.clock.advance(1);
+    shop.database.exec(`DELETE FROM webfw_messages WHERE seq > 2;
+      UPDATE webfw_logs SET head = 2, count = 2, bytes = 2`);
+    if (isAhead) await append(late, LOG, [3, 4, 5].map((data) => messageOf(data)));
+    const after = await one.read(LOG, LOG_START, ALL);
+    assertNotEquals(after.incarnation, before.incarnation);
+    assertEquals(dataOf(after.messages), isAhead ? [1, 2, 3, 4, 5] : [1, 2]);
+    // All nodes have the same, also those that knew of lost messages.
+    for (const store of [other, late]) assertEquals((await store.bounds(LOG)).incarnation, after.incarnation);
+    assertEquals((await append(other, LOG, [messageOf(6)])).incarnation, after.incarnation);
+  }
+});
+
+/** A store whose next write is not answered, and carried out when the test says so. */
+function openDelayed(shop: Shop, isWrite: (text: string) => boolean) {
+  const held = Promise.withResolvers<() => Promise<unknown>>();
+  let isNext = false;
+  const store = shop.open((engine) => ({
+    query: (text, parameters) => {
+      if (!isNext || !isWrite(text)) return engine.query(text, parameters);
+      isNext = false;
+      held.resolve(async () => {
+        // The store has opened another connection.
+        const late = await openSqlite(shop.path, () => {});
+        await late.query(text, parameters);
+        late.close();
+        await late.closed!();
+      });
+      return Promise.reject(new Error("The reply is lost"));
+    },
+  }));
+  return { store, held: held.promise, delayNext: () => isNext = true };
+}
+
+Deno.test("an unconditional write that is carried out late does not undo a later one", async () => {
+  await using shop = await Shop.make();
+  const { store, held, delayNext } = openDelayed(shop, (text) => !text.startsWith("SELECT"));
+  const [records, others] = await Promise.all([store.openRecords(), shop.open().openRecords()]);
+  await records.set(["stock"], "0", {});
+  delayNext();
+  await records.set(["stock"], "1", {});
+  const carryOut = await held;
+  const version = await others.set(["stock"], "2", {});
+  await carryOut();
+  assertEquals(await records.get(["stock"]), { value: "2", version: version! });
+});
+
+Deno.test("a late write does not bring back a record that was deleted meanwhile", async () => {
+  for (const expect of [undefined, null]) {
+    await using shop = await Shop.make();
+    const { store, held, delayNext } = openDelayed(shop, (text) => text.startsWith("INSERT"));
+    const [records, others] = await Promise.all([store.openRecords(), shop.open().openRecords()]);
+    assertEquals(await records.get(["lock"]), null);
+    delayNext();
+    const version = await records.set(["lock"], "1", expect === null ? { expect } : {});
+    const carryOut = await held;
+    assertEquals(await others.delete(["lock"], { expect: version! }), true);
+    await carryOut();
+    assertEquals(await records.get(["lock"]), null);
+  }
+});
+
+Deno.test("a compare-and-set whose reply was lost recognizes its own write", async () => {
+  await using shop = await Shop.make();
+  let isLost = false;
+  const store = shop.open((engine) => ({
+    query: async (text, parameters) => {
+      const rows = await engine.query(text, parameters);
+      if (!isLost || text.startsWith("SELECT")) return rows;
+      isLost = false;
+      throw new Error("The reply is lost");
+    },
+  }));
+  const records = await store.openRecords();
+  isLost = true;
+  const first = await records.set(["a"], "1", { expect: null });
+  assert(first !== null && !isLost);
+  isLost = true;
+  const second = await records.set(["a"], "2", { expect: first });
+  assertEquals(await records.get(["a"]), { value: "2", version: second! });
+  isLost = true;
+  assertEquals(await records.delete(["a"], { expect: second! }), true);
+  assertEquals(await records.get(["a"]), null);
+});
+
+Deno.test("messages of the outbox get their places before the next ones, once, and in their order", async () => {
+  await using shop = await Shop.make();
+  const [one, other] = [shop.open(), shop.open()];
+  await append(one, LOG, [messageOf(1, "a")]);
+  const insert = shop.database.prepare(
+    "INSERT INTO webfw_outbox (name, id, type, data, bytes, trace) VALUES ('orders', ?, NULL, ?, 1, NULL)",
+  );
+  shop.database.exec("BEGIN");
+  for (const [id, data] of [["a", "0"], ["b", "2"], ["c", "3"], ["b", "0"]]) insert.run(id!, data!);
+  assertEquals(dataOf(await readAll(other, LOG)), [1]);
+  shop.database.exec("COMMIT");
+  const { outcomes } = await append(one, LOG, [messageOf(4), messageOf(5, "c")]);
+  assertEquals(outcomes.map(({ duplicate }) => duplicate), [false, true]);
+  for (const store of [one, other]) assertEquals(dataOf(await readAll(store, LOG)), [1, 2, 3, 4]);
+  insert.run("d", "5");
+  assertEquals(dataOf(await readAll(other, LOG)), [1, 2, 3, 4, 5]);
+  insert.run("d", "6");
+  assertEquals((await one.bounds(LOG)).highWatermark, (await other.bounds(LOG)).highWatermark);
+  assertEquals(shop.database.prepare("SELECT count(*) AS n FROM webfw_outbox").get()!.n, 0);
+});
+
+Deno.test("a watch calls for a message of a transaction, in another process too", async () => {
+  await using shop = await Shop.make();
+  const store = shop.open();
+  await store.bounds(LOG);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isCommitted = false;
+  const unwatch = store.watch(LOG, () => isCommitted && resolve());
+  shop.database.exec("INSERT INTO webfw_outbox (name, id, data, bytes) VALUES ('orders', 'a', '1', 1)");
+  isCommitted = true;
+  await promise;
+  unwatch();
+  assertEquals(dataOf(await readAll(store, LOG)), [1]);
+});
+
+Deno.test("removed messages leave their ids for the window and no data, and then no row", async () => {
+  await using shop = await Shop.make();
+  const store = shop.open();
+  const log = logOf("orders", { count: 1, dedupe: MINUTE });
+  await append(store, log, [messageOf("secret", "a", "made"), messageOf(2, "b")]);
+  await store.trim(log);
+  const rows = () => shop.database.prepare("SELECT id, type, data FROM webfw_messages ORDER BY seq").all();
+  assertEquals(rows().map((row) => ({ ...row })), [{ id: "a", type: null, data: "" }, {
+    id: "b",
+    type: null,
+    data: "2",
+  }]);
+  assertEquals((await append(store, log, [messageOf(3, "a")])).outcomes[0]!.duplicate, true);
+  shop.clock.advance(MINUTE + 1);
+  await store.trim(log);
+  assertEquals(rows().length, 1);
+  assertEquals((await append(store, log, [messageOf(3, "a")])).outcomes[0]!.duplicate, false);
+});
+
+Deno.test("nodes that make the tables at once all work, and tables of a migration are used", async () => {
+  await using shop = await Shop.make();
+  const stores = Array.from({ length: 4 }, () => shop.open());
+  await Promise.all(stores.map((store, index) => append(store, LOG, [messageOf(index)])));
+  assertEquals(dataOf(await readAll(stores[0]!, LOG)).toSorted(), [0, 1, 2, 3]);
+
+  await using other = await Shop.make();
+  const text = schemaText("sqlite");
+  for (let time = 0; time < 2; time++) other.database.exec(text);
+  await append(other.open(), LOG, [messageOf(1)]);
+  assertEquals(other.database.prepare("SELECT version FROM webfw_version").all().length, 1);
+});
+
+Deno.test("tables of a later version are an error that says so", async () => {
+  await using shop = await Shop.make();
+  shop.database.exec(schemaText("sqlite"));
+  shop.database.exec("UPDATE webfw_version SET version = 99");
+  const error = await assertRejects(() => shop.open().open(), Error, "its tables have version 99");
+  assertEquals(error.name, "CannotOpenError");
+});
