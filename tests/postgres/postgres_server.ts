@@ -47,7 +47,7 @@ export const hasPostgres: boolean = await findPostgres() !== undefined || Deno.e
 export const POSTGRES_MISSING = "there is no PostgreSQL, install it or set POSTGRES_BIN";
 
 /** The server refuses to run as root. */
-interface ServerUser {
+export interface ServerUser {
   readonly uid?: number;
   readonly gid?: number;
 }
@@ -211,7 +211,7 @@ export class PostgresServer implements AsyncDisposable {
 }
 
 /** That of root's server: the user of Debian's package, or one without any rights. */
-async function serverUser(): Promise<ServerUser> {
+export async function serverUser(): Promise<ServerUser> {
   if (Deno.uid() !== 0) return {};
   const users = (await Deno.readTextFile("/etc/passwd")).split("\n").map((line) => line.split(":"));
   const found = users.find(([name]) => name === "postgres") ?? users.find(([name]) => name === "nobody");
