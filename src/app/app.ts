@@ -42,8 +42,9 @@ import type { Mistake } from "../schema/schema.ts";
 import { checkRunOptions, type RunOptions } from "../server/run_options.ts";
 import { startWithDenoServe } from "../server/serve.ts";
 import { AppService } from "./app_service.ts";
-import { openDurableStore } from "../store/lazy_store.ts";
-import { isLocationSet } from "../store/location.ts";
+import { openDurableStore, schemaOf } from "../store/lazy_store.ts";
+import { isLocationSet, type StoreLocation } from "../store/location.ts";
+import type { TopicStore } from "../store/topic_store.ts";
 import { MemoryStore } from "../store/memory/memory_store.ts";
 import type { Consumers } from "../topics/consumers.ts";
 import type { DeclaredTopic } from "../topics/declared_topic.ts";
@@ -64,6 +65,8 @@ export interface AppProtocol {
   /** Makes the AsyncAPI document. */
   readonly asyncapi: () => Promise<object>;
   readonly checkTopic: (name: string) => Promise<void>;
+  /** The SQL that makes the tables of the store of topics. */
+  readonly storeSchema: () => Promise<string>;
   readonly runCron: (name: string) => Promise<void>;
   /** Gives webhooks to a function in place of the network. */
   readonly receiveWebhooks: (receiver: Webhooks["receiver"]) => void;
@@ -122,6 +125,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     version: 1,
     asyncapi: () => this.#documents.asyncapi(),
     checkTopic: (name) => this.#topics.checkStored(name),
+    storeSchema: () => schemaOf(this.#location),
     runCron: (name) => this.#crons.runNow(name),
     receiveWebhooks: (receiver) => this.#webhooks.receiver = receiver,
     publishScheduled: (topic) => this.#topics.publishScheduled(topic),
@@ -135,6 +139,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly #registry: Registry;
   readonly #service: AppService<App<State>, State>;
   readonly #topics: Topics;
+  readonly #location: StoreLocation | TopicStore | undefined;
   readonly #crons: Crons<State>;
   readonly #webhooks: Webhooks;
   readonly #endpoints: (dispatcher: () => Dispatcher, replacements?: Replacements) => readonly BuiltIn[];
@@ -171,6 +176,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.version = version;
     this.description = description;
     this.basePath = basePath;
+    this.#location = topics;
     this.#topics = new Topics({
       openStore: (isDurable) => isDurable ? logFor(this, () => openDurableStore(topics)) : new MemoryStore(),
       isStoreNamed: () => topics !== undefined || isLocationSet(),

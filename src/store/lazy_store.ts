@@ -26,6 +26,22 @@ export function openDurableStore(location: StoreLocation | TopicStore | undefine
   return location && "append" in location ? location : lazyStore(location ?? findLocation());
 }
 
+/**
+ * The SQL that makes the tables of a store, for a program of migrations.
+ *
+ * @throws {TypeError} If the store has no tables.
+ */
+export async function schemaOf(given: StoreLocation | TopicStore | undefined): Promise<string> {
+  const location = given ?? findLocation();
+  if (location instanceof CannotOpenError) throw location;
+  if ("append" in location || !isSql(location)) {
+    const cure = 'give topics as "postgres://…" or { sqlite: "…" }';
+    throw new TypeError(`Cannot print the schema: the store of topics is no SQL database, ${cure}`);
+  }
+  const { schemaText } = await load(() => import("./sql/schema.ts"));
+  return "postgres" in location ? schemaText("postgres", location.schema) : schemaText("sqlite");
+}
+
 /** If the environment has a malformed one, its error is that of every method. */
 function findLocation(): StoreLocation | CannotOpenError {
   try {

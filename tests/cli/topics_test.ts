@@ -3,7 +3,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { CRON_SPACE, type CronRecord } from "../../src/work/cron/record.ts";
+import { schemaText } from "../../src/store/sql/schema.ts";
 import { recordsOf } from "../../src/store/records.ts";
 import { frameworkImports } from "./framework.ts";
 import { Project } from "./project.ts";
@@ -360,7 +362,7 @@ Deno.test("webfw topics shows consumers, redelivers what one has given up, and f
   const both = await run("--retry", "orders/mail", "--remove", "orders/mail");
   assertEquals([both.code, both.stderr], [
     2,
-    "error: Cannot do two things at once: use only one of --tail, --pause, --resume, --retry, --redrive and --remove",
+    "error: Cannot do two things at once: use only one of --tail, --schema, --pause, --resume, --retry, --redrive and --remove",
   ]);
   const removed = await run("--remove", "orders/mail");
   assertEquals([removed.code, removed.stdout], [0, "The consumer orders/mail is removed"]);
@@ -414,4 +416,31 @@ Deno.test("webfw topics --redrive redelivers the dead letters of a consumer, eac
     1,
     'error: Cannot redeliver dead letters of "orders/mial": the store has no such consumer, the nearest is "orders/mail"',
   ]);
+});
+
+Deno.test("`webfw topics --schema` prints the SQL for migrations, and connects to nothing", async () => {
+  const imports = await frameworkImports();
+  const main = `
+    import { App } from "@webfw/core";
+    export const app = new App({ topics: { url: "postgres://shop:secret@127.0.0.1:1/shop", schema: "shop" } });
+    export const other = new App({ topics: { sqlite: "shop.sqlite" } });
+    export const file = new App({ topics: "topics.sqlite" });
+  `;
+  await using project = await Project.create({ "main.ts": main, "deno.json": { imports } });
+  const print = (attribute: string) =>
+    Webfw.finish(["topics", `main.ts:${attribute}`, "--schema"], { cwd: project.path });
+  const postgres = await print("app");
+  assertEquals(postgres.code, 0, postgres.stderr);
+  assertEquals(`${postgres.stdout}\n`, schemaText("postgres", "shop"));
+  assertStringIncludes(postgres.stdout, "-- GRANT INSERT ON shop.outbox TO …;");
+  const sqlite = await print("other");
+  using database = new DatabaseSync(":memory:");
+  database.exec(sqlite.stdout);
+  assertEquals(database.prepare("SELECT version FROM webfw_version").all().length, 1);
+  const file = await print("file");
+  assertEquals(file.code, 1);
+  assertStringIncludes(
+    file.stderr,
+    'error: Cannot print the schema: the store of topics is no SQL database, give topics as "postgres://…" or',
+  );
 });

@@ -18,6 +18,7 @@ export const TOPICS: Command = {
       value: "id",
       description: "Count the messages after this one; with --tail, start after it",
     },
+    { name: "schema", description: "Print the SQL that makes the tables in PostgreSQL or SQLite" },
     { name: "pause", value: "name", description: "Pause a consumer on all nodes" },
     { name: "resume", value: "name", description: "Resume a consumer" },
     { name: "retry", value: "name", description: "Redeliver the failed messages and dead letters of a consumer" },
@@ -42,6 +43,7 @@ ${TARGET_DETAILS}`,
     "webfw topics main.ts:app --after <id>",
     "webfw topics main.ts:app --tail orders",
     "webfw topics main.ts:app --tail orders --from earliest",
+    "webfw topics main.ts:app --schema",
     "webfw topics main.ts:app --pause orders/mail",
     "webfw topics main.ts:app --redrive orders/mail",
   ],
@@ -60,8 +62,9 @@ ${TARGET_DETAILS}`,
       throw new CommandError("Cannot start at two positions: remove --from or --after", USAGE_EXIT_CODE);
     }
     const given = ACTIONS.filter((action) => values.has(action));
-    if (given.length + (tail === null ? 0 : 1) > 1) {
-      const all = ["tail", ...ACTIONS].map((name) => `--${name}`);
+    const schema = invocation.switches.has("schema");
+    if (given.length + (tail === null ? 0 : 1) + (schema ? 1 : 0) > 1) {
+      const all = ["tail", "schema", ...ACTIONS].map((name) => `--${name}`);
       throw new CommandError(
         `Cannot do two things at once: use only one of ${all.slice(0, -1).join(", ")} and ${all.at(-1)}`,
         USAGE_EXIT_CODE,
@@ -69,6 +72,6 @@ ${TARGET_DETAILS}`,
     }
     const [action] = given;
     const change = action === undefined ? null : { action, name: values.get(action)! };
-    return runOnTarget(invocation, { runner: TopicsRunner, options: { tail, from, after, change } });
+    return runOnTarget(invocation, { runner: TopicsRunner, options: { tail, from, after, schema, change } });
   },
 };

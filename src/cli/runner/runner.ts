@@ -53,6 +53,8 @@ export interface AppProtocol {
   readonly version: 1;
   readonly asyncapi?: () => Promise<unknown>;
   readonly checkTopic: (name: string) => Promise<void>;
+  /** Missing in versions of the framework without stores in SQL. */
+  readonly storeSchema?: () => Promise<string>;
 }
 
 /** See `Command` of the framework. */

@@ -9,6 +9,8 @@ export interface TopicsOptions extends RunnerOptions {
   readonly from: "now" | "earliest";
   /** A message id to start after, or to count from. */
   readonly after: string | null;
+  /** Whether to print the SQL that makes the tables. */
+  readonly schema: boolean;
   /** What to do with a consumer, and its name. */
   readonly change: { readonly action: ConsumerAction; readonly name: string } | null;
 }
@@ -19,9 +21,10 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
   protected override readonly task = "show the topics of";
 
   protected override async print(app: WebfwApp): Promise<void> {
-    const { tail, change } = this.options;
+    const { tail, schema, change } = this.options;
     try {
-      if (change !== null) await this.#change(app, change.action, change.name);
+      if (schema) await this.#printSchema(app);
+      else if (change !== null) await this.#change(app, change.action, change.name);
       else await (tail === null ? this.#list(app) : this.#follow(app, tail));
     } catch (error) {
       if (!(error instanceof Error) || error instanceof Deno.errors.BrokenPipe) throw error;
@@ -34,6 +37,12 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     // A mistyped path must not create an empty store.
     this.command.readsOnly = true;
     return super.run();
+  }
+
+  async #printSchema(app: WebfwApp): Promise<void> {
+    const { storeSchema } = this.protocolOf(app);
+    if (!storeSchema) throw new Error("Cannot print the schema: this version of @webfw/core has no stores in SQL");
+    this.write(await storeSchema());
   }
 
   async #list(app: WebfwApp): Promise<void> {

@@ -90,7 +90,18 @@ function statementsOf(tables: Tables): readonly string[] {
 
 /** The SQL of the tables, for a program of migrations. */
 export function schemaText(dialect: Dialect, schema?: string): string {
-  return statementsOf(tablesOf(dialect, schema)).map((statement) => `${statement};\n`).join("\n");
+  const tables = tablesOf(dialect, schema);
+  const statements = statementsOf(tables).map((statement) => `${statement};\n`).join("\n");
+  if (dialect === "sqlite") return statements;
+  const name = quoteName(tables.schema);
+  return `${statements}
+-- The role of a running node:
+-- GRANT USAGE ON SCHEMA ${name} TO …;
+-- GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO …;
+-- The role of transactions that publish:
+-- GRANT USAGE ON SCHEMA ${name} TO …;
+-- GRANT INSERT ON ${tables.outbox} TO …;
+`;
 }
 
 /**
