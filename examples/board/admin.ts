@@ -4,7 +4,7 @@ import { bearer, equal } from "@webfw/core/auth";
 import { randomBytes } from "node:crypto";
 import * as v from "valibot";
 import { Id, User } from "./models.ts";
-import { type State, state } from "./outbox.ts";
+import { type State, state } from "./state.ts";
 
 /** Makes the routes. All of them need the token of the operator. */
 export function admin(token: string): Router<State> {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { board } from "./cards.ts";
 import { Attachment, Id } from "./models.ts";
-import { state } from "./outbox.ts";
+import { state } from "./state.ts";
 
 export const attachments = new Router({ prefix: "/boards/{boardId}", state, deps: { board }, tags: ["Attachments"] });
 

@@ -10,10 +10,10 @@ import { cards } from "./cards.ts";
 import { Database } from "./database.ts";
 import { inbox, sendHooks } from "./hooks.ts";
 import { sendDigests, sendMails } from "./mail.ts";
-import { Changes, flushOutbox, Mails, Outbox, type State, state } from "./outbox.ts";
 import { page } from "./page.ts";
 import { presence } from "./presence.ts";
 import { signIn } from "./sign_in.ts";
+import { Changes, Mails, type State, state } from "./state.ts";
 import { teams } from "./teams.ts";
 
 const PAGE = new URL("page/board.ts", import.meta.url);
@@ -34,18 +34,17 @@ export const Settings = v.object({
 export function board(settings: v.InferOutput<typeof Settings>): App<State> {
   const { BOARD_DATA: folder, BOARD_HOSTS: hosts, BOARD_PROXIES: proxies, BOARD_SCRIPT: script } = settings;
   const [attachments, mailFolder] = [join(folder, "attachments"), join(folder, "mails")];
-  const options = { topics: join(folder, "topics.sqlite"), hosts, trustProxy: proxies };
+  const data = join(folder, "board.sqlite");
+  const options = { topics: { sqlite: data }, hosts, trustProxy: proxies };
   const app = new App({ title: "Boards", version: "1.0.0", state, readyUrl: "/ready", ...options });
   const [changes, mails] = [app.topic(Changes), app.topic(Mails)];
   app.lifespan(async function* () {
     for (const path of [attachments, mailFolder]) await Deno.mkdir(path, { recursive: true });
-    using database = new Database(join(folder, "board.sqlite"));
-    const outbox = new Outbox(database, changes, mails);
-    yield { database, outbox, attachments, script: await (script ? file(script) : bundle(PAGE)) };
+    using database = new Database(data);
+    yield { database, changes, mails, attachments, script: await (script ? file(script) : bundle(PAGE)) };
   });
   app.middleware(requestId());
   app.middleware(secureHeaders({ contentSecurityPolicy: { "default-src": ["'self'"], "img-src": ["data:"] } }));
-  flushOutbox(app);
   sendHooks(app);
   sendMails(app, mailFolder);
   sendDigests(app, settings.BOARD_TIME_ZONE);

@@ -2,7 +2,7 @@
 import { dependency, Events, HTTPError, Router, SSE, Text } from "@webfw/core";
 import * as v from "valibot";
 import { Attachment, Board, Card, CardChange, Id, NewCard, type User } from "./models.ts";
-import { Changes, type State, state } from "./outbox.ts";
+import { Changes, type State, state } from "./state.ts";
 import { user } from "./sign_in.ts";
 
 const CARDS = "SELECT * FROM cards WHERE board = ? ORDER BY id";
@@ -40,9 +40,7 @@ export const addCard = cards.post("/cards", {
   "Add a card to a board. A repetition with the same Idempotency-Key gets the same card.";
   const key = request.idempotencyKey;
   // The row has the key, too: if this node dies before its reply, the repetition still adds no card.
-  const card = createCard(request.state, board.id, body, key === null ? null : `user ${user.id} ${key}`);
-  request.after(() => request.state.outbox.flush());
-  return card;
+  return await createCard(request.state, board.id, body, key === null ? null : `user ${user.id} ${key}`);
 });
 
 export const changeCard = cards.patch("/cards/{cardId}", {
@@ -52,8 +50,8 @@ export const changeCard = cards.patch("/cards/{cardId}", {
   tool: true,
 }, async function changeCard(request, { body, board, cardId, user }) {
   "Change some properties of a card, move it to another column, or assign it.";
-  const { database, outbox } = request.state;
-  const changed = database.transaction(() => {
+  const { database, changes, mails } = request.state;
+  return await database.transaction((publish) => {
     const before = database.get<Card>("SELECT * FROM cards WHERE id = ? AND board = ?", cardId, board.id);
     if (!before) throw new HTTPError(404, "No such card");
     const { title, text, column, assignee } = { ...before, ...body };
@@ -62,15 +60,13 @@ export const changeCard = cards.patch("/cards/{cardId}", {
     if (assignee !== null && !assigned) throw new HTTPError(409, "The assignee is not a member of the team");
     const sql = 'UPDATE cards SET title = ?, text = ?, "column" = ?, assignee = ?, version = version + 1 WHERE id = ?';
     const card = database.get<Card>(`${sql} RETURNING *`, title, text, column, assignee, cardId)!;
-    outbox.add("changes", card);
+    publish(changes, card);
     if (assigned && assignee !== before.assignee) {
       const text = `${user.name} has assigned you the card "${title}" of the board "${board.name}".\n`;
-      outbox.add("mails", { to: assigned.email, subject: `Card: ${title}`, text });
+      publish(mails, { to: assigned.email, subject: `Card: ${title}`, text });
     }
     return card;
   });
-  request.after(() => outbox.flush());
-  return changed;
 });
 
 export const exportCards = cards.get("/cards.csv", {
@@ -91,18 +87,18 @@ export const streamCards = cards.get("/events", {
 });
 
 /** Creates a card, and the message about it, in one transaction. A key that exists returns its card. */
-export function createCard(
-  { database, outbox }: State,
+export async function createCard(
+  { database, changes }: State,
   board: number,
   { title, text }: v.InferOutput<typeof NewCard>,
   key: string | null,
-): Card {
-  return database.transaction(() => {
+): Promise<Card> {
+  return await database.transaction((publish) => {
     const sql =
       "INSERT INTO cards (board, title, text, request) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING *";
     const card = database.get<Card>(sql, board, title, text, key);
     if (!card) return database.get<Card>("SELECT * FROM cards WHERE request = ?", key)!;
-    outbox.add("changes", card);
+    publish(changes, card);
     return card;
   });
 }

@@ -1,4 +1,5 @@
-/** The data, in a SQLite file that the nodes of one machine share. */
+/** The data, in a SQLite file that the nodes of one machine share. The topics are in it, too. */
+import type { Topic } from "@webfw/core";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 
 const TABLES = `
@@ -14,8 +15,10 @@ const TABLES = `
     version INTEGER DEFAULT 1, request TEXT UNIQUE);
   CREATE INDEX IF NOT EXISTS cards_of_board ON cards (board);
   CREATE TABLE IF NOT EXISTS attachments (id TEXT PRIMARY KEY,
-    card INTEGER REFERENCES cards ON DELETE CASCADE, name TEXT, type TEXT, size INTEGER);
-  CREATE TABLE IF NOT EXISTS outbox (number INTEGER PRIMARY KEY, id TEXT UNIQUE, topic TEXT, data TEXT);`;
+    card INTEGER REFERENCES cards ON DELETE CASCADE, name TEXT, type TEXT, size INTEGER);`;
+
+/** Publishes a message in a transaction. */
+export type Publish = <Data>(topic: Topic<Data>, data: Data) => void;
 
 /** An open database. */
 export class Database implements Disposable {
@@ -26,7 +29,7 @@ export class Database implements Disposable {
     // Another node may hold the lock of writers: wait for it.
     this.#sqlite = new DatabaseSync(file, { timeout: 5_000 });
     this.#sqlite.exec("PRAGMA journal_mode = WAL");
-    this.transaction(() => this.#sqlite.exec(TABLES));
+    this.#sqlite.exec(`BEGIN IMMEDIATE; ${TABLES} COMMIT`);
   }
 
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
@@ -43,12 +46,17 @@ export class Database implements Disposable {
     return Number(this.#sqlite.prepare(sql).run(...values).changes);
   }
 
-  /** Runs a synchronous action in a transaction, so that no other request becomes part of it. */
-  transaction<Result>(action: () => Result): Result {
+  /**
+   * Runs a synchronous action in a transaction, so that no other request becomes part of it. The
+   * messages that it publishes are there exactly if its rows are.
+   */
+  async transaction<Result>(action: (publish: Publish) => Result): Promise<Result> {
+    const published: Promise<void>[] = [];
     this.#sqlite.exec("BEGIN IMMEDIATE");
     try {
-      const result = action();
+      const result = action((topic, data) => published.push(topic.publish(data, { transaction: this.#sqlite })));
       this.#sqlite.exec("COMMIT");
+      await Promise.all(published);
       return result;
     } catch (error) {
       if (this.#sqlite.isTransaction) this.#sqlite.exec("ROLLBACK");

@@ -4,7 +4,7 @@ import { sign, signed } from "@webfw/core/auth";
 import * as v from "valibot";
 import { createCard } from "./cards.ts";
 import { Card, Id, NewCard } from "./models.ts";
-import { Changes, type State, state } from "./outbox.ts";
+import { Changes, type State, state } from "./state.ts";
 
 /** Makes the route by which other services add cards, such as one for each alarm. */
 export function inbox(secret: string): Router<State> {
@@ -20,9 +20,7 @@ export function inbox(secret: string): Router<State> {
     if (!state.database.get("SELECT id FROM boards WHERE id = ?", body.board)) {
       throw new HTTPError(404, "No such board");
     }
-    const card = createCard(state, body.board, body, `hook ${sender.id}`);
-    request.after(() => state.outbox.flush());
-    return card;
+    return await createCard(state, body.board, body, `hook ${sender.id}`);
   });
   return router;
 }

@@ -2,7 +2,7 @@
 import type { App } from "@webfw/core";
 import { join } from "node:path";
 import type { Card, User } from "./models.ts";
-import { Mails, type State } from "./outbox.ts";
+import { Mails, type State } from "./state.ts";
 
 /** Makes a node take part in sending mails. */
 export function sendMails(app: App<State>, folder: string): void {

@@ -1,6 +1,6 @@
 /** The page: files, and a script that is bundled when the node starts. */
 import { file, Router } from "@webfw/core";
-import { state } from "./outbox.ts";
+import { state } from "./state.ts";
 
 export const page = new Router({ state, hidden: true });
 

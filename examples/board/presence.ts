@@ -2,7 +2,7 @@
 import { Router } from "@webfw/core";
 import * as v from "valibot";
 import { board } from "./cards.ts";
-import { state } from "./outbox.ts";
+import { state } from "./state.ts";
 import { user } from "./sign_in.ts";
 
 export const presence = new Router({ prefix: "/boards/{boardId}", state, deps: { board, user } });

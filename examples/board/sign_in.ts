@@ -5,7 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import * as v from "valibot";
 import { hashPassword, isPassword } from "../accounts/passwords.ts";
 import { Id, Login, Registration, User } from "./models.ts";
-import { state } from "./outbox.ts";
+import { state } from "./state.ts";
 
 /** The session of a browser. It is in the store of the topics, so all nodes know it. */
 export const visit = session(v.object({ userId: Id }), {

@@ -2,7 +2,7 @@
 import { dependency, HTTPError, Router } from "@webfw/core";
 import * as v from "valibot";
 import { Board, Email, Id, Named, Team, User } from "./models.ts";
-import { state } from "./outbox.ts";
+import { state } from "./state.ts";
 import { user } from "./sign_in.ts";
 
 const TEAMS = "SELECT teams.* FROM teams JOIN members ON members.team = teams.id WHERE members.user = ?";
@@ -31,7 +31,7 @@ export const createTeam = teams.post("", {
 }, async function createTeam(request, { body, user }) {
   "Create a team. The user is its first member.";
   const { database } = request.state;
-  return database.transaction(() => {
+  return await database.transaction(() => {
     const team = database.get<Team>("INSERT INTO teams (name) VALUES (?) RETURNING *", body.name)!;
     database.run("INSERT INTO members (team, user) VALUES (?, ?)", team.id, user.id);
     return team;

@@ -45,6 +45,8 @@ class Process implements AsyncDisposable {
 /** The nodes and the proxy. */
 export class BoardNodes implements AsyncDisposable {
   readonly origin: string;
+  /** The file that has the rows and the topics. */
+  readonly file: string;
   readonly #folder: string;
   readonly #ports: readonly number[];
   readonly #nodes: Process[] = [];
@@ -52,6 +54,7 @@ export class BoardNodes implements AsyncDisposable {
 
   private constructor(folder: string, [proxy, ...ports]: readonly number[]) {
     this.#folder = folder;
+    this.file = join(folder, "data", "board.sqlite");
     this.#ports = ports;
     this.origin = `http://127.0.0.1:${proxy}`;
   }
@@ -100,7 +103,7 @@ export class BoardNodes implements AsyncDisposable {
   }
 
   async #start(index: number): Promise<void> {
-    await using prepared = await prepareDeno(["run", "-A", "--unstable-kv", "--quiet", join(EXAMPLE, "serve.ts")], {
+    await using prepared = await prepareDeno(["run", "-A", "--quiet", join(EXAMPLE, "serve.ts")], {
       cwd: this.#folder,
       env: {
         NO_COLOR: "1",

@@ -92,19 +92,6 @@ Deno.test("the digest has the open cards of each user", async () => {
   assert(mails.includes("To: ada@example.com\nSubject: 2 open cards\n\n- Gears\n- Levers\n"), mails.join("\n"));
 });
 
-Deno.test("a message that a node has left in the outbox is published by the cron", async () => {
-  await using board = await TemporaryBoard.open();
-  const { ada } = await board.openBoard();
-  await ada.runCron("outbox"); // With nothing to publish, which must not prevent the next run.
-  using database = new Database(join(board.folder, "board.sqlite"));
-  const mail = { to: "ada@example.com", subject: "Left", text: "behind\n" };
-  database.run("INSERT INTO outbox (id, topic, data) VALUES ('1', 'mails', ?)", JSON.stringify(mail));
-  await ada.runCron("outbox");
-  assertEquals(database.all("SELECT * FROM outbox"), []);
-  assertEquals(await board.mails(1), ["To: ada@example.com\nSubject: Left\n\nbehind\n"]);
-  assertEquals(database.all("SELECT * FROM outbox"), []);
-});
-
 Deno.test("files are attached, and sent in ranges", async () => {
   await using board = await TemporaryBoard.open();
   const { ada, boardId } = await board.openBoard();

@@ -6,7 +6,7 @@ import { board } from "../../examples/board/board.ts";
 import type * as attachments from "../../examples/board/attachments.ts";
 import type * as cards from "../../examples/board/cards.ts";
 import type { Card, User } from "../../examples/board/models.ts";
-import type { State } from "../../examples/board/outbox.ts";
+import type { State } from "../../examples/board/state.ts";
 import type * as presence from "../../examples/board/presence.ts";
 import type * as signIn from "../../examples/board/sign_in.ts";
 import type * as teams from "../../examples/board/teams.ts";
