@@ -1,4 +1,4 @@
-/** One node: `deno run -A --unstable-kv serve.ts`. `webfw env main.ts` lists the settings. */
+/** One node: `deno run -A serve.ts`. `webfw env main.ts` lists the settings. */
 import { settings } from "@webfw/core";
 import { board, Settings } from "./board.ts";
 

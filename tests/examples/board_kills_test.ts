@@ -36,7 +36,7 @@ Deno.test({
   };
   let isWriting = true;
   const writing = Promise.all(Array.from({ length: WRITERS }, async () => {
-    while (next < REQUESTS) await add(`card ${next++}`);
+    while (next < REQUESTS) await add(`card-${next++}`);
   })).finally(() => isWriting = false);
   let kills = 0;
   while (isWriting) await nodes.restart(kills++ % 2, "SIGKILL");

@@ -3,6 +3,7 @@
  * so that writes of the store are in no transaction that the program has open.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { dirname } from "node:path";
 import { type MessagePort, Worker } from "node:worker_threads";
 import { loadingCommand } from "../../base/runtime.ts";
 import { cannotOpen, isBusyFile, missingPermissions, permissionsReason, reasonOf } from "../cannot_open.ts";
@@ -177,6 +178,7 @@ export async function openSqlite(path: string, onLost: () => void): Promise<SqlE
     const cure = "start the application with its durable topics once, or name another file in WEBFW_TOPICS";
     throw new StoreMissingError(cannotOpen(path, `there is no such file, ${cure}`).message);
   }
+  await makeFolder(dirname(path));
   const engine = new SqliteEngine(path, onLost);
   try {
     await engine.query("SELECT 1 FROM sqlite_schema LIMIT 1");
@@ -291,6 +293,14 @@ export class SqliteEngine implements SqlEngine {
     if (this.#waiting.size === 0 && !this.#isClosed) this.#worker.unref();
     if ("rows" in reply) waiting?.resolve(reply.rows);
     else waiting?.reject(new Error(reply.error));
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true });
+  } catch {
+    // It exists, and this program may not make it; or opening the file reports the reason.
   }
 }
 
