@@ -1,0 +1,100 @@
+// The programs of docs/with_your_database.md that need PostgreSQL, on a real server: an order and
+// its message are there, once, and neither after an error.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { App } from "@webfw/core";
+import { TestClient } from "@webfw/core/testing";
+import type { SqlTransaction } from "@webfw/core/types";
+import { pathToFileURL } from "node:url";
+import { sql as query } from "npm:drizzle-orm@0.45";
+import { drizzle } from "npm:drizzle-orm@0.45/node-postgres";
+import { Kysely, PostgresDialect, type Transaction } from "npm:kysely@0.28";
+// @ts-types="npm:@types/pg@8"
+import pg from "npm:pg@8.23.1";
+import { Guide, type Step } from "../../dev/tools/guide.ts";
+import { takeData } from "../contract/reading.ts";
+import { CapturedLog } from "../spec/support/captured_log.ts";
+import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "./postgres_server.ts";
+
+const PAGE = "docs/with_your_database.md";
+const ORDER = { id: "1", item: "tea" };
+
+interface Adapters {
+  inKysely(trx: Transaction<{ orders: typeof ORDER }>): SqlTransaction;
+  inDrizzle(tx: { execute(statement: ReturnType<typeof query>): PromiseLike<unknown> }): SqlTransaction;
+}
+
+/** A server with the table of the page, which its programs find in the environment. */
+async function start(): Promise<PostgresServer> {
+  const server = await PostgresServer.start();
+  await server.query("CREATE TABLE orders (id text PRIMARY KEY, item text NOT NULL)");
+  Deno.env.set("DATABASE_URL", server.url);
+  return server;
+}
+
+async function load<Module>(guide: Guide, name: string): Promise<Module> {
+  const step: Step | undefined = guide.steps.find(({ page, programs }) => page === PAGE && programs.has(name));
+  assert(step !== undefined, `${PAGE} has no ${name}`);
+  return await import(pathToFileURL(guide.fileOf(step, name)).href) as Module;
+}
+
+if (!hasPostgres) Deno.test.ignore(`The guide on PostgreSQL: ${POSTGRES_MISSING}`, () => {});
+else {
+  for (const name of ["postgres_js.ts", "node_postgres.ts"]) {
+    Deno.test(`${name} of the guide adds an order and its message once, or neither`, async () => {
+      await using guide = await Guide.open();
+      await using server = await start();
+      const { app } = await load<{ app: App }>(guide, name);
+      const orders = app.topic("orders");
+      {
+        using _log = new CapturedLog();
+        await using client = new TestClient(app);
+        assertEquals((await client.post("/orders", { json: ORDER })).status, 201);
+        assertEquals((await client.post("/orders", { json: ORDER })).status, 201);
+        // The database refuses the item, after the message of another order in front of it.
+        await server.query("ALTER TABLE orders ADD CHECK (item <> 'nothing') NOT VALID");
+        await client.post("/orders", { json: { id: "2", item: "nothing" } }).problem(500);
+        await client.post("/orders", { json: { id: "3", item: "milk" } });
+        await using reader = orders.subscribe({ from: "earliest" });
+        assertEquals(await takeData(reader, 2), [ORDER, { id: "3", item: "milk" }]);
+      }
+      assertEquals(await server.query("SELECT id FROM orders ORDER BY id"), ["1", "3"]);
+    });
+  }
+
+  Deno.test("the adapters of the guide publish in transactions of Kysely and Drizzle, and in no others", async () => {
+    await using guide = await Guide.open();
+    await using server = await start();
+    const { inKysely } = await load<Adapters>(guide, "kysely.ts");
+    const { inDrizzle } = await load<Adapters>(guide, "drizzle.ts");
+    const { App } = await import("@webfw/core");
+    const app = new App({ topics: server.url });
+    const topic = app.topic<string>("orders", { durable: true });
+    await app.start();
+    const pool = new pg.Pool({ connectionString: server.url });
+    const kysely = new Kysely<{ orders: typeof ORDER }>({ dialect: new PostgresDialect({ pool }) });
+    const publishers = {
+      Kysely: (data: string, end: () => void) =>
+        kysely.transaction().execute(async (trx) => {
+          await topic.publish(data, { transaction: inKysely(trx) });
+          end();
+        }),
+      Drizzle: (data: string, end: () => void) =>
+        drizzle(pool).transaction(async (tx) => {
+          await topic.publish(data, { transaction: inDrizzle(tx) });
+          end();
+        }),
+    };
+    const undo = () => {
+      throw new Error("undone");
+    };
+    for (const [name, publish] of Object.entries(publishers)) {
+      await assertRejects(() => publish(`undone by ${name}`, undo), Error, "undone");
+      await publish(name, () => {});
+    }
+    await topic.publish("end");
+    await using reader = topic.subscribe({ from: "earliest" });
+    assertEquals(await takeData(reader, 3), ["Kysely", "Drizzle", "end"]);
+    await Promise.all([pool.end(), app.stop()]);
+  });
+}
