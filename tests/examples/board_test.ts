@@ -3,8 +3,6 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { App } from "@webfw/core";
 import { sign, signed } from "@webfw/core/auth";
 import { TestClient } from "@webfw/core/testing";
-import { join } from "node:path";
-import { Database } from "../../examples/board/database.ts";
 import { ADMIN, brief, INBOX_SECRET, PASSWORD, TemporaryBoard } from "./temporary_board.ts";
 
 Deno.test("a user registers, signs out, and signs in by the password alone", async () => {

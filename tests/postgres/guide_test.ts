@@ -2,11 +2,11 @@
 // its message are there, once, and neither after an error.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { App } from "@webfw/core";
+import { App } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import type { SqlTransaction } from "@webfw/core/types";
 import { pathToFileURL } from "node:url";
-import { sql as query } from "npm:drizzle-orm@0.45";
+import type { SQL } from "npm:drizzle-orm@0.45";
 import { drizzle } from "npm:drizzle-orm@0.45/node-postgres";
 import { Kysely, PostgresDialect, type Transaction } from "npm:kysely@0.28";
 // @ts-types="npm:@types/pg@8"
@@ -21,7 +21,7 @@ const ORDER = { id: "1", item: "tea" };
 
 interface Adapters {
   inKysely(trx: Transaction<{ orders: typeof ORDER }>): SqlTransaction;
-  inDrizzle(tx: { execute(statement: ReturnType<typeof query>): PromiseLike<unknown> }): SqlTransaction;
+  inDrizzle(tx: { execute(statement: SQL): PromiseLike<unknown> }): SqlTransaction;
 }
 
 /** A server with the table of the page, which its programs find in the environment. */
@@ -67,7 +67,6 @@ else {
     await using server = await start();
     const { inKysely } = await load<Adapters>(guide, "kysely.ts");
     const { inDrizzle } = await load<Adapters>(guide, "drizzle.ts");
-    const { App } = await import("@webfw/core");
     const app = new App({ topics: server.url });
     const topic = app.topic<string>("orders", { durable: true });
     await app.start();
