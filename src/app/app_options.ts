@@ -127,9 +127,10 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * The store of durable topics and of records: the path of a file; the URL of a denokv,
    * `https://…`, or `{ url, token }`; the URLs of NATS servers with JetStream, `nats://a:4222` or
    * several with commas between them, or `{ url, token | user, password | credentials, tls,
-   * replicas, prefix }`; or a store of your own, which the application closes when it stops. A
-   * string without `https://`, `http://`, `nats://` or `tls://` is a path. A URL with a user or a
-   * password is refused.
+   * replicas, prefix }`; the URL of PostgreSQL, `postgres://user@host/database`, or `{ url,
+   * password, tls, schema }`; `{ sqlite }`, the path of your own file of SQLite; or a store of your
+   * own, which the application closes when it stops. A string without one of these schemes is a
+   * path. A URL with a user or a password is refused, except that of PostgreSQL.
    *
    * The default is the environment variable `WEBFW_TOPICS`; if that is not set, on Deno Deploy the
    * database of the application, and elsewhere the file `.webfw/topics.sqlite` next to the program.
