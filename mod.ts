@@ -34,6 +34,11 @@
  * @module
  */
 
+import { provideBoard } from "./src/app/board_host.ts";
+import { load } from "./src/base/async_context.ts";
+
+provideBoard(() => load(() => import("./src/board/board.ts")));
+
 // Applications and routers
 export { App } from "./src/app/app.ts";
 export type { AppOptions } from "./src/app/app_options.ts";

@@ -4,6 +4,7 @@ import type { None, RequiredState } from "../binding/dependency.ts";
 import type { Replacements } from "../binding/replacements.ts";
 import { REGISTRY_CHECKS } from "../describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
+import { BoardHost } from "./board_host.ts";
 import { type BuiltIn, builtIns, Documents } from "./built_in.ts";
 import type { DeclareCron } from "../work/cron/options.ts";
 import { checkErrorShape, type ErrorShape } from "../describe/openapi/replies.ts";
@@ -71,6 +72,8 @@ export interface AppProtocol {
   /** Gives webhooks to a function in place of the network. */
   readonly receiveWebhooks: (receiver: Webhooks["receiver"]) => void;
   readonly publishScheduled: (topic: string | undefined) => Promise<number>;
+  /** Shows the board to this machine, and returns its path. Call it before the App serves. */
+  readonly showBoard: () => string;
   readonly overridable: () => Overridable;
 }
 
@@ -129,6 +132,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     runCron: (name) => this.#crons.runNow(name),
     receiveWebhooks: (receiver) => this.#webhooks.receiver = receiver,
     publishScheduled: (topic) => this.#topics.publishScheduled(topic),
+    showBoard: () => this.#service.showBoard(),
     overridable: () => this.#service.overridable(this.#endpoints),
   };
 
@@ -169,6 +173,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
       log,
       basePath,
       webhooks,
+      board: entrance,
       ...shown
     } = resolveAppOptions(options);
     this.log = makeLog(loggerOf(this));
@@ -210,20 +215,30 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.mount = this.#registry.registerMount();
     this.files = this.#registry.registerFiles();
     const resource = new ProtectedResource({ title, ...urls, originPolicy: shown.originPolicy });
-    const guardsOfPage = [...shown.docs.deps.values()];
+    const guardsOfPage = [...shown.docs.deps.values(), ...entrance?.deps.values() ?? []];
     this.#registry.use(guardsOfPage, "make the App");
-    this.#endpoints = (dispatcher, replacements) =>
-      builtIns(urls, {
+    const board = new BoardHost({
+      ...{ app: this as unknown as AppHandle & Pick<App, "fetch">, topics: this.#topics, crons: this.#crons },
+      declared: entrance,
+      dispatcher: () => this.#service.dispatcher,
+      routes: () => this.#registry.routes,
+      openSockets: () => this.#service.openSockets,
+    });
+    const { limiters } = this.#registry.scope;
+    this.#endpoints = (dispatcher, replacements) => [
+      ...builtIns(urls, {
         ...{ title, version, description, limits, ...shown, dispatcher, replacements },
         document: (basePath) => documentBelow(this.#documents.openapi(), basePath),
         metadataHint: (tool, request) => resource.hintForTool(tool, request),
         stateForCall: () => this.#service.stateForCall,
-        limiters: this.#registry.scope.limiters,
-      });
+        limiters,
+      }),
+      ...board.endpoints(limiters, replacements),
+    ];
     const endpoints = this.#endpoints(() => this.#service.dispatcher);
     this.#registry.reserve(endpoints);
     this.#service = new AppService({
-      ...{ log, limits, precheck, guardsOfPage, readyUrl: urls.readyUrl, builtIns: endpoints },
+      ...{ log, limits, precheck, guardsOfPage, board, readyUrl: urls.readyUrl, builtIns: endpoints },
       ...{ app: this as unknown as App<State>, registry: this.#registry, topics: this.#topics, crons: this.#crons },
       webhooks: this.#webhooks,
       endpointsFor: (routes) => resource.endpoints(routes),

@@ -1,5 +1,6 @@
 /** The options of an application, with their defaults and checks. */
 import type { None, StateType } from "../binding/dependency.ts";
+import { type BoardOptions, type Entrance, readBoard } from "./board_host.ts";
 import { type BuiltInUrls, checkUrls } from "./built_in.ts";
 import { DOCUMENT_OPTIONS, type DocumentOptions, readDocumentOptions } from "../describe/openapi/document_options.ts";
 import { type DocsOptions, type DocsParts, readDocs } from "../describe/page/options.ts";
@@ -71,6 +72,12 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    * @default {null}
    */
   readyUrl?: string | null;
+  /**
+   * Shows requests, messages and work on pages, by default at `/board`, to those whom its guards
+   * accept. It is not in the document, not counted by limits, and not in the access log. Without
+   * it, nothing is recorded. `webfw run --reload` shows it at `/_board` to this machine alone.
+   */
+  board?: BoardOptions<State>;
   /** The hosts and the web pages that the endpoint for agents accepts, and which tools it lists. */
   mcp?: McpOptions;
   /** Bounds of what clients can send. Each has a safe default. */
@@ -195,6 +202,7 @@ const OPTIONS: OptionNames<AppOptions> = {
   docs: true,
   mcpUrl: true,
   readyUrl: true,
+  board: true,
   mcp: true,
   limits: true,
   origins: true,
@@ -223,6 +231,7 @@ interface ResolvedAppOptions extends McpParts {
   readonly described: DocumentOptions;
   readonly urls: BuiltInUrls;
   readonly docs: DocsParts;
+  readonly board: Entrance | undefined;
   readonly limits: ResolvedLimits;
   readonly precheck: PrecheckParts;
   readonly topics: StoreLocation | TopicStore | undefined;
@@ -252,6 +261,7 @@ export function resolveAppOptions<State, Given, Counted>(
     docs = {},
     mcpUrl = "/mcp",
     readyUrl = null,
+    board,
     mcp = {},
     limits,
     origins = [],
@@ -279,6 +289,7 @@ export function resolveAppOptions<State, Given, Counted>(
     described: readDocumentOptions(options),
     urls: checkUrls({ openapiUrl, docsUrl, mcpUrl, readyUrl }),
     docs: readDocs(docs),
+    board: readBoard(board),
     ...readMcp(mcp, { hosts: hostList, origins: originList, cors: resolvedCors }),
     limits: resolveLimits(limits, DEFAULT_LIMITS, "the App"),
     precheck: {

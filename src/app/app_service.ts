@@ -1,9 +1,10 @@
 /** An application from its first request or start to its stop, alone or mounted. */
 import type { AppOptions } from "./app_options.ts";
+import type { BoardHost } from "./board_host.ts";
 import { load } from "../base/async_context.ts";
 import type { PreparedDependency } from "../binding/dependency.ts";
 import { hideKeys } from "../binding/guard.ts";
-import { HTTPError } from "../base/errors.ts";
+import { HTTPError, RouteError } from "../base/errors.ts";
 import { stopReason } from "../base/service.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import type { ConnectionInfo, Fetch } from "../http/connection.ts";
@@ -39,6 +40,7 @@ interface AppServiceParts<App, State> {
   readonly log: AppOptions["log"];
   readonly readyUrl: string | null;
   readonly builtIns: readonly BuiltInRoute[];
+  readonly board: BoardHost;
   readonly endpointsFor: (routes: readonly AnyRoute[]) => readonly BuiltInRoute[];
   readonly guardsOfPage: readonly PreparedDependency[];
   readonly metadataHint: ResourceMetadataHintOf;
@@ -62,7 +64,7 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
     this.#parts = parts;
     this.lifecycle = new Lifecycle<App, State>({
       ...parts,
-      openSockets: () => this.#dispatcher?.openSockets.size ?? 0,
+      openSockets: () => this.openSockets,
       mounted: () => this.#mountedHere,
     });
     const fetch: Fetch = (request, info) => {
@@ -77,6 +79,25 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
     const logged = log ? setEntryReceiver(app, log, fetch) : fetch;
     this.fetch = readiness?.before(logged) ?? logged;
     this.mounted = this.#asMounted();
+  }
+
+  get openSockets(): number {
+    return this.#dispatcher?.openSockets.size ?? 0;
+  }
+
+  /**
+   * Shows the board to clients on this machine.
+   *
+   * @throws {RouteError} With code `frozen`, if the application serves already; with code
+   * `conflict`, if a route has the path.
+   */
+  showBoard(): string {
+    if (this.hasBegun) throw new RouteError("frozen", "Cannot show the board: the application serves already");
+    const { board, registry } = this.#parts;
+    board.checkLocalPath(registry.routes);
+    const path = board.showLocally();
+    registry.reserve(board.localEndpoints(registry.scope.limiters));
+    return path;
   }
 
   get hasBegun(): boolean {
@@ -232,7 +253,7 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
 
   #createDispatcher(shared?: SharedWork): Dispatcher {
     const { app, registry, topics, limits, precheck, metadataHint, builtIns } = this.#parts;
-    const { endpointsFor, errorBoundary, guardsOfPage } = this.#parts;
+    const { board, endpointsFor, errorBoundary, guardsOfPage } = this.#parts;
     this.#checkMounts();
     stopWithDenoServe(this.target);
     topics.serve();
@@ -244,7 +265,7 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
       app,
       routes,
       prefixes: registry.prefixes,
-      builtIns: [...builtIns, ...endpointsFor(routes)],
+      builtIns: [...builtIns, ...endpointsFor(routes), ...board.localEndpoints(registry.scope.limiters)],
       metadataHint,
       middlewares: registry.scope.middlewares,
       limits,

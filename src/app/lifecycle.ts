@@ -1,5 +1,6 @@
 /** How an application starts, serves and stops. It can start again after that. */
 import { load } from "../base/async_context.ts";
+import type { BoardHost } from "./board_host.ts";
 import { RouteError } from "../base/errors.ts";
 import type { Service } from "../base/service.ts";
 import { isAsyncGeneratorFunction, type Startable, startDependencies } from "../binding/dependency.ts";
@@ -27,6 +28,7 @@ export interface LifecycleParts<App, State> {
   readonly crons: Crons<State>;
   readonly webhooks: Pick<Webhooks, "start" | "close">;
   readonly mounted: () => readonly MountedApp[];
+  readonly board?: BoardHost;
   readonly openSockets: () => number;
 }
 
@@ -125,6 +127,7 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
     const isMeasured = this.#endGauges();
     try {
       await takeAll([
+        async () => await this.#parts.board?.close(),
         () => Promise.all(this.#work.map((service) => service.close())),
         ...mounted().toReversed().map((app) => () => app.close()),
         () => this.#lifespans.stop(),
@@ -148,7 +151,8 @@ export class Lifecycle<App extends AppHandle, State> implements Service<readonly
 
   /** In the order of their start. Topics can be used before it. */
   get #services(): readonly Service<Context<App, State>>[] {
-    return [this.#parts.topics, ...this.#parts.mounted(), ...this.#work];
+    const { topics, mounted, board } = this.#parts;
+    return [topics, ...mounted(), ...this.#work, ...board?.isOn ? [board] : []];
   }
 
   get #work(): readonly Service<Context<App, State>>[] {

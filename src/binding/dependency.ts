@@ -15,7 +15,6 @@ import {
   type StrictSchemas,
 } from "../schema/schema.ts";
 import { type Hidden, isHidden, wrapsHidden } from "../schema/hidden.ts";
-import { tracing } from "../log/telemetry.ts";
 import { readSecurity, type RequiredScheme, type SecurityAlternative, type SecurityRequirement } from "./security.ts";
 
 /** @ignore The type of an option that is not given: it declares no names. */
@@ -477,7 +476,7 @@ export function toDependencies(deps: Readonly<Record<string, unknown>> = {}): Re
     throw new TypeError("Cannot use the dependencies: give each one by the name of its argument, write deps: { user }");
   }
   const found = new Map(Object.entries(deps).map(([name, value]) => [name, toDependency(value, name)]));
-  if (tracing) { for (const [name, dependency] of found) nameSpan(dependency, name); }
+  for (const [name, dependency] of found) nameSpan(dependency, name);
   return found;
 }
 

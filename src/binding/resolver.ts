@@ -114,7 +114,23 @@ async function resolveLater(
   return await resolveOne(dependency, request, args);
 }
 
+/** Runs the function of a dependency. */
+type Observer = (dependency: PreparedDependency, run: () => Promise<unknown>) => Promise<unknown>;
+
+/** Undefined where no application shows its board. */
+let observer: Observer | undefined;
+
+/** Also measures the dependencies of requests. */
+export function observeDependencies(observe: Observer | undefined): void {
+  observer = observe;
+}
+
 export function resolveOne(dependency: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
+  if (observer) return observer(dependency, () => resolveNow(dependency, request, args));
+  return resolveNow(dependency, request, args);
+}
+
+function resolveNow(dependency: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
   if (!tracing) return make(dependency, request, args);
   return tracing.run(`dependency ${spanNameOf(dependency)}`, { isExpected }, () => make(dependency, request, args));
 }

@@ -62,6 +62,11 @@ export class BodyReader {
     return this.#isWithoutBytes();
   }
 
+  /** The body, if it was read as a whole. */
+  get known(): Promise<Bytes> | undefined {
+    return this.#bytes;
+  }
+
   bytes(): Promise<Bytes> {
     return this.#bytes ??= this.#readBytes();
   }

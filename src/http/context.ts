@@ -190,6 +190,11 @@ export class RequestContext implements Logger {
     return this.#body ??= new BodyReader(this, this.matched.limits, !this.hasServer);
   }
 
+  /** The body, if it was read as a whole. */
+  get knownBody(): Promise<Uint8Array<ArrayBuffer>> | undefined {
+    return this.#body?.known;
+  }
+
   /** The client's sign-ins that can end, also those of guards around a mount. */
   get signIns(): readonly SignIn[] {
     return [...mountedOf(this.connection)?.signIns ?? [], ...this.#signIns ?? []];

@@ -42,6 +42,8 @@ interface Owners {
 }
 
 const receivers = new WeakMap<object, ReceiveEntry>();
+/** Sees all entries; undefined where no application shows its board. */
+let observer: ((entry: LogEntry) => void) | undefined;
 /** The application of the running code; undefined until one has a function. */
 let owners: Owners | undefined;
 /** The owner of entries that such a function logs: they go to stderr, not back to it. */
@@ -62,11 +64,18 @@ export function log(level: LogLevel, message: string, fields?: LogFields, owner?
   for (const [name, value] of Object.entries({ ...fields, ...traceFields() })) {
     if (value !== undefined) values[name] = toLogValue(value);
   }
+  const entry: LogEntry = { time: new Date(), level, message, fields: values };
+  observer?.(redactEntry(entry));
   const current = owners?.getStore();
   const to = current === RECEIVING ? RECEIVING : owner ?? current;
   const receive = to && receivers.get(to);
-  if (receive) deliver(receive, redactEntry({ time: new Date(), level, message, fields: values }));
-  else write({ time: new Date(), level, message, fields: values });
+  if (receive) deliver(receive, redactEntry(entry));
+  else write(entry);
+}
+
+/** Also passes each entry to a function, without secrets. It must not throw. */
+export function observeEntries(observe: typeof observer): void {
+  observer = observe;
 }
 
 /** For entries without a request. */

@@ -107,8 +107,8 @@ const OF_FRAMEWORK = 2;
 /** A stack frame of `Deno.inspect`. The properties or the cause can follow the last one. */
 const FRAME = /^\s+(?:at (.*?)|\.{3} \d+ lines matching cause stack trace \.{3})( \{|,)?$/;
 
-/** Omits frames that are not shown. */
-function ownFrames(description: string): string[] {
+/** The lines of an error, without the frames that are not shown. */
+export function ownFrames(description: string): string[] {
   const lines = description.split("\n").map((line) => {
     const found = FRAME.exec(line);
     return { line, rest: found?.[2] ?? "", rank: found ? rankOf(found[1]) : undefined };

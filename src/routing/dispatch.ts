@@ -34,6 +34,7 @@ import {
   runRoute,
   type ServedRoute,
 } from "./pipeline.ts";
+import type { RequestRecorder } from "./recorder.ts";
 import type { AnyRoute } from "./registry.ts";
 import type { Route } from "./route.ts";
 import { type Match, RouteTree, UPGRADE } from "./table.ts";
@@ -69,6 +70,8 @@ export interface BuiltInRoute extends PlainHandler {
   readonly pages?: PagePolicy;
   /** Whether a guard protects it, so that shared caches may not store its replies. */
   readonly isPrivate?: boolean;
+  /** Whether no middleware of the application runs, and no request is recorded: for its board. */
+  readonly isApart?: boolean;
 }
 
 /** Which pages may use an endpoint, and read its replies. */
@@ -85,11 +88,13 @@ export interface Destination {
 
 export class Dispatcher {
   readonly #parts: DispatcherParts;
-  readonly #tree: RouteTree<ServedRoute> = new RouteTree();
+  #tree: RouteTree<ServedRoute> = new RouteTree();
   /** Folders of files, which come after all other routes; undefined without any. */
   #files: RouteTree<ServedRoute & { readonly route: FilesRoute }> | undefined;
   readonly #served = new Map<AnyRoute, ServedRoute>();
-  readonly #pipeline: PipelineParts;
+  #pipeline: PipelineParts;
+  /** Undefined without a board. */
+  #recorder: RequestRecorder | undefined;
   readonly #unmatched: MatchedRoute;
   readonly #hasWebSockets: boolean;
   readonly #precheckUnmatched: Precheck | undefined;
@@ -111,20 +116,36 @@ export class Dispatcher {
     this.#pipeline = { ...parts, background, openSockets };
     this.#finalize = finalizer(background, cors);
     this.#unmatched = { info: null, names: [], limits: parts.limits, isGuarded: false };
-    const methodsOf = ({ raw }: HttpRequest) => {
-      const start = pathStart(raw.url);
-      const end = pathEnd(raw.url, start);
-      const methods = [...this.#tree.methodsOf(raw.url, start, end)];
-      return this.#files ? [...methods, ...this.#files.methodsOf(raw.url, start, end)] : methods;
-    };
     this.#precheckUnmatched = inOrder([
       refuseOtherHosts(hosts),
-      answerPreflight(cors, methodsOf),
+      answerPreflight(cors, this.#methodsOf),
       checkOrigin(undefined, origins),
     ]);
     this.#hasWebSockets = parts.routes.some((route) => route instanceof WebSocketRoute);
+    this.#compose();
+  }
+
+  /** Records all later requests. */
+  recordBy(recorder: RequestRecorder): void {
+    const toErrorReply = recorder.errors(this.#parts.toErrorReply);
+    this.#recorder = recorder;
+    this.#pipeline = { ...this.#pipeline, recorder, toErrorReply };
+    this.#compose();
+  }
+
+  #compose(): void {
+    const parts = this.#parts;
+    const { hosts, origins, cors, builtIns, routes } = parts;
+    const { background } = this;
+    const { recorder, toErrorReply } = this.#pipeline;
+    const methodsOf = this.#methodsOf;
+    const recorded = (precheck: Precheck | undefined) =>
+      recorder && precheck ? recorder.step("precheck", "", precheck) : precheck;
+    this.#tree = new RouteTree();
+    this.#files = undefined;
+    this.#served.clear();
     const privately = keepFromSharedCaches(this.#finalize);
-    for (const route of parts.routes) {
+    for (const route of routes) {
       const { compiled: { binder }, levels } = route;
       const finalize = isForOneCaller(levels) ? privately : this.#finalize;
       const isSocket = route instanceof WebSocketRoute;
@@ -141,16 +162,16 @@ export class Dispatcher {
         names: route.template.names,
         limits: route.limitsOver(parts.limits),
         isGuarded: binder.hasGuards,
-        precheck: inOrder([
+        precheck: recorded(inOrder([
           nameSpan(isMount ? "*" : method, route.path),
           refuseOtherHosts(hosts),
           isOutOfReach ? answerPreflight(cors, methodsOf) : undefined,
           hasFreeOrigin ? undefined : checkOrigin(isMount ? undefined : method, pages),
-        ]),
+        ])),
         endpoint: routeEndpoint(route, this.#pipeline, finalize, "full"),
         guards: () => guards ??= routeEndpoint(route, this.#pipeline, finalize, "guards"),
         finalize,
-        toErrorReply: parts.toErrorReply,
+        toErrorReply,
       };
       this.#served.set(route, served);
       if (route instanceof FilesRoute) {
@@ -160,16 +181,24 @@ export class Dispatcher {
       }
       for (const segments of route.patterns) this.#tree.add(method, segments, served);
     }
-    for (const { method, path, pages, isPrivate, ...plain } of parts.builtIns) {
+    for (const { method, path, pages, isPrivate, isApart = false, ...plain } of builtIns) {
       const finalize = pages ? finalizer(background, pages.cors) : isPrivate ? privately : this.#finalize;
       const precheck = inOrder([
         nameSpan(method, path),
         refuseOtherHosts(hosts),
         ...pages ? [answerPreflight(pages.cors, methodsOf), pages.precheck] : [checkOrigin(method, origins)],
       ]);
-      this.#tree.add(method, parsePath(path, "serve").segments, this.#plain(plain, precheck, finalize));
+      const served = this.#plain(plain, precheck, finalize, isApart);
+      this.#tree.add(method, parsePath(path, "serve").segments, served);
     }
   }
+
+  readonly #methodsOf = ({ raw }: HttpRequest): Iterable<string> => {
+    const start = pathStart(raw.url);
+    const end = pathEnd(raw.url, start);
+    const methods = [...this.#tree.methodsOf(raw.url, start, end)];
+    return this.#files ? [...methods, ...this.#files.methodsOf(raw.url, start, end)] : methods;
+  };
 
   get routes(): readonly AnyRoute[] {
     return this.#parts.routes;
@@ -177,7 +206,9 @@ export class Dispatcher {
 
   /** A dispatcher of the same application with other routes and endpoints. */
   with(routes: readonly AnyRoute[], builtIns: readonly BuiltInRoute[]): Dispatcher {
-    return new Dispatcher({ ...this.#parts, routes, builtIns }, this);
+    const dispatcher = new Dispatcher({ ...this.#parts, routes, builtIns }, this);
+    if (this.#recorder) dispatcher.recordBy(this.#recorder);
+    return dispatcher;
   }
 
   /**
@@ -223,7 +254,10 @@ export class Dispatcher {
     const context = new RequestContext(raw, app, entry, values, end, info, proxies, call);
     if (info instanceof LoggedConnection) info.context = context;
     const request = new HttpRequest(context, state);
-    const reply = runRoute(context, request, entry, "full");
+    const recorder = this.#recorder;
+    const reply = recorder && !entry.isApart
+      ? recorder.record(context, request, entry.info, () => runRoute(context, request, entry, "full"))
+      : runRoute(context, request, entry, "full");
     // A server removes the body itself, and needs it for the content length. Over HTTP/2, where
     // requests have no `host`, Deno (2.9) sends it, and clients refuse the reply.
     const isKept = method !== "HEAD" || (info !== undefined && raw.headers.has("host"));
@@ -286,10 +320,13 @@ export class Dispatcher {
     { handler, authorize }: PlainHandler,
     precheck: Precheck | undefined,
     finalize: ReplyStep = this.#finalize,
+    isApart = false,
   ): ServedRoute {
-    const { middlewares, toErrorReply } = this.#parts;
-    const endpoint = plainEndpoint({ handler, authorize }, middlewares, this.#pipeline, finalize);
-    return { ...this.#unmatched, precheck, endpoint, guards: () => endpoint, finalize, toErrorReply };
+    const { recorder: _, ...apart } = this.#pipeline;
+    const middlewares = isApart ? [] : this.#parts.middlewares;
+    const endpoint = plainEndpoint({ handler, authorize }, middlewares, isApart ? apart : this.#pipeline, finalize);
+    const { toErrorReply } = this.#pipeline;
+    return { ...this.#unmatched, precheck, endpoint, guards: () => endpoint, finalize, toErrorReply, isApart };
   }
 }
 

@@ -25,6 +25,7 @@ import type { Schema } from "../schema/schema.ts";
 import type { Authorize } from "./route.ts";
 import { compose, type Endpoint, type ErrorBoundary, type Middleware, type ReplyStep } from "./middleware.ts";
 import { callerThroughMounts, MountRoute } from "./mount.ts";
+import type { RequestRecorder } from "./recorder.ts";
 import type { AnyRoute } from "./registry.ts";
 import type { AnyHandler, ResourceMetadataHintOf, Route } from "./route.ts";
 import { type OpenWebSockets, WebSocketHandshake, WebSocketRoute } from "./websocket_route.ts";
@@ -41,6 +42,8 @@ export interface PipelineParts {
   readonly cors: Cors | undefined;
   readonly background: BackgroundTasks;
   readonly openSockets: OpenWebSockets;
+  /** Undefined without a board. */
+  readonly recorder?: RequestRecorder | undefined;
 }
 
 /**
@@ -58,6 +61,8 @@ export interface ServedRoute extends MatchedRoute {
   readonly guards: () => Endpoint;
   readonly finalize: ReplyStep;
   readonly toErrorReply: ErrorBoundary;
+  /** See {@linkcode BuiltInRoute}. */
+  readonly isApart?: boolean;
 }
 
 /** Answers a request. It never rejects. */
@@ -154,17 +159,23 @@ function inMiddlewares(
   extent: Extent,
 ): Endpoint {
   if (middlewares.length === 0) return workEndpoint(work, parts, finalize, extent);
-  return compose(middlewares, workEndpoint(work, parts, undefined, extent), parts.toErrorReply, finalize);
+  const { recorder } = parts;
+  const all = recorder ? middlewares.map((middleware) => recorder.middleware(middleware)) : middlewares;
+  return compose(all, workEndpoint(work, parts, undefined, extent), parts.toErrorReply, finalize);
 }
 
 /** Without `finalize` the reply belongs to the request alone, so that middleware may change it. */
 function workEndpoint(work: Work, parts: PipelineParts, finalize: ReplyStep | undefined, extent: Extent): Endpoint {
-  const { name, handler, binder: { isAsync, bind, resolve, supply }, authorize, begin, keep, model, status } = work;
-  const { toErrorReply, stopping, cors } = parts;
+  const { name, authorize, begin, keep, model, status } = work;
+  const { toErrorReply, stopping, cors, recorder } = parts;
+  const { isAsync, bind, resolve, supply } = recorder ? recordedBinder(work.binder, recorder) : work.binder;
+  const handler = recorder ? recorder.step("handler", work.name, work.handler) : work.handler;
+  const reply = recorder ? recorder.step("reply", "", toReply) : toReply;
   const isForGuards = extent === "guards";
   const toDeclaredReply = isDeclaredReply(model) ? replierOf(model, status, name) : undefined;
   const reduceOne = model && !toDeclaredReply ? reducerTo(model, name) : undefined;
-  const reduce = reduceOne && isAsyncGeneratorFunction(handler) ? eachOf(reduceOne) : reduceOne;
+  const reduceAll = reduceOne && isAsyncGeneratorFunction(work.handler) ? eachOf(reduceOne) : reduceOne;
+  const reduce = recorder && reduceAll ? recorder.step("model", "", reduceAll) : reduceAll;
   const runOnce = work.idempotent && idempotentAnswer(work.idempotent, {
     toErrorReply,
     toReply: async (result, context) => {
@@ -208,7 +219,7 @@ function workEndpoint(work: Work, parts: PipelineParts, finalize: ReplyStep | un
           }
           const made = toDeclaredReply && !(result instanceof Response)
             ? toDeclaredReply(result, context, stopping)
-            : toReply(result, status, context, stopping);
+            : reply(result, status, context, stopping);
           response = made instanceof Promise ? await made : made;
           if (response !== result) context.reply.setOwned(response);
           isInMemory = isBuffered(result);
@@ -233,6 +244,10 @@ function workEndpoint(work: Work, parts: PipelineParts, finalize: ReplyStep | un
     }
     return finalize ? finalize(context, response) : response;
   };
+}
+
+function recordedBinder(binder: Binder, recorder: RequestRecorder): Binder {
+  return { ...binder, bind: recorder.step("validation", "", binder.bind) } as Binder;
 }
 
 /**

@@ -12,7 +12,7 @@ import type {
 } from "./record_store.ts";
 import { type OpenWatches, PrefixReader, type RecordChange, RecordWatch } from "./record_watch.ts";
 
-/** How records are watched. */
+/** @ignore How records are watched. */
 export interface WatchRecordOptions {
   /** Ends the watch when it is aborted. */
   signal?: AbortSignal;

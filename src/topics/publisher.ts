@@ -97,6 +97,17 @@ const MAX_SESSION_IDLE = 60_000;
 /** Without an id, it gets a generated one. */
 export type PublishedMessage = Omit<NewMessage, "id" | "isGenerated"> & { readonly id: string | undefined };
 
+/** Called with each message, in the async context of its publisher. */
+export type PublishObserver = (topic: string, message: PublishedMessage, result: Promise<PublishResult>) => void;
+
+/** Undefined where no application shows its board. */
+let observer: PublishObserver | undefined;
+
+/** Also passes each published message to a function, which must not throw. */
+export function observePublishes(observe: PublishObserver | undefined): void {
+  observer = observe;
+}
+
 interface PublisherOptions {
   readonly store: () => TopicStore;
   readonly log: LogRef;
@@ -154,6 +165,7 @@ export class Publisher {
     this.#queue.set(pending, true);
     this.#queuedBytes += queuedBytesOf(message);
     this.#draining ??= this.#drain();
+    observer?.(this.#options.log.name, message, pending.result);
     return pending.result;
   }
 

@@ -109,6 +109,13 @@ export interface CronReport {
   readonly running: { readonly scheduled: Date; readonly began: Date } | undefined;
   /** The run that ended last; undefined if there is none. */
   readonly last: { readonly scheduled: Date; readonly began: Date; readonly ended: Date } | undefined;
+  /** The last ten runs that ended, the newest last; `error` is undefined for a success. */
+  readonly recent: readonly {
+    readonly scheduled: Date;
+    readonly began: Date;
+    readonly ended: Date;
+    readonly error: string | undefined;
+  }[];
   /** How many runs have ended. */
   readonly runs: number;
   /** How many of them failed. */

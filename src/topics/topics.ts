@@ -115,6 +115,11 @@ export class Topics implements Service, TopicDeclarations {
     return Array.from(this.#declared.values(), ({ runtime }) => runtime.declared);
   }
 
+  /** Whether the store of durable topics is in use. */
+  get isDurableOpen(): boolean {
+    return this.#isOpen;
+  }
+
   /** Open subscriptions by topic. Transient ones have no name here: clients may choose it. */
   get subscribers(): ReadonlyMap<string | undefined, number> {
     const counts = new Map<string | undefined, number>();

@@ -198,6 +198,7 @@ export type { ProxyOptions, TrustProxy } from "../http/proxy.ts";
 export type { CookieAttributes } from "../http/cookies.ts";
 export type { ConnectionInfo } from "../http/connection.ts";
 export type { FileOptions } from "../http/files/served_file.ts";
+export type { BoardOptions } from "../app/board_host.ts";
 export type { DocsOptions, SwaggerUIParameter } from "../describe/page/options.ts";
 export type { McpOptions, ToolListing } from "../describe/mcp/options.ts";
 

@@ -15,6 +15,7 @@ const PACKAGES = ["@std/http/cookie", "@std/http/status", "@valibot/to-json-sche
 /** Modules that are loaded on first use, and that use. */
 const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["an agent asks", /^src\/describe\/mcp\/(?:server|tool|tool_call|tool_result)\.ts$/],
+  ["the board is shown", /^src\/board\//],
   ["the documentation page is shown", /^src\/describe\/page\/(?!options\.ts)/],
   ["a request has an Idempotency-Key", /^src\/idempotency\/(?!options\.ts)/],
   ["a cron is declared", /^src\/work\/cron\/(?!crons|options|clock)/],

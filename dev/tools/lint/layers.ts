@@ -42,6 +42,7 @@ export const FLOORS: readonly (readonly Room[])[] = [
     ["src/server/", "sockets, signals, readiness, and how a server stops"],
   ],
   [["src/app/", "App and Router, the lifecycle, the built-in endpoints"]],
+  [["src/board/", "the board: records requests, and shows them with messages and work"]],
   [
     ["src/testing/", "the test client"],
     ["src/types/", "types that the compiler infers"],
@@ -87,7 +88,7 @@ const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
   ["jose", ["src/auth/"]],
   ["mime", ["src/http/"]],
   ["swagger-ui-dist", ["src/describe/"]],
-  ["valibot", ["src/schema/", "src/topics/", "src/binding/", "src/describe/"]],
+  ["valibot", ["src/schema/", "src/topics/", "src/binding/", "src/describe/", "src/board/"]],
 ]);
 
 interface Place {

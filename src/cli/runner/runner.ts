@@ -55,6 +55,8 @@ export interface AppProtocol {
   readonly checkTopic: (name: string) => Promise<void>;
   /** Missing in versions of the framework without stores in SQL. */
   readonly storeSchema?: () => Promise<string>;
+  /** Missing in versions of the framework without a board. */
+  readonly showBoard?: () => string;
 }
 
 /** See `Command` of the framework. */

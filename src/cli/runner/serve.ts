@@ -1,6 +1,6 @@
 /** Serves with one thread or several. Sent as source: see runner.ts. */
 
-import { type Address, type FetchApp, type RunnableApp, Runner, type RunnerOptions } from "./runner.ts";
+import { type Address, type FetchApp, type RunnableApp, Runner, type RunnerOptions, type WebfwApp } from "./runner.ts";
 
 interface ServeOptions extends RunnerOptions {
   /** Null: not in the command line. */
@@ -10,6 +10,7 @@ interface ServeOptions extends RunnerOptions {
   readonly workers: number;
   readonly isQuiet: boolean;
   readonly compress: boolean;
+  readonly showsBoard: boolean;
   /** In milliseconds. */
   readonly drainDelay: number;
 }
@@ -35,6 +36,9 @@ interface ListenOptions extends Address {
 
 /** Each thread runs this program, receives the signals, and stops by itself. */
 export class ServeRunner extends Runner<ServeOptions> {
+  /** Null if it is not shown. */
+  #board: string | null = null;
+
   run(): Promise<void> {
     return "WorkerGlobalScope" in globalThis ? this.#runInWorker() : this.#runInMainThread();
   }
@@ -44,6 +48,7 @@ export class ServeRunner extends Runner<ServeOptions> {
     this.stopWithParent();
     const { hostname, port } = this.#chooseAddress();
     const app = await this.loadApp();
+    if (this.options.showsBoard && this.isWebfwApp(app)) this.#board = this.#showBoard(app);
     const channels = Array.from({ length: workers - 1 }, () => new MessageChannel());
     const workerEnds: Promise<void>[] = [];
     let isListening = false;
@@ -196,6 +201,24 @@ export class ServeRunner extends Runner<ServeOptions> {
     if (this.isWebfwApp(app) && typeof app.docsUrl === "string") {
       this.#print(`Documentation on ${origin}${app.docsUrl}`);
     }
+    if (this.#board !== null) this.#print(`Board on ${this.#localOrigin(hostname, port)}${this.#board}/`);
+  }
+
+  /** A route of the application may have its path. */
+  #showBoard(app: WebfwApp): string | null {
+    try {
+      return this.protocolOf(app).showBoard?.() ?? null;
+    } catch (error) {
+      this.#print(`The board is not shown: ${error instanceof Error ? error.message : error}`);
+      return null;
+    }
+  }
+
+  /** The board refuses hosts that are no loopback ones. */
+  #localOrigin(hostname: string, port: number): string {
+    const isLoopback = /^(?:127\.|localhost$|::1$)/.test(hostname);
+    const host = isLoopback ? hostname : "127.0.0.1";
+    return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   }
 
   /** In the format of the log. */

@@ -9,7 +9,7 @@ import { Lease } from "../../store/lease.ts";
 import { hasProcessEnded, processNameOf, type Records, recordsOf } from "../../store/records.ts";
 import type { CronHandler, DeclaredCron } from "./options.ts";
 import type { StoredRecord } from "../../store/record_store.ts";
-import { CRON_SPACE, type CronRecord, MAX_AHEAD, newRecord, type RunningCron } from "./record.ts";
+import { CRON_SPACE, type CronRecord, MAX_AHEAD, MAX_RECENT, newRecord, type RunningCron } from "./record.ts";
 import { CronTimes } from "./times.ts";
 
 /** How long a crashed node holds a run, in milliseconds. */
@@ -360,15 +360,19 @@ export class CronJob implements Service<void> {
   async #finish(run: OwnRun, outcome: NonNullable<OwnRun["outcome"]>, entry: Entry): Promise<void> {
     const { value } = entry;
     const { scheduled, began } = run.running;
+    const error = outcome.failed ? errorText(outcome.error) : undefined;
+    const last = { scheduled, began, ended: outcome.at };
     // It was aborted before it was done: another node runs the time again.
     const isGivenBack = outcome.failed && run.controller.signal.aborted;
     const ended: CronRecord = isGivenBack ? { ...value, run: { ...run.running, node: "" } } : {
       ...value,
       run: undefined,
-      last: { scheduled, began, ended: outcome.at },
+      last,
+      recent: [...value.recent ?? [], { ...last, ...(error !== undefined && { error: error.slice(0, 200) }) }]
+        .slice(-MAX_RECENT),
       runs: value.runs + 1,
       failures: value.failures + (outcome.failed ? 1 : 0),
-      lastError: outcome.failed ? { at: outcome.at, error: errorText(outcome.error) } : value.lastError,
+      lastError: error === undefined ? value.lastError : { at: outcome.at, error },
     };
     if (await this.#lease.write(ended, entry.version)) this.#forget();
   }

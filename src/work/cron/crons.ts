@@ -117,6 +117,18 @@ export class Crons<State> implements Service<Owner<State>> {
     );
   }
 
+  /** The next times of a cron, in milliseconds since 1970. */
+  async upcoming(name: string, count: number): Promise<readonly number[]> {
+    const cron = this.#declared.get(name);
+    if (!cron) return [];
+    const { CronTimes } = await load(() => import("./times.ts"));
+    const times = new CronTimes(cron);
+    const found: number[] = [];
+    let time = this.#clock.time();
+    while (found.length < count && Number.isFinite(time = times.next(time))) found.push(time);
+    return found;
+  }
+
   #abortRunsNow(reason: DOMException): void {
     this.#runsNow.abort(reason);
     this.#runsNow = new AbortController();

@@ -19,12 +19,19 @@ export interface EndedCron {
   readonly ended: number;
 }
 
+export interface RecentCron extends EndedCron {
+  /** Undefined if it succeeded. */
+  readonly error?: string | undefined;
+}
+
 /** Times are in milliseconds since 1970. */
 export interface CronRecord {
   /** The newest time that ran or was skipped; at first, when the cron was declared. */
   readonly watermark: number;
   readonly run?: RunningCron | undefined;
   readonly last?: EndedCron | undefined;
+  /** The newest last. Missing in records of versions without it. */
+  readonly recent?: readonly RecentCron[] | undefined;
   /** How many runs have ended and failed, and how many times were skipped. */
   readonly runs: number;
   readonly failures: number;
@@ -33,6 +40,8 @@ export interface CronRecord {
 }
 
 export const CRON_SPACE = "cron";
+/** How many ended runs a record has. */
+export const MAX_RECENT = 10;
 /** A watermark that is further ahead, in milliseconds, comes from a wrong clock. */
 export const MAX_AHEAD = 3_600_000;
 
@@ -56,7 +65,7 @@ export async function reportCrons(
 
 function toReport(cron: DeclaredCron, record: CronRecord | undefined, now: number): CronReport {
   const { name, schedule, timeZone } = cron;
-  const { watermark = now, run, last, lastError, runs = 0, failures = 0, skipped = 0 } = record ?? {};
+  const { watermark = now, run, last, recent = [], lastError, runs = 0, failures = 0, skipped = 0 } = record ?? {};
   // A node whose clock is ahead may have run the next time already.
   const after = watermark <= now + MAX_AHEAD ? Math.max(watermark, now) : now;
   return {
@@ -64,6 +73,9 @@ function toReport(cron: DeclaredCron, record: CronRecord | undefined, now: numbe
     next: new Date(new CronTimes(cron).next(after)),
     running: run && { scheduled: new Date(run.scheduled), began: new Date(run.began) },
     last: last && { scheduled: new Date(last.scheduled), began: new Date(last.began), ended: new Date(last.ended) },
+    recent: recent.map(({ scheduled, began, ended, error }) => ({
+      ...{ scheduled: new Date(scheduled), began: new Date(began), ended: new Date(ended), error },
+    })),
     ...{ runs, failures, skipped },
     lastError: lastError && { at: new Date(lastError.at), error: lastError.error },
   };

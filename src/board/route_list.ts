@@ -1,0 +1,57 @@
+/** What the board shows of each route. */
+import { guardsOf } from "../binding/levels.ts";
+import { spanNameOf } from "../binding/dependency.ts";
+import { type AnyRoute, isDocumented } from "../routing/registry.ts";
+import { MountRoute } from "../routing/mount.ts";
+import type { Recorder } from "./recorder.ts";
+
+export interface RouteInfoView {
+  readonly method: string;
+  readonly path: string;
+  readonly operationId: string;
+  /** Whether the document has it. */
+  readonly isDocumented: boolean;
+  readonly tag: string | null;
+  readonly summary: string | null;
+  readonly guards: readonly string[];
+  /** The scopes that the guards need. */
+  readonly scopes: readonly string[];
+  readonly limits: readonly { readonly limit: number; readonly per: number }[];
+  /** The parts of the input that have a model, and `response`. */
+  readonly models: readonly string[];
+  readonly calls: number;
+  readonly errors: number;
+  readonly refusals: number;
+  /** In milliseconds. */
+  readonly p50: number | null;
+  readonly p99: number | null;
+}
+
+const INPUTS = ["params", "query", "headers", "cookies", "body", "form", "receive", "send", "response"] as const;
+
+export function routeList(routes: readonly AnyRoute[], recorder: Recorder): RouteInfoView[] {
+  return routes.map((route) => {
+    const { method, path, operationId, options, levels } = route;
+    const guards = [...new Set(guardsOf(levels).flat())];
+    const statistics = recorder.statisticsOf(route);
+    return {
+      ...{ method, path, operationId },
+      isDocumented: isDocumented(route) && !(route instanceof MountRoute),
+      tag: options.tags?.[0] ?? null,
+      summary: options.summary ?? null,
+      guards: guards.map(spanNameOf),
+      scopes: [...new Set(guards.flatMap(({ security }) => security.flatMap(scopesOf)))],
+      limits: levels.flatMap(({ rateLimits }) => rateLimits.map(({ limit, perMs }) => ({ limit, per: perMs }))),
+      models: INPUTS.filter((name) => options[name] !== undefined),
+      calls: statistics?.durations.count ?? 0,
+      errors: statistics?.errors ?? 0,
+      refusals: statistics?.refusals ?? 0,
+      p50: statistics?.durations.quantile(0.5) ?? null,
+      p99: statistics?.durations.quantile(0.99) ?? null,
+    };
+  });
+}
+
+function scopesOf(way: ReadonlyMap<string, { readonly scopes: readonly string[] }>): readonly string[] {
+  return [...way.values()].flatMap(({ scopes }) => scopes);
+}
