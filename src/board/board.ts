@@ -8,7 +8,7 @@ import type { Redelivery } from "../topics/consumers.ts";
 import { Nodes } from "./nodes.ts";
 import { addPages } from "./pages.ts";
 import { Recorder } from "./recorder.ts";
-import { type RouteInfoView, routeList } from "./route_list.ts";
+import { routeList } from "./route_list.ts";
 import { board } from "./routes.ts";
 import type { BoardState, ConsumerAction, SentAgain } from "./state.ts";
 import { WorkView } from "./work_view.ts";

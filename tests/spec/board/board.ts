@@ -1,7 +1,7 @@
 // The board of an application in tests: as `webfw run --reload` shows it, to this machine.
 
 import type { App } from "../../../mod.ts";
-import { client } from "../../../src/client/mod.ts";
+import { client, type ClientEvent } from "../../../src/client/mod.ts";
 import type * as api from "../../../src/board/routes.ts";
 
 /** Shows the board at `/_board`, as the command line does. Call it before the first request. */
@@ -22,7 +22,7 @@ export function boardOf(app: Pick<App, "fetch">, path = "/_board") {
 }
 
 /** The first event of a stream. */
-export async function first<Data>(events: AsyncIterable<{ readonly data?: Data }>): Promise<Data> {
-  for await (const { data } of events) if (data !== undefined) return data;
+export async function first<Data>(events: AsyncIterable<ClientEvent<Data>>): Promise<Data> {
+  for await (const event of events) if (!event.gap) return event.data;
   throw new Error("The stream ended without an event");
 }
