@@ -83,6 +83,13 @@ export interface ConsumeOptions<Data = unknown, Batch extends BatchOptions | und
    * retried, and the others are done.
    */
   batch?: Batch & NoOthers<Batch>;
+  /**
+   * The most messages that handlers get in any time of the length `per`, in all processes together
+   * and with retries: such as `{ limit: 10, per: "1s" }` for a service that allows ten calls in a
+   * second. The limit is at most 1,000,000, and at least the `size` of a batch; the time is from 1
+   * second to 1 day.
+   */
+  rate?: { limit: number; per: Duration };
 }
 
 /**
@@ -235,6 +242,13 @@ export interface ResolvedConsumeOptions {
   readonly from: "now" | "earliest";
   readonly key: ((message: TopicMessage<unknown>) => unknown) | undefined;
   readonly batch: ResolvedBatch | undefined;
+  readonly rate: ResolvedRate | undefined;
+}
+
+export interface ResolvedRate {
+  readonly limit: number;
+  /** In milliseconds. */
+  readonly per: number;
 }
 
 export interface ResolvedBatch {
@@ -252,13 +266,18 @@ const OPTIONS: OptionNames<ConsumeOptions> = {
   from: true,
   key: true,
   batch: true,
+  rate: true,
 };
 const RETRY_OPTIONS: OptionNames<RetryOptions> = { attempts: true, backoff: true };
+const RATE_OPTIONS: OptionNames<NonNullable<ConsumeOptions["rate"]>> = { limit: true, per: true };
 const BATCH_OPTIONS: OptionNames<BatchOptions> = { size: true, wait: true };
 
 const MAX_CONCURRENCY = 256;
 const MAX_BATCH = 256;
 const MAX_WAIT = 60_000;
+const MAX_RATE = 1_000_000;
+const MIN_PER = 1_000;
+const MAX_PER = 86_400_000;
 const MAX_ATTEMPTS = 100;
 const MIN_LEASE = 1_000;
 const MAX_LEASE = 3_600_000;
@@ -309,6 +328,7 @@ export function resolveConsumeOptions<Data>(
   if (leaseTime < MIN_LEASE || leaseTime > MAX_LEASE) {
     throw new RangeError(`Cannot ${action}: lease must be from 1 second to 1 hour, got ${quote(lease)}`);
   }
+  const batch = options.batch === undefined ? undefined : resolveBatch(options.batch, action, owner);
   return {
     concurrency: toBound(concurrency, MAX_CONCURRENCY, `the concurrency of ${owner}`),
     attempts: toBound(attempts, MAX_ATTEMPTS, `the retry.attempts of ${owner}`),
@@ -319,7 +339,8 @@ export function resolveConsumeOptions<Data>(
     timeout: toMilliseconds(timeout, `the timeout of ${owner}`),
     from,
     key: key as ResolvedConsumeOptions["key"],
-    batch: options.batch === undefined ? undefined : resolveBatch(options.batch, action, owner),
+    batch,
+    rate: options.rate === undefined ? undefined : resolveRate(options.rate, batch, action, owner),
   };
 }
 
@@ -328,6 +349,28 @@ function resolvePauses(backoff: readonly Duration[], action: string, owner: stri
     throw new TypeError(`Cannot ${action}: retry.backoff must have a duration, got an empty array`);
   }
   return backoff.map((pause, index) => toMilliseconds(pause, `the retry.backoff[${index}] of ${owner}`));
+}
+
+function resolveRate(
+  given: NonNullable<ConsumeOptions["rate"]>,
+  batch: ResolvedBatch | undefined,
+  action: string,
+  owner: string,
+): ResolvedRate {
+  const { limit, per } = readOptions(given, RATE_OPTIONS, action, "rate.");
+  const rate = {
+    limit: toBound(limit, MAX_RATE, `the rate.limit of ${owner}`),
+    per: toMilliseconds(per, `the rate.per of ${owner}`),
+  };
+  if (rate.per < MIN_PER || rate.per > MAX_PER) {
+    throw new RangeError(`Cannot ${action}: rate.per must be from 1 second to 1 day, got ${quote(per)}`);
+  }
+  if (batch && batch.size > rate.limit) {
+    throw new RangeError(
+      `Cannot ${action}: a batch of ${batch.size} messages exceeds the rate.limit ${rate.limit}, use a smaller batch.size`,
+    );
+  }
+  return rate;
 }
 
 function resolveBatch(given: BatchOptions, action: string, owner: string): ResolvedBatch {

@@ -5,12 +5,10 @@ import type { BatchHandler, BatchOptions, ConsumeOptions } from "@webfw/core/typ
 import * as v from "valibot";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
+import type { WithStore } from "./paused_consumers.ts";
 import { until } from "../support/wait.ts";
 
 type TopicsOption = NonNullable<AppOptions["topics"]>;
-
-/** Gives a test the option `topics` of applications that share a new store. */
-type WithStore = (body: (topics: TopicsOption) => Promise<void>) => Promise<void>;
 
 const DURABLE = { durable: true, retention: { bytes: 1e6 } } as const;
 

@@ -24,6 +24,7 @@ import {
   PendingPages,
 } from "./record.ts";
 import { countGaps, LogWindow, OtherIncarnation } from "./log_window.ts";
+import { type PermitPlan, Permits } from "./permits.ts";
 import { LeaseTimer } from "../../store/lease.ts";
 import { Members, newNodeName } from "./members.ts";
 import {
@@ -91,6 +92,7 @@ export class Consumer implements Service<void> {
   readonly #consumer: ConsumerName;
   readonly #clock: Clock;
   readonly #inFlight: InFlight;
+  readonly #permits: Permits | undefined;
   readonly #window: LogWindow;
   readonly #failures: Failures;
   readonly #members: Members;
@@ -144,8 +146,11 @@ export class Consumer implements Service<void> {
     this.#lease = new LeaseTimer(options.lease, clock);
     this.#pages = new PendingPages(records, this.#consumer);
     this.#failures = new Failures({ consumer: this.#consumer, records, deadLetter, attempts: options.attempts });
+    this.#permits = options.rate && new Permits(options.rate, clock, () => this.#time());
     this.#inFlight = new InFlight({
       ...options,
+      permits: this.#permits,
+      onWithoutPermits: () => this.#wake(),
       clock,
       time: () => this.#time(),
       isHeld: () => this.#lease.isHeld,
@@ -253,15 +258,16 @@ export class Consumer implements Service<void> {
    * may have claimed count as attempted once, so consumers with few attempts record claims first.
    */
   get #claimsUnrecorded(): boolean {
-    return this.#setup.options.attempts >= MIN_TRIES;
+    const { attempts, rate } = this.#setup.options;
+    return attempts >= MIN_TRIES && rate === undefined;
   }
 
   /** Messages that are claimed before a handler is free for them. */
   get #ahead(): number {
-    const { concurrency, attempts } = this.#setup.options;
+    const { concurrency, attempts, rate } = this.#setup.options;
     const { meanTime, bytes } = this.#inFlight;
-    // After a crash these count as attempted, too.
-    if (meanTime === undefined || bytes > MAX_AHEAD_BYTES || attempts < MIN_TRIES) return 0;
+    // After a crash these count as attempted, too. And permits are for handlers that begin now.
+    if (meanTime === undefined || bytes > MAX_AHEAD_BYTES || attempts < MIN_TRIES || rate) return 0;
     return Math.min(concurrency, Math.floor(concurrency * AHEAD_MS / Math.max(meanTime, 0.1))) * this.#batchSize;
   }
 
@@ -322,7 +328,7 @@ export class Consumer implements Service<void> {
     const state = this.#state!;
     const times = [this.#ackAt, this.#seenAt + this.#lease.pollInterval];
     if (this.#inFlight.size > 0 || this.#isClaimer) times.push(this.#lease.nextRenewal);
-    times.push(this.#members.nextEnd, this.#members.nextCheck, this.#whenToClaim(state));
+    times.push(this.#members.nextEnd, this.#members.nextCheck, this.#whenToClaim(state), this.#whenPermitted(state));
     return Math.max(this.#restUntil, Math.min(...times));
   }
 
@@ -334,7 +340,8 @@ export class Consumer implements Service<void> {
     const { batch } = this.#setup.options;
     const isFilling = batch !== undefined && waiting > 0;
     const delay = isFilling ? batch.wait : running === 0 ? 0 : meanTime;
-    const earliest = this.#claimedAt + Math.min(MAX_PACE, delay * PACE_PART);
+    const paced = this.#claimedAt + Math.min(MAX_PACE, delay * PACE_PART);
+    const earliest = Math.max(paced, this.#permits?.whenAvailable(state.begun, this.#lackingPermits + 1) ?? paced);
     const hasMore = this.#window.messages.length > 0 || this.#window.mayHaveMore;
     if (room <= 0) return hasMore && this.#isClaimer ? earliest : Infinity;
     const times: number[] = [];
@@ -346,6 +353,20 @@ export class Consumer implements Service<void> {
     const due = this.#whenDue(state);
     if (due < Infinity) times.push(Math.max(earliest, this.#clock.now() + due - this.#time()));
     return Math.min(...times);
+  }
+
+  /** Messages that were claimed, and have no permits yet. */
+  get #lackingPermits(): number {
+    return this.#permits ? Math.max(0, this.#inFlight.waiting - this.#permits.usable) : 0;
+  }
+
+  /** When messages that wait for permits can get them. */
+  #whenPermitted({ begun }: ConsumerState): number {
+    const [need] = this.#inFlight.withoutPermits;
+    if (!need || this.#isStopping) return Infinity;
+    const whenLate = need.least < need.all ? -Infinity : need.patientUntil;
+    const whenAll = this.#permits!.whenAvailable(begun, need.all);
+    return Math.min(whenAll, Math.max(whenLate, this.#permits!.whenAvailable(begun, 1)));
   }
 
   /** When a pending message is due, by the clock of the store. */
@@ -395,10 +416,18 @@ export class Consumer implements Service<void> {
       this.#window.startAfter(transition.state.next);
     }
     const takenPage = await this.#movePages(transition);
-    this.#claim(transition);
+    const plan = this.#permits?.plan(transition.state.begun, this.#isStopping);
+    this.#claim(transition, plan);
+    if (plan) transition.setPermits(plan);
     if (this.#lastError !== undefined) transition.state.lastError = this.#lastError;
     if (transition.finish(++this.#heartbeat, this.#lease.isRenewalDue)) {
-      if (await this.#write(transition, takenPage)) await this.#forgetLate(recorded);
+      let isWritten = false;
+      try {
+        isWritten = await this.#write(transition, takenPage, plan);
+      } finally {
+        if (plan && !isWritten) this.#permits!.settle(plan, false);
+      }
+      if (isWritten) await this.#forgetLate(recorded);
     } else {
       await this.#forgetLate(recorded);
       this.#ackAt = Infinity;
@@ -475,11 +504,12 @@ export class Consumer implements Service<void> {
     return page;
   }
 
-  #claim(transition: StateTransition): void {
+  #claim(transition: StateTransition, plan: PermitPlan | undefined): void {
     const window = this.#window;
     // No notification comes for messages in a dead node's open range, so read the log again.
     if (transition.state.claimer === "" && hasOtherClaimer(this.#state!, this.#node)) window.expectMore();
-    const room = this.#freeSlots;
+    const permitted = plan ? Math.max(0, plan.available - this.#lackingPermits) : Infinity;
+    const room = Math.min(this.#freeSlots, permitted);
     const isLogFree = !hasOtherClaimer(transition.state, this.#node) && !isFull(transition.state, this.#hasKeys);
     const hasNext = isLogFree && window.messages.length > 0;
     if (room > 0) transition.claimPending(hasNext ? Math.ceil(room / 2) : room, (at) => window.isCached(at));
@@ -491,12 +521,31 @@ export class Consumer implements Service<void> {
       transition.claimNext(messages);
       taken = messages.length;
     }
+    if (plan) this.#takePermits(transition, plan);
     const isEnd = taken === window.messages.length && !window.mayHaveMore && !this.#isStopping;
     transition.setClaimer(left > taken, isEnd);
   }
 
+  /** First for messages that were claimed before, then for those that can begin after this write. */
+  #takePermits({ claimed, claimedPending }: StateTransition, plan: PermitPlan): void {
+    let { available } = plan;
+    for (const { all, least } of this.#inFlight.withoutPermits) {
+      if (available < least) return;
+      const count = Math.min(all, available);
+      plan.take(count);
+      available -= count;
+    }
+    if (this.#setup.options.batch || this.#isStopping || available <= 0) return;
+    const keys = new Set([...claimed, ...claimedPending].map(({ key }, index) => key ?? index));
+    plan.take(Math.min(keys.size, available));
+  }
+
   /** False if another node has changed the record. */
-  async #write(transition: StateTransition, takenPage: PendingPage | undefined): Promise<boolean> {
+  async #write(
+    transition: StateTransition,
+    takenPage: PendingPage | undefined,
+    plan: PermitPlan | undefined,
+  ): Promise<boolean> {
     const { records } = this.#setup;
     const window = this.#window;
     const sent = momentOf(this.#clock);
@@ -511,6 +560,8 @@ export class Consumer implements Service<void> {
       expect: this.#version,
     });
     if (version === null) return false;
+    if (plan) this.#permits!.settle(plan, true);
+    this.#permits?.observeWrite(this.#clock.now() - sent.now);
     this.#written = version;
     this.#isStale = false;
     this.#logLost(transition.state.lost - this.#state!.lost);
@@ -628,11 +679,11 @@ export class Consumer implements Service<void> {
     if (state.incarnation === incarnation) return;
     // A log on disk was restored from a backup together with this record.
     const isKept = this.#setup.store.capabilities.durability !== "memory" && state.next <= highWatermark;
-    const { lost, lastError, paused, redriven } = state;
+    const { lost, lastError, paused, redriven, begun } = state;
     const former = [...(state.former ?? []), state.incarnation].slice(-MAX_FORMER);
     const next: ConsumerState = isKept
       ? { ...state, incarnation, former, claimer: "" }
-      : { ...newState(incarnation, lowWatermark), lost: lost + 1, lastError, paused, redriven };
+      : { ...newState(incarnation, lowWatermark), lost: lost + 1, lastError, paused, redriven, begun };
     this.#isStale = true;
     const version = await this.#setup.records.set(consumerKey(this.#consumer), encodeState(next), {
       expect: this.#version,

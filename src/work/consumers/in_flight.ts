@@ -3,8 +3,18 @@ import { isDiscard, type ResolvedBatch } from "../../topics/consume_options.ts";
 import type { Cursor } from "../../store/topic_store.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ReadMessage } from "./log_window.ts";
-import { ReadyMessages } from "./ready_messages.ts";
+import type { Permits } from "./permits.ts";
+import { type DueMessages, ReadyMessages } from "./ready_messages.ts";
 import type { Delivery, Outcome } from "./delivery.ts";
+
+/** How many permits a handler lacks. */
+export interface PermitNeed {
+  readonly all: number;
+  /** With so many it begins, with fewer messages. */
+  readonly least: number;
+  /** Until then `least` is `all`, by the monotonic clock. */
+  readonly patientUntil: number;
+}
 
 export interface InFlightOptions {
   readonly concurrency: number;
@@ -13,6 +23,10 @@ export interface InFlightOptions {
   readonly pauses?: readonly number[];
   readonly timeout: number;
   readonly batch: ResolvedBatch | undefined;
+  /** Undefined if the consumer has no rate. */
+  readonly permits: Permits | undefined;
+  /** Messages wait for permits. */
+  readonly onWithoutPermits: () => void;
   readonly clock: Clock;
   /** The time of the store, in milliseconds since 1970. */
   readonly time: () => number;
@@ -160,13 +174,52 @@ export class InFlight {
     this.#cancelBatch?.();
     this.#cancelBatch = undefined;
     while (!this.#isClosed && this.#runs.size < concurrency) {
-      const [batch] = this.#ready.due(clock.now(), this.#isBusy);
-      if (batch === undefined) break;
+      const [due] = this.#ready.due(clock.now(), this.#isBusy);
+      if (due === undefined) break;
       if (!isHeld()) return;
-      this.#ready.remove(batch);
-      void this.#run(batch);
+      const deliveries = this.#permitted(due);
+      if (deliveries.length === 0) {
+        this.#options.onWithoutPermits();
+        break;
+      }
+      this.#ready.remove(deliveries);
+      void this.#run(deliveries);
     }
     this.#watchBatch();
+  }
+
+  /** Uses permits for the messages of a handler: for all of them, or for a part if they are late. */
+  #permitted(due: DueMessages): readonly Delivery[] {
+    const { permits } = this.#options;
+    if (!permits) return due.deliveries;
+    const count = Math.min(due.deliveries.length, Math.max(this.#leastOf(due), permits.usable));
+    return permits.use(count) ? due.deliveries.slice(0, count) : [];
+  }
+
+  /** A batch waits for permits of all its messages, but no longer than in which all are renewed. */
+  #leastOf(due: DueMessages): number {
+    return this.#options.clock.now() < this.#patienceOf(due) ? due.deliveries.length : 1;
+  }
+
+  #patienceOf({ since }: DueMessages): number {
+    const { batch, permits } = this.#options;
+    return since + (batch?.wait ?? 0) + permits!.per;
+  }
+
+  /** The messages that could begin now and lack permits, by handlers. */
+  get withoutPermits(): readonly PermitNeed[] {
+    const { permits, concurrency, clock } = this.#options;
+    if (!permits) return [];
+    let { usable } = permits;
+    const needs: PermitNeed[] = [];
+    let free = concurrency - this.#runs.size;
+    for (const due of this.#ready.due(clock.now(), this.#isBusy)) {
+      if (free-- <= 0) break;
+      const all = due.deliveries.length - usable;
+      usable = Math.max(0, -all);
+      if (all > 0) needs.push({ all, least: Math.min(all, this.#leastOf(due)), patientUntil: this.#patienceOf(due) });
+    }
+    return needs;
   }
 
   /** When a batch has waited long enough, its handler begins. */

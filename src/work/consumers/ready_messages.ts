@@ -8,9 +8,15 @@ interface Waiting {
   readonly since: number;
 }
 
-/** Messages of one key, or without a key, for the same attempt. */
-interface Group {
+/** The messages of one handler. */
+export interface DueMessages {
+  readonly deliveries: readonly Delivery[];
+  /** When the first of them was added. */
   readonly since: number;
+}
+
+/** Messages of one key, or without a key, for the same attempt. */
+interface Group extends DueMessages {
   readonly deliveries: Delivery[];
   /** It gets no more messages. */
   isComplete: boolean;
@@ -54,20 +60,18 @@ export class ReadyMessages {
   }
 
   /** The messages that handlers may get now, each time those of one handler. */
-  *due(now: number, isBusy: (delivery: Delivery) => boolean): Generator<readonly Delivery[]> {
+  *due(now: number, isBusy: (delivery: Delivery) => boolean): Generator<DueMessages> {
     if (this.#batch) {
       const { wait } = this.#batch;
-      for (const { since, deliveries, isComplete } of this.#groups(isBusy)) {
-        if (isComplete || since + wait <= now) yield deliveries;
-      }
+      for (const group of this.#groups(isBusy)) if (group.isComplete || group.since + wait <= now) yield group;
       return;
     }
     const keys = new Set<string>();
-    for (const { delivery } of this.#waiting) {
+    for (const { delivery, since } of this.#waiting) {
       const { key } = delivery;
       if (isBusy(delivery) || (key !== undefined && keys.has(key))) continue;
       if (key !== undefined) keys.add(key);
-      yield [delivery];
+      yield { deliveries: [delivery], since };
     }
   }
 

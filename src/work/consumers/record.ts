@@ -3,6 +3,7 @@
  * by compare-and-set only. Other records count when it refers to them.
  */
 import type { RecordKey, RecordStore } from "../../store/record_store.ts";
+import type { Begun } from "./permits.ts";
 import type { Cursor } from "../../store/topic_store.ts";
 
 /** Consecutive messages of the log that a node has claimed together. */
@@ -74,6 +75,8 @@ export interface ConsumerState {
   lastError?: string | undefined;
   /** Since when nodes claim no messages, in milliseconds since 1970 on the clock of the store. */
   paused?: number | undefined;
+  /** The permits of nodes, if the consumer has a rate. */
+  begun?: readonly Begun[] | undefined;
   /** Which dead letters were redelivered, by their topics. */
   redriven?: Readonly<Record<string, Redriven>> | undefined;
 }

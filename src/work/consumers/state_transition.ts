@@ -1,6 +1,7 @@
 /** One change of the record of a consumer: outcomes, messages of crashed nodes, new claims. */
 import type { Cursor } from "../../store/topic_store.ts";
 import type { Delivery } from "./delivery.ts";
+import type { PermitPlan } from "./permits.ts";
 import { countGaps, type LogWindow, type ReadMessage } from "./log_window.ts";
 import {
   type ConsumerState,
@@ -242,6 +243,11 @@ export class StateTransition {
     if (hasKeys) range.keys = [...new Set(this.claimed.flatMap(({ key }) => key ?? []))];
     if (this.claimed.length > 0) state.ranges.push(range);
     state.next = range.to;
+  }
+
+  setPermits({ begun, isUrgent }: PermitPlan): void {
+    this.state.begun = begun;
+    if (isUrgent) this.#isChanged = true;
   }
 
   /** Skips messages that were removed before any node had them. Their number is unknown. */

@@ -15,6 +15,11 @@ testConsumerBatches("in a file", async (body) => {
   await body(folder.within("topics.sqlite"));
 });
 
+testConsumerBatches("in SQLite", async (body) => {
+  await using folder = await TemporaryFolder.make();
+  await body({ sqlite: folder.within("shop.sqlite") });
+});
+
 // deno-lint-ignore no-explicit-any -- declarations whose mistakes TypeScript would find
 const untyped = (value: any) => value;
 

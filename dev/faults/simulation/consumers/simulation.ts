@@ -69,6 +69,7 @@ class Simulation {
         batch: random.oneIn(2)
           ? { size: random.pick([1, 2, 10, 100]), wait: random.pick([1, 50, 1_000, 10_000]) }
           : undefined,
+        rate: undefined,
       },
     };
   }

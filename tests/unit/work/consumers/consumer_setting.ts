@@ -17,7 +17,7 @@ export const LOG: LogRef = { name: "orders", policy: { age: Infinity, count: 1e6
 export const NAME: { topic: string; name: string } = { topic: "orders", name: "mail" };
 export const OPTIONS: ResolvedConsumeOptions = {
   ...{ concurrency: 4, attempts: 3, backoff: 1_000, lease: 10_000, timeout: 300_000, from: "earliest" },
-  ...{ deadLetter: undefined, key: undefined, batch: undefined },
+  ...{ deadLetter: undefined, key: undefined, batch: undefined, rate: undefined },
 };
 
 /** Throws when somebody uses a store that is away. */

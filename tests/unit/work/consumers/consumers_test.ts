@@ -238,7 +238,7 @@ Deno.test("a start that fails leaves no consumer that works", async () => {
 Deno.test("defaults: `lease` 30 s, `timeout` 5 min, 5 tries, a `backoff` of 10 s, from now on", () => {
   assertEquals(resolveConsumeOptions({}, "orders", "mail"), {
     ...{ concurrency: 16, attempts: 5, backoff: 10_000, lease: 30_000, timeout: 300_000, from: "now" },
-    ...{ deadLetter: undefined, key: undefined, batch: undefined },
+    ...{ deadLetter: undefined, key: undefined, batch: undefined, rate: undefined },
   });
 });
 
