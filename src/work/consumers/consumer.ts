@@ -1,6 +1,6 @@
 /** One consumer on this node: claims messages, runs their handlers, and records the outcomes. */
 import { errorText } from "../../log/log_text.ts";
-import { describeError, log } from "../../log/log.ts";
+import { describeError } from "../../log/log.ts";
 import { OrderedMap } from "../../base/ordered_map.ts";
 import type { RecordStore } from "../../store/record_store.ts";
 import type { ConsumerTry, ResolvedConsumeOptions } from "../../topics/consume_options.ts";
@@ -10,6 +10,8 @@ import type { StoredCheck } from "../../topics/topic_log.ts";
 import { type Clock, momentOf } from "../../base/clock.ts";
 import type { Service } from "../../base/service.ts";
 import { type DeadLetterTopic, Failures } from "./failures.ts";
+import { capacityOf, claimsUnrecorded, paceOf } from "./capacity.ts";
+import { ConsumerLog } from "./consumer_log.ts";
 import type { Delivery } from "./delivery.ts";
 import { InFlight } from "./in_flight.ts";
 import {
@@ -59,15 +61,6 @@ export interface ConsumerSetup {
 
 /** Outcomes are collected for so many milliseconds. */
 const ACK_DELAY = 50;
-/** Messages are claimed ahead for so many milliseconds of handlers' time. */
-const AHEAD_MS = 20;
-/** Beyond so many bytes in flight, nothing is claimed ahead. */
-const MAX_AHEAD_BYTES = 8 * 1024 * 1024;
-/** Beyond so many bytes in flight, nothing is claimed for a batch. */
-const MAX_BATCH_BYTES = 16 * 1024 * 1024;
-/** The pause between two claims: a part of the mean handler time, and at most so long. */
-const MAX_PACE = 10;
-const PACE_PART = 1 / 8;
 /** The first pause before the record is read again, while another node is the claimer. */
 const FIRST_POLL = 20;
 /** The pause after a transition that changed nothing. */
@@ -78,8 +71,6 @@ const MAX_PAUSE = 5_000;
 /** How long handlers have after an abort, and the last write after a close. */
 const LAST_MS = 1_000;
 const MAX_LAST_ERROR_BYTES = 200;
-/** With fewer attempts, each claim is recorded first: see `#claimsUnrecorded`. */
-const MIN_TRIES = 3;
 const MAX_LATE_DONE = 1_000;
 const MAX_FORMER = 16;
 /** A shorter wait is not worth a timer. */
@@ -90,6 +81,7 @@ const ROUNDS_OF_TURN = 100;
 export class Consumer implements Service<void> {
   readonly #setup: ConsumerSetup;
   readonly #consumer: ConsumerName;
+  readonly #log: ConsumerLog;
   readonly #clock: Clock;
   readonly #inFlight: InFlight;
   readonly #permits: Permits | undefined;
@@ -140,6 +132,7 @@ export class Consumer implements Service<void> {
     this.#setup = setup;
     this.#clock = clock;
     this.#consumer = { topic: log.name, name };
+    this.#log = new ConsumerLog(this.#consumer);
     const readLetter = deadLetter?.read?.bind(deadLetter);
     this.#window = new LogWindow({ store, log, keyOf: options.key, check, readLetter });
     this.#members = new Members(store, options.lease);
@@ -199,7 +192,9 @@ export class Consumer implements Service<void> {
     this.drain();
     const handlers = this.#inFlight.running;
     if (handlers > 0 && !this.#cancelClose) {
-      this.#log("Handlers of a consumer did not end in the grace period: their signals are aborted", { handlers });
+      this.#log.write("Handlers of a consumer did not end in the grace period: their signals are aborted", {
+        handlers,
+      });
     }
     this.#inFlight.abortAll(reason);
     this.#cancelClose ??= this.#clock.after(LAST_MS, () => this.#inFlight.close());
@@ -228,9 +223,7 @@ export class Consumer implements Service<void> {
   }
 
   get #capacity(): number {
-    // A batch whose messages are large is not filled.
-    if (this.#batchSize > 1 && this.#inFlight.bytes > MAX_BATCH_BYTES) return this.#unfinished;
-    return this.#setup.options.concurrency * this.#batchSize + this.#ahead;
+    return capacityOf(this.#setup.options, this.#inFlight);
   }
 
   get #batchSize(): number {
@@ -251,24 +244,6 @@ export class Consumer implements Service<void> {
 
   get #isPaused(): boolean {
     return this.#state?.paused !== undefined;
-  }
-
-  /**
-   * Whether the claimer claims messages before it records them. If it crashes, all messages that it
-   * may have claimed count as attempted once, so consumers with few attempts record claims first.
-   */
-  get #claimsUnrecorded(): boolean {
-    const { attempts, rate } = this.#setup.options;
-    return attempts >= MIN_TRIES && rate === undefined;
-  }
-
-  /** Messages that are claimed before a handler is free for them. */
-  get #ahead(): number {
-    const { concurrency, attempts, rate } = this.#setup.options;
-    const { meanTime, bytes } = this.#inFlight;
-    // After a crash these count as attempted, too. And permits are for handlers that begin now.
-    if (meanTime === undefined || bytes > MAX_AHEAD_BYTES || attempts < MIN_TRIES || rate) return 0;
-    return Math.min(concurrency, Math.floor(concurrency * AHEAD_MS / Math.max(meanTime, 0.1))) * this.#batchSize;
   }
 
   #time(): number {
@@ -319,7 +294,7 @@ export class Consumer implements Service<void> {
     } catch {
       // The next round finds the other incarnation again.
     }
-    if (this.#errors++ === 0) this.#log("A consumer failed and will retry", { error: describeError(error) });
+    if (this.#errors++ === 0) this.#log.write("A consumer failed and will retry", { error: describeError(error) });
     const longest = Math.min(MAX_PAUSE, this.#lease.pollInterval);
     await this.#sleep(Math.min(FIRST_PAUSE * 2 ** Math.min(this.#errors, 10), longest));
   }
@@ -328,24 +303,22 @@ export class Consumer implements Service<void> {
     const state = this.#state!;
     const times = [this.#ackAt, this.#seenAt + this.#lease.pollInterval];
     if (this.#inFlight.size > 0 || this.#isClaimer) times.push(this.#lease.nextRenewal);
-    times.push(this.#members.nextEnd, this.#members.nextCheck, this.#whenToClaim(state), this.#whenPermitted(state));
+    times.push(this.#members.nextEnd, this.#members.nextCheck, this.#whenToClaim(state));
+    if (!this.#isStopping) times.push(this.#permits?.whenFor(this.#inFlight.withoutPermits, state.begun) ?? Infinity);
     return Math.max(this.#restUntil, Math.min(...times));
   }
 
   /** When to claim more or, if this node is full, to let others claim. */
   #whenToClaim(state: ConsumerState): number {
     if (this.#isStopping) return Infinity;
-    const { meanTime = 0, running, waiting } = this.#inFlight;
+    const { options } = this.#setup;
     const room = this.#freeSlots;
-    const { batch } = this.#setup.options;
-    const isFilling = batch !== undefined && waiting > 0;
-    const delay = isFilling ? batch.wait : running === 0 ? 0 : meanTime;
-    const paced = this.#claimedAt + Math.min(MAX_PACE, delay * PACE_PART);
+    const paced = this.#claimedAt + paceOf(options, this.#inFlight);
     const earliest = Math.max(paced, this.#permits?.whenAvailable(state.begun, this.#lackingPermits + 1) ?? paced);
     const hasMore = this.#window.messages.length > 0 || this.#window.mayHaveMore;
     if (room <= 0) return hasMore && this.#isClaimer ? earliest : Infinity;
     const times: number[] = [];
-    const isWorth = waiting === 0 || isFilling || room >= this.#capacity / 4;
+    const isWorth = this.#inFlight.waiting === 0 || options.batch !== undefined || room >= this.#capacity / 4;
     // The claimer lets others claim as soon as it is full.
     if (hasOtherClaimer(state, this.#node)) {
       if (hasMore) times.push(this.#seenAt + FIRST_POLL * 2 ** Math.min(this.#polls, 20));
@@ -358,15 +331,6 @@ export class Consumer implements Service<void> {
   /** Messages that were claimed, and have no permits yet. */
   get #lackingPermits(): number {
     return this.#permits ? Math.max(0, this.#inFlight.waiting - this.#permits.usable) : 0;
-  }
-
-  /** When messages that wait for permits can get them. */
-  #whenPermitted({ begun }: ConsumerState): number {
-    const [need] = this.#inFlight.withoutPermits;
-    if (!need || this.#isStopping) return Infinity;
-    const whenLate = need.least < need.all ? -Infinity : need.patientUntil;
-    const whenAll = this.#permits!.whenAvailable(begun, need.all);
-    return Math.min(whenAll, Math.max(whenLate, this.#permits!.whenAvailable(begun, 1)));
   }
 
   /** When a pending message is due, by the clock of the store. */
@@ -403,7 +367,7 @@ export class Consumer implements Service<void> {
       time: this.#time(),
       inFlight: [...this.#inFlight.all],
       unrecorded: this.#unrecorded,
-      claimsUnrecorded: this.#claimsUnrecorded,
+      claimsUnrecorded: claimsUnrecorded(this.#setup.options),
     });
     transition.acknowledge();
     const recorded = await transition.finishLate([...this.#lateDone].map(([at]) => at), this.#window);
@@ -463,7 +427,7 @@ export class Consumer implements Service<void> {
    */
   #claimUnrecorded(): boolean {
     const state = this.#state!;
-    if (!this.#claimsUnrecorded || !this.#isClaimer || !this.#lease.isHeld) return false;
+    if (!claimsUnrecorded(this.#setup.options) || !this.#isClaimer || !this.#lease.isHeld) return false;
     if (this.#isStopping || this.#isPaused) return false;
     // Only a write proves that the record is the newest one.
     if (this.#version !== this.#written) return false;
@@ -521,23 +485,12 @@ export class Consumer implements Service<void> {
       transition.claimNext(messages);
       taken = messages.length;
     }
-    if (plan) this.#takePermits(transition, plan);
+    if (plan && !this.#isStopping) {
+      const claimed = this.#setup.options.batch ? [] : [...transition.claimed, ...transition.claimedPending];
+      plan.takeFor(this.#inFlight.withoutPermits, claimed.map(({ key }) => key));
+    }
     const isEnd = taken === window.messages.length && !window.mayHaveMore && !this.#isStopping;
     transition.setClaimer(left > taken, isEnd);
-  }
-
-  /** First for messages that were claimed before, then for those that can begin after this write. */
-  #takePermits({ claimed, claimedPending }: StateTransition, plan: PermitPlan): void {
-    let { available } = plan;
-    for (const { all, least } of this.#inFlight.withoutPermits) {
-      if (available < least) return;
-      const count = Math.min(all, available);
-      plan.take(count);
-      available -= count;
-    }
-    if (this.#setup.options.batch || this.#isStopping || available <= 0) return;
-    const keys = new Set([...claimed, ...claimedPending].map(({ key }, index) => key ?? index));
-    plan.take(Math.min(keys.size, available));
   }
 
   /** False if another node has changed the record. */
@@ -564,7 +517,7 @@ export class Consumer implements Service<void> {
     this.#permits?.observeWrite(this.#clock.now() - sent.now);
     this.#written = version;
     this.#isStale = false;
-    this.#logLost(transition.state.lost - this.#state!.lost);
+    this.#log.lost(transition.state.lost - this.#state!.lost);
     this.#lease.renewedAt(sent);
     this.#unrecorded = undefined;
     for (const delivery of transition.acknowledged) {
@@ -655,7 +608,7 @@ export class Consumer implements Service<void> {
 
   #observe(state: ConsumerState, version: string): void {
     if (state.paused !== undefined) this.#pause(state.paused);
-    else if (this.#isPaused) this.#log("A consumer is resumed", {}, "info");
+    else if (this.#isPaused) this.#log.write("A consumer is resumed", {}, "info");
     this.#state = state;
     this.#version = version;
     const now = this.#clock.now();
@@ -668,7 +621,7 @@ export class Consumer implements Service<void> {
 
   /** Running handlers go on. Messages that wait for one are given back. */
   #pause(since: number): void {
-    if (!this.#isPaused) this.#log("A consumer is paused", { since: new Date(since).toISOString() }, "info");
+    if (!this.#isPaused) this.#log.write("A consumer is paused", { since: new Date(since).toISOString() }, "info");
     this.#inFlight.releaseWaiting();
   }
 
@@ -689,7 +642,7 @@ export class Consumer implements Service<void> {
       expect: this.#version,
     });
     if (version === null) return;
-    this.#logLost(next.lost - lost);
+    this.#log.lost(next.lost - lost);
     this.#accept(next, version);
     if (!isKept) { for (const { id } of state.pages) await this.#pages.delete(id); }
   }
@@ -702,27 +655,12 @@ export class Consumer implements Service<void> {
   #onFailure(deliveries: readonly Delivery[], error: unknown): void {
     this.#setLastError(error);
     const { at, attempt } = deliveries[0]!;
-    const message_id = toId(this.#incarnation, at);
-    const fields = { attempt, error: describeError(error) };
-    if (!this.#setup.options.batch) {
-      this.#log("A consumer failed to handle a message and will retry", { message_id, ...fields });
-    } else {
-      const messages = deliveries.length;
-      this.#log("A consumer failed to handle messages of a batch and will retry", { message_id, messages, ...fields });
-    }
+    const messages = this.#setup.options.batch && deliveries.length;
+    this.#log.failed(toId(this.#incarnation, at), messages, attempt, error);
   }
 
   #setLastError(error: unknown): void {
     this.#lastError = errorText(error, MAX_LAST_ERROR_BYTES);
-  }
-
-  #logLost(lost: number): void {
-    if (lost > 0) this.#log("A consumer lost messages, which its topic no longer keeps", { lost });
-  }
-
-  #log(message: string, fields: Record<string, unknown>, level: "info" | "warn" = "warn"): void {
-    const { topic, name } = this.#consumer;
-    log(level, message, { topic, consumer: name, ...fields });
   }
 
   #onLateResult(at: Cursor): void {

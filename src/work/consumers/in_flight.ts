@@ -3,18 +3,9 @@ import { isDiscard, type ResolvedBatch } from "../../topics/consume_options.ts";
 import type { Cursor } from "../../store/topic_store.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ReadMessage } from "./log_window.ts";
-import type { Permits } from "./permits.ts";
+import type { PermitNeed, Permits } from "./permits.ts";
 import { type DueMessages, ReadyMessages } from "./ready_messages.ts";
 import type { Delivery, Outcome } from "./delivery.ts";
-
-/** How many permits a handler lacks. */
-export interface PermitNeed {
-  readonly all: number;
-  /** With so many it begins, with fewer messages. */
-  readonly least: number;
-  /** Until then `least` is `all`, by the monotonic clock. */
-  readonly patientUntil: number;
-}
 
 export interface InFlightOptions {
   readonly concurrency: number;

@@ -8,6 +8,15 @@ import type { ResolvedRate } from "../../topics/consume_options.ts";
 /** Permits for handlers that begin, or have begun, until a time of the store. */
 export type Begun = readonly [until: number, count: number];
 
+/** How many permits a handler lacks. */
+export interface PermitNeed {
+  readonly all: number;
+  /** With so many it begins, with fewer messages. */
+  readonly least: number;
+  /** Until then `least` is `all`, by the monotonic clock. */
+  readonly patientUntil: number;
+}
+
 interface Grant {
   readonly until: number;
   /** By the monotonic clock. */
@@ -51,7 +60,22 @@ export class PermitPlan {
     this.#makeGrant = makeGrant;
   }
 
-  take(count: number): void {
+  /**
+   * First for messages that were claimed before, then for those that begin after the write: their
+   * keys, of which each one can begin once.
+   */
+  takeFor(needs: readonly PermitNeed[], keys: readonly (string | undefined)[]): void {
+    let { available } = this;
+    for (const { all, least } of needs) {
+      if (available < least) return;
+      const count = Math.min(all, available);
+      this.#take(count);
+      available -= count;
+    }
+    this.#take(Math.min(new Set(keys.map((key, index) => key ?? index)).size, available));
+  }
+
+  #take(count: number): void {
     if (count <= 0) return;
     this.isUrgent = true;
     const { until, validUntil, left } = this.#makeGrant(count);
@@ -141,10 +165,10 @@ export class Permits {
   }
 
   /** When so many permits will be available, by the monotonic clock; `-Infinity` for now. */
-  whenAvailable(begun: readonly Begun[] = [], count: number): number {
+  whenAvailable(begun: readonly Begun[] | undefined, count: number): number {
     if (count > this.limit) return Infinity;
     const time = this.#time();
-    const present = this.#present(begun, time).sort(([one], [other]) => one - other);
+    const present = this.#present(begun ?? [], time).sort(([one], [other]) => one - other);
     let missing = sumOf(present) + count - this.limit;
     if (missing <= 0) return -Infinity;
     for (const [until, freed] of present) {
@@ -152,6 +176,13 @@ export class Permits {
       if (missing <= 0) return this.#clock.now() + until + this.per - time;
     }
     return Infinity;
+  }
+
+  /** When the first of the handlers can get its permits. */
+  whenFor([need]: readonly PermitNeed[], begun: readonly Begun[] | undefined): number {
+    if (!need) return Infinity;
+    const whenLate = need.least < need.all ? -Infinity : need.patientUntil;
+    return Math.min(this.whenAvailable(begun, need.all), Math.max(whenLate, this.whenAvailable(begun, 1)));
   }
 
   get #valid(): number {
