@@ -39,22 +39,31 @@ export interface Answer {
  */
 export async function post(url: URL, options: PostOptions): Promise<Answer> {
   const { timeout = TIMEOUT } = options;
-  const late = AbortSignal.timeout(timeout);
-  const signal = AbortSignal.any([options.signal, late]);
-  try {
-    return await orAbort(postTo(url, { ...options, signal }), signal);
-  } catch (error) {
-    if (late.aborted && !options.signal.aborted) {
-      throw new Error(`It has not answered within ${timeout / 1000} seconds`, { cause: error });
-    }
-    throw error;
+  const late = new Error(`It has not answered within ${timeout / 1000} seconds`);
+  using limit = new Limit(options.signal, timeout, late);
+  return await postTo(url, { ...options, signal: limit.signal });
+}
+
+/** Aborts after a time, unless it is disposed of before: `AbortSignal.timeout` would leave a timer. */
+class Limit implements Disposable {
+  readonly signal: AbortSignal;
+  readonly #timer: ReturnType<typeof setTimeout>;
+
+  constructor(outer: AbortSignal, timeout: number, reason: Error) {
+    const controller = new AbortController();
+    this.#timer = setTimeout(() => controller.abort(reason), timeout);
+    this.signal = AbortSignal.any([outer, controller.signal]);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
   }
 }
 
 async function postTo(url: URL, options: PostOptions): Promise<Answer> {
   const { allowPrivate, signal, resolve = resolveHost } = options;
   const host = hostOf(url);
-  const found = await resolve(host);
+  const found = await orAbort(resolve(host), signal);
   const addresses = allowPrivate ? found : found.filter(isPublic);
   if (addresses.length === 0) {
     throw new Error(found.length === 0 ? `${host} has no address` : `Cannot connect: ${privateHost(host)}`);
@@ -80,10 +89,11 @@ async function connect(url: URL, addresses: readonly string[], signal: AbortSign
   let failure: unknown;
   for (const [index, hostname] of addresses.entries()) {
     const isLast = index === addresses.length - 1;
-    const limit = isLast ? signal : AbortSignal.any([signal, AbortSignal.timeout(CONNECT_TIMEOUT)]);
+    // The whole request has a limit, too.
+    using limit = new Limit(signal, isLast ? TIMEOUT : CONNECT_TIMEOUT, new Error(`${hostname} does not answer`));
     try {
-      const connection = await open({ hostname, port }, limit);
-      return isSecure ? await encrypt(connection, hostOf(url), limit) : connection;
+      const connection = await open({ hostname, port }, limit.signal);
+      return isSecure ? await encrypt(connection, hostOf(url), limit.signal) : connection;
     } catch (error) {
       signal.throwIfAborted();
       failure = error;
@@ -127,8 +137,10 @@ async function exchange(url: URL, connection: Deno.Conn, { headers, body, signal
     // The types of Node.js have their own streams.
     connection as unknown as Parameters<typeof import("node:stream").Duplex.fromWeb>[0],
   );
-  const abort = () => socket.destroy();
-  signal.addEventListener("abort", abort);
+  let abort = () => reject(signal.reason);
+  const onAbort = () => abort();
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", onAbort);
   socket.on("error", reject);
   const sent = nodeHttp().request({
     method: "POST",
@@ -140,6 +152,7 @@ async function exchange(url: URL, connection: Deno.Conn, { headers, body, signal
     createConnection: () => socket,
   });
   sent.on("error", reject);
+  sent.on("upgrade", () => reject(new Error("It switches to another protocol")));
   sent.on("response", (response) => {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
@@ -154,13 +167,13 @@ async function exchange(url: URL, connection: Deno.Conn, { headers, body, signal
     // The status counts, even if the body is cut off.
     response.on("error", end);
     response.on("close", end);
-    signal.addEventListener("abort", end);
+    abort = end;
   });
   sent.end(body);
   try {
     return await promise;
   } finally {
-    signal.removeEventListener("abort", abort);
+    signal.removeEventListener("abort", onAbort);
     socket.destroy();
   }
 }

@@ -51,6 +51,22 @@ test("`after backoff, doubling with jitter to 1 h, attempts tries in all`", asyn
   await node.close();
 });
 
+test("an array as backoff has the pauses, of which the last is repeated, with jitter", async (setting) => {
+  const times: number[] = [];
+  const pauses = [1_000, 7_200_000, 14_400_000];
+  const node = await setting.node(() => {
+    times.push(setting.time);
+    throw new Error("no");
+  }, { attempts: 5, backoff: 1_000, pauses, lease: 3_600_000 });
+  await setting.publish("one");
+  await rest(15 * 3_600_000);
+  const found = times.slice(1).map((time, index) => time - times[index]!);
+  const ratios = found.map((pause, index) => pause / (pauses[index] ?? 14_400_000));
+  assertEquals(ratios.length, 4);
+  for (const ratio of ratios) assert(ratio >= 1 && ratio <= 1.27, `${ratios}`);
+  await node.close();
+});
+
 test("a message is tried again `on whichever node`", async (setting) => {
   const tries: [string, number][] = [];
   const first = await setting.node((_, { attempt }) => {

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "
 import { App, type DeadLetter, Discard, RouteError, type Topic } from "@webfw/core";
 import type { ConsumeOptions } from "@webfw/core/types";
 import { ConsumerService } from "../../../../src/work/consumers/consumers.ts";
-import { resolveConsumeOptions } from "../../../../src/topics/consume_options.ts";
+import { resolveConsumeOptions, type RetryOptions } from "../../../../src/topics/consume_options.ts";
 import { Topics } from "../../../../src/topics/topics.ts";
 import { openWorkerStore } from "../../../../src/store/memory/worker_store.ts";
 import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
@@ -240,6 +240,15 @@ Deno.test("defaults: `lease` 30 s, `timeout` 5 min, 5 tries, a `backoff` of 10 s
     ...{ concurrency: 16, attempts: 5, backoff: 10_000, lease: 30_000, timeout: 300_000, from: "now" },
     ...{ deadLetter: undefined, key: undefined, batch: undefined, rate: undefined },
   });
+});
+
+Deno.test("an array as `backoff` has one try more than pauses, unless there are `attempts`", () => {
+  const resolve = (retry: RetryOptions) => resolveConsumeOptions({ retry }, "orders", "mail");
+  const { attempts, pauses, backoff } = resolve({ backoff: ["1m", 2_000] });
+  assertEquals([attempts, pauses, backoff], [3, [60_000, 2_000], 60_000]);
+  assertEquals(resolve({ backoff: ["1m"], attempts: 9 }).attempts, 9);
+  assertThrows(() => resolve({ backoff: [] }), TypeError, "retry.backoff must have a duration, got an empty array");
+  assertThrows(() => resolve({ backoff: ["1m", "x" as "1m"] }), RangeError, "the retry.backoff[1] of the consumer");
 });
 
 Deno.test("a consumer works `from the start of the lifespans to the stop`", async () => {
