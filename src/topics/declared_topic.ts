@@ -1,4 +1,6 @@
 /** Topics as values that modules share, apart from an application. */
+import { quote } from "../base/options.ts";
+import { SCHEDULED_LOG } from "./schedule/scheduled_log.ts";
 import {
   checkSameOptions,
   type ResolvedTopicOptions,
@@ -108,6 +110,9 @@ export class RouterTopics implements TopicDeclarations {
 
 function checkName(name: string): void {
   const isText = typeof name === "string" && name.isWellFormed();
+  if (name === SCHEDULED_LOG.name) {
+    throw new TypeError(`Cannot make a topic: the name ${quote(name)} is the framework's, use another one`);
+  }
   if (isText && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
   throw new TypeError(`Cannot make a topic: its name must be a string of 1 to ${MAX_NAME_LENGTH} characters`);
 }

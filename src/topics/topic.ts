@@ -26,6 +26,7 @@ import {
   type PublishResult,
   type ScheduledMessage,
 } from "./publisher.ts";
+import { encodeScheduled, SCHEDULED_LOG } from "./schedule/scheduled_log.ts";
 import type { Scheduler } from "./schedule/scheduler.ts";
 import { checkId, type SubscribeOptions, Subscription } from "./subscription.ts";
 import { SubscriptionReader } from "./subscription_reader.ts";
@@ -61,6 +62,10 @@ export interface TransactionPublishOptions extends Pick<PublishOptions, "id" | "
    * The open transaction. The message is stored when it commits, and never if it is rolled back.
    */
   transaction: SqlTransaction;
+  /** The message is scheduled when the transaction commits: published so long after this call. */
+  after?: Duration;
+  /** The message is scheduled when the transaction commits: published at this time. */
+  at?: Date;
 }
 
 /**
@@ -264,13 +269,10 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
   #publishIn(data: Input, options: TransactionPublishOptions): Promise<void> {
     const { transaction } = options;
     const isInCall = runsInCall(transaction);
+    let due: DueTime | undefined;
     try {
       this.#checkOptions(options);
-      if (this.#dueOf(options)) {
-        throw new TypeError(
-          `Cannot publish to the topic "${this.name}" in a transaction: after and at are not possible there, publish the message later in a consumer`,
-        );
-      }
+      due = this.#dueOf(options);
       this.#runtime.checkTransaction(transaction);
       if (isInCall && this.#validator?.isAsync) {
         throw new TypeError(
@@ -281,7 +283,7 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
       return Promise.reject(error);
     }
     const publish = (dataset: Dataset | undefined) =>
-      this.#runtime.publishIn(transaction, this.#toMessage(data, dataset, options));
+      this.#runtime.publishIn(transaction, this.#toMessage(data, dataset, options), due);
     // A synchronous function would commit its rows despite a promise that rejects.
     if (isInCall) return publish(this.#validator?.validate(data) as Dataset | undefined);
     return Promise.try(() => this.#validator?.validate(data)).then(publish);
@@ -562,14 +564,38 @@ export class TopicRuntime<Data> {
   }
 
   /** Runs a statement in the transaction of the application. */
-  publishIn(transaction: SqlTransaction, message: PublishedMessage): Promise<void> {
+  publishIn(transaction: SqlTransaction, message: PublishedMessage, due: DueTime | undefined): Promise<void> {
     const store = this.#context.store(this.options.isDurable);
     checkMessageSize(message, store.capabilities, this.name);
     const { id = toGeneratedId(crypto.randomUUID(), 0) } = message;
     const isGenerated = message.id === undefined;
     const append = (trace?: string) =>
-      store.appendIn!(transaction, this.#ref, { ...message, id, isGenerated, trace }, this.#resolvingStarts);
+      due
+        ? this.#scheduleIn(transaction, { ...message, id, trace }, due)
+        : store.appendIn!(transaction, this.#ref, { ...message, id, isGenerated, trace }, this.#resolvingStarts);
     return this.#spans ? this.#spans.publishIn(message.bytes, append) : append();
+  }
+
+  /** Schedulers find it in a log of the framework. In a `DatabaseSync` this runs in the call. */
+  #scheduleIn(
+    transaction: SqlTransaction,
+    message: PublishedMessage & { readonly id: string },
+    due: DueTime,
+  ): Promise<void> {
+    const { scheduler, store: storeOf, now } = this.#context;
+    const store = storeOf(true);
+    const at = "at" in due ? due.at : (store.now?.() ?? now()) + due.after;
+    const data = encodeScheduled(this.#ref, message, at);
+    scheduler(true).then((scheduler) => scheduler.start(), () => {});
+    return store.appendIn!(transaction, SCHEDULED_LOG, {
+      ...{
+        id: toGeneratedId(crypto.randomUUID(), 0),
+        isGenerated: true,
+        type: undefined,
+        data,
+        bytes: countBytes(data),
+      },
+    });
   }
 
   schedule(message: PublishedMessage, due: DueTime, signal: AbortSignal | undefined): Promise<ScheduledMessage> {

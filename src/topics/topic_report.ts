@@ -8,6 +8,7 @@ import {
   type ReadLimits,
   type TopicStore,
 } from "../store/topic_store.ts";
+import { SCHEDULED_LOG } from "./schedule/scheduled_log.ts";
 import { countScheduled } from "./schedule/scheduled_records.ts";
 import { checkId } from "./subscription.ts";
 
@@ -166,7 +167,7 @@ export async function reportTopics(
 ): Promise<TopicReport[]> {
   if (after !== undefined) checkId(after);
   if (store.list === undefined) throw new TypeError("Cannot list the topics: their store has no list()");
-  const logs = await store.list();
+  const logs = (await store.list()).filter(({ name }) => name !== SCHEDULED_LOG.name);
   const known = new Set(logs.map(({ name }) => name));
   const reports = await reportLogs(store, logs, after, reportConsumers);
   for (const log of declared.filter(({ name }) => !known.has(name))) {

@@ -4,6 +4,7 @@ import { testCron } from "../contract/cron.ts";
 import { testPublishFaults } from "../contract/publish_faults.ts";
 import { testReadFaults } from "../contract/read_faults.ts";
 import { testRecordsBesideLogs, testRecordStore } from "../contract/record_store.ts";
+import { testScheduled } from "../contract/scheduled.ts";
 import { testTopics } from "../contract/topic.ts";
 import { testTopicGaps } from "../contract/topic_gaps.ts";
 import { testTopicStore } from "../contract/topic_store.ts";
@@ -22,4 +23,5 @@ if (hasPostgres) {
   testRecordStore(kind);
   testRecordsBesideLogs(kind);
   testCron(kind);
+  testScheduled(kind);
 } else Deno.test.ignore(`Topics over PostgreSQL: ${POSTGRES_MISSING}`, () => {});

@@ -7,19 +7,21 @@
  * | due, day, hour, minute, second, topic, hash  | an index by time, which may be left over        |
  * | due begin                                    | all messages that were due before are published |
  * | due claim, time                              | a node publishes the messages of others         |
+ * | due position                                 | the position in the log of scheduled messages   |
  *
  * The index is written before the message, and deleted after it.
  */
 import { countBytes } from "../../base/json_data.ts";
 import { nodeCrypto } from "../../base/runtime.ts";
 import type { ListedRecord, RecordKey, RecordStore, StoredRecord } from "../../store/record_store.ts";
-import { decodePolicy, encodePolicy, type LogRef, type NewMessage } from "../../store/topic_store.ts";
+import { decodePolicy, encodePolicy, type LogPosition, type LogRef, type NewMessage } from "../../store/topic_store.ts";
 import { keyOfSecond, type Period } from "./times.ts";
 
 const MESSAGES = "scheduled";
 const DUE = "due";
 const BEGIN: RecordKey = ["due begin"];
 const CLAIM = "due claim";
+const POSITION: RecordKey = ["due position"];
 
 /** The limit of a record in bytes. */
 const MAX_BYTES = 60 * 1024;
@@ -79,6 +81,16 @@ export class ScheduledRecords {
 
   async setBegin(time: Time, expect: string | null): Promise<void> {
     await this.#records.set(BEGIN, JSON.stringify(time), { expect });
+  }
+
+  /** In the log of messages that were scheduled in transactions. */
+  async position(): Promise<Versioned<LogPosition> | undefined> {
+    const record = await this.#records.get(POSITION);
+    return record ? { value: JSON.parse(record.value), version: record.version } : undefined;
+  }
+
+  async setPosition(position: LogPosition, expect: string | null): Promise<void> {
+    await this.#records.set(POSITION, JSON.stringify(position), { expect });
   }
 
   async find({ topic, hash }: Pick<DueEntry, "topic" | "hash">): Promise<Versioned<ScheduledRecord> | undefined> {

@@ -5,9 +5,18 @@
  * a second attempt harmless.
  */
 import type { Clock } from "../../base/clock.ts";
+import { countBytes } from "../../base/json_data.ts";
 import { describeError, detached, log, ThrottledLog } from "../../log/log.ts";
-import { CannotOpenError, type LogRef, orAborted, type TopicStore } from "../../store/topic_store.ts";
+import {
+  CannotOpenError,
+  LOG_START,
+  type LogPosition,
+  type LogRef,
+  orAborted,
+  type TopicStore,
+} from "../../store/topic_store.ts";
 import { PublishOutcomeUnknownError, type PublishResult, type ScheduledMessage } from "../publisher.ts";
+import { decodeScheduled, SCHEDULED_LOG, type ScheduledInTransaction } from "./scheduled_log.ts";
 import {
   checkScheduledSize,
   type DueEntry,
@@ -73,6 +82,9 @@ export class Scheduler {
   /** The periods before it were listed. */
   #listed = 0;
   #sweptAt = -Infinity;
+  #movedAt = -Infinity;
+  /** Up to which messages that were scheduled in transactions are in records. */
+  #position: LogPosition | undefined;
   readonly #watched = new Map<string, Watched>();
   /** Messages that other nodes have taken, and since when. */
   readonly #seen = new Map<string, { readonly version: string; readonly since: number }>();
@@ -155,6 +167,7 @@ export class Scheduler {
   /** Whether the message was still scheduled. Then it will never be published. */
   async cancel(topic: string, id: string): Promise<boolean> {
     const records = await this.#open();
+    await this.#moveAll(records);
     const hash = hashOfId(id);
     for (;;) {
       const found = await records.find({ topic, hash });
@@ -166,6 +179,7 @@ export class Scheduler {
   /** Publishes scheduled messages now, those that are due first in front. Returns how many. */
   async publishNow(topics: readonly string[]): Promise<number> {
     const records = await this.#open();
+    await this.#moveAll(records);
     const found: ScheduledRecord[] = [];
     for (const topic of topics) for await (const { value } of records.all(topic)) found.push(value);
     let count = 0;
@@ -269,6 +283,7 @@ export class Scheduler {
 
   /** Returns the pause before the next step in milliseconds; undefined to stop. */
   async #step(records: ScheduledRecords): Promise<number | undefined> {
+    if (this.#parts.clock.now() - this.#movedAt >= POLL) await this.#moveAll(records);
     if (this.#begin === undefined) {
       const begin = await records.begin();
       if (!begin) return this.#parts.isDurable ? POLL : undefined;
@@ -286,6 +301,40 @@ export class Scheduler {
     }
     const next = this.#watched.values().reduce((least, { at }) => Math.min(least, at), this.#listed);
     return Math.max(next - this.#time, this.#watched.size > 0 ? SPACING : 1);
+  }
+
+  /** Moves messages that were scheduled in transactions into records: they are found there. */
+  async #moveAll(records: ScheduledRecords): Promise<void> {
+    const { store, clock } = this.#parts;
+    if (!store.appendIn) return;
+    for (;;) {
+      const at = clock.now();
+      const cursor = this.#position?.cursor ?? LOG_START;
+      const { incarnation, messages } = await store.read(SCHEDULED_LOG, cursor, READ_LIMITS);
+      const isSame = this.#position === undefined || this.#position.incarnation === incarnation;
+      if (isSame && messages.length === 0) {
+        this.#movedAt = at;
+        return;
+      }
+      const stored = await records.position();
+      const position = stored?.value.incarnation === incarnation ? stored.value : { incarnation, cursor: LOG_START };
+      const isRead = isSame && position.cursor === cursor;
+      this.#position = position;
+      // Another node has moved them.
+      if (!isRead) continue;
+      await this.#ensureBegin(records);
+      for (const { data } of messages) await this.#add(records, decodeScheduled(data));
+      this.#position = { incarnation, cursor: messages.at(-1)!.cursor };
+      await records.setPosition(this.#position, stored?.version ?? null);
+    }
+  }
+
+  async #add(records: ScheduledRecords, { log, id, at, ...message }: ScheduledInTransaction): Promise<void> {
+    const time = Math.ceil(at);
+    const entry = { topic: log.name, hash: hashOfId(id), at: time, node: this.#node, number: this.#count++ };
+    const bytes = countBytes(message.data);
+    await records.add({ ...entry, log, message: { ...message, id, bytes }, taken: undefined });
+    this.#notice(time);
   }
 
   /** Lists what may have been written late. Returns false if nothing is scheduled in this process. */

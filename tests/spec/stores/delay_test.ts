@@ -2,7 +2,8 @@
 
 import { App, InvalidMessageError } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
 import * as v from "valibot";
 import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
@@ -324,4 +325,44 @@ Deno.test("TestClient publishes what is scheduled", async () => {
   );
   const other = new TestClient({ fetch: () => new Response() });
   await assertRejects(() => other.publishScheduled(), TypeError, "must test an App");
+});
+
+Deno.test('"Together with `transaction` in SQL stores": a message is scheduled by the commit', async () => {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/shop.sqlite`;
+  const [app, elsewhere] = [new App({ topics: { sqlite: file } }), new App({ topics: { sqlite: file } })];
+  const [topic, other] = [app, elsewhere].map((one) => one.topic<string>("reminders", { durable: true }));
+  await Promise.all([app.start(), elsewhere.start()]);
+  const db = new DatabaseSync(file, { timeout: 5_000 });
+  const subscription = other!.subscribe();
+  await subscription.cursor();
+
+  db.exec("BEGIN IMMEDIATE");
+  await topic!.publish("undone", { after: "10ms", transaction: db });
+  db.exec("ROLLBACK");
+  db.exec("BEGIN IMMEDIATE");
+  await topic!.publish("cancelled", { id: "cancelled", after: "1h", transaction: db });
+  assertEquals(await topic!.publish("later", { id: "later", type: "note", after: "1s", transaction: db }), undefined);
+  assertThrows(
+    () => topic!.publish("x".repeat(60_000), { after: "1s", transaction: db }),
+    RangeError,
+    "published later",
+  );
+  const at = new Date();
+  await assertRejects(
+    () => topic!.publish("both", { after: "1s", at, transaction: { query: () => Promise.resolve() } }),
+    TypeError,
+    "both after and at",
+  );
+  db.exec("COMMIT");
+  assertEquals(await other!.cancel("cancelled"), true);
+  const [message] = await takeMessages(subscription, 1);
+  assertEquals([message!.data, message!.type], ["later", "note"]);
+  assertEquals(await other!.cancel("later"), false);
+  const { topics } = await app.reportTopics();
+  assertEquals(topics.map(({ name, messages, scheduled }) => [name, messages, scheduled]), [["reminders", 1, 0]]);
+  assertThrows(() => app.topic("webfw.scheduled"), TypeError, "the name");
+  db.close();
+  await Promise.all([app.stop(), elsewhere.stop()]);
+  await Deno.remove(folder, { recursive: true });
 });
