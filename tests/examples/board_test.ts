@@ -70,7 +70,7 @@ Deno.test("an assigned card is mailed to its assignee, who must be a member", as
   const { id: cardId } = await ada.api.post("/boards/{boardId}/cards", { boardId, body: { title: "Gears" } });
   await ada.patch(`/boards/${boardId}/cards/${cardId}`, { json: { assignee: bob.id } }).problem(409);
   await ada.api.patch("/boards/{boardId}/cards/{cardId}", { boardId, cardId, body: { assignee: user.id } });
-  assertEquals(await board.mails(1), [
+  assertEquals(await board.mails(), [
     "To: ada@example.com\nSubject: Card: Gears\n\n" +
     'ada has assigned you the card "Gears" of the board "Notes".\n',
   ]);
@@ -84,9 +84,8 @@ Deno.test("the digest has the open cards of each user", async () => {
     const body = { column, assignee: user.id };
     await ada.api.patch("/boards/{boardId}/cards/{cardId}", { boardId, cardId, body });
   }
-  await board.mails(3);
   await ada.runCron("digest");
-  const mails = await board.mails(4);
+  const mails = await board.mails();
   assert(mails.includes("To: ada@example.com\nSubject: 2 open cards\n\n- Gears\n- Levers\n"), mails.join("\n"));
 });
 

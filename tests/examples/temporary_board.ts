@@ -10,7 +10,6 @@ import type { State } from "../../examples/board/state.ts";
 import type * as presence from "../../examples/board/presence.ts";
 import type * as signIn from "../../examples/board/sign_in.ts";
 import type * as teams from "../../examples/board/teams.ts";
-import { until } from "../support/wait.ts";
 
 /** The routes that the typed client calls. */
 export type Api = typeof attachments & typeof cards & typeof presence & typeof signIn & typeof teams;
@@ -65,16 +64,12 @@ export class TemporaryBoard implements AsyncDisposable {
     return { ada, user, teamId, boardId };
   }
 
-  /** The mails, once there are this many. */
-  async mails(count: number): Promise<string[]> {
+  /** All mails so far. */
+  async mails(): Promise<string[]> {
+    await this.app.consumers.idle();
     const folder = join(this.folder, "mails");
-    let mails: string[] = [];
-    await until(`${count} mails are written`, async () => {
-      const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
-      mails = await Promise.all(names.map((name) => Deno.readTextFile(join(folder, name))));
-      return mails.length >= count && mails.every((mail) => mail.endsWith("\n"));
-    });
-    return mails;
+    const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
+    return await Promise.all(names.map((name) => Deno.readTextFile(join(folder, name))));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -6,6 +6,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { App } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import { testPausedConsumers } from "../../contract/paused_consumers.ts";
+import { until } from "../../support/wait.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 
@@ -41,6 +42,28 @@ Deno.test("a consumer of a topic in memory can be paused by the process that run
   await app.consumers.resume("orders/mail");
   await app.consumers.idle("orders/mail");
   assertEquals(seen, [1]);
+});
+
+Deno.test("messages that wait for the rest of their batch are given back by a pause", async () => {
+  using _log = new CapturedLog();
+  const app = new App();
+  const orders = app.topic<number>("orders");
+  const batches: number[][] = [];
+  orders.consume("mail", { batch: { size: 3, wait: "1m" } }, (messages) => {
+    batches.push(messages.map(({ data }) => data));
+  });
+  await app.start();
+  await Promise.all([orders.publish(1), orders.publish(2)]);
+  await until("both are claimed", async () => (await app.consumers.report())[0]!.inFlight === 2);
+  await app.consumers.pause("orders/mail");
+  await until("none is in flight", async () => (await app.consumers.report())[0]!.inFlight === 0);
+  await orders.publish(3);
+  await assertRejects(() => app.consumers.idle(), Error, "it is paused");
+  assertEquals(batches, []);
+  await app.consumers.resume("orders/mail");
+  await app.consumers.idle();
+  assertEquals(batches.map((batch) => batch.toSorted()), [[1, 2, 3]]);
+  await app.stop();
 });
 
 Deno.test("`idle()` waits for retries, and for what handlers publish to topics of other consumers", async () => {
