@@ -106,6 +106,11 @@ else {
       await failure(`${server.url}x`),
       'database "postgresx" does not exist, create it or correct the URL',
     );
+    await server.query("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    assertEquals(
+      await failure(server.urlFor("postgres", "latin")),
+      "the database has the encoding LATIN1, create one with ENCODING 'UTF8'",
+    );
     assertMatch(
       await failure(at("stranger")),
       /^the server refuses the role \(no pg_hba.conf entry .* no encryption\), add \?sslmode=verify-full to the URL$/,
@@ -149,7 +154,7 @@ else {
     // The length of the value and the value.
     relay.rewrite = rewriting(`\0\0\0\x02${version}`, "\0\0\0\x0213");
     assertEquals(await failure(url), "the server has version 13, use 14 or later");
-    relay.rewrite = rewriting(`\0\0\0\x02${version}\0\0\0\x01f`, `\0\0\0\x02${version}\0\0\0\x01t`);
+    relay.rewrite = rewriting("\0\0\0\x04UTF8\0\0\0\x01f", "\0\0\0\x04UTF8\0\0\0\x01t");
     using log = new CapturedLog();
     const app = new App({ topics: { url, schema: newSchema() } });
     app.topic("news", { durable: true });

@@ -26,7 +26,7 @@ const SETTINGS = {
 };
 
 const CHECK = `SELECT current_setting('server_version_num')::int / 10000 AS version,
-  pg_is_in_recovery() AS "isStandby", current_setting('plan_cache_mode') = '${SETTINGS.plan_cache_mode}' AS "isSet"`;
+  current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS "isStandby", current_setting('plan_cache_mode') = '${SETTINGS.plan_cache_mode}' AS "isSet"`;
 
 export function nameOfPostgres({ postgres: { host, port, database } }: PostgresLocation): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}/${database}`;
@@ -101,9 +101,12 @@ async function openEngine(
 }
 
 async function check(connection: PgConnection, name: string, isPooled: boolean): Promise<void> {
-  const { version, isStandby, isSet } = (await connection.query(CHECK)).rows[0]!;
+  const { version, encoding, isStandby, isSet } = (await connection.query(CHECK)).rows[0]!;
   if (Number(version) < OLDEST_VERSION) {
     throw cannotOpen(name, `the server has version ${version}, use ${OLDEST_VERSION} or later`);
+  }
+  if (encoding !== "UTF8") {
+    throw cannotOpen(name, `the database has the encoding ${encoding}, create one with ENCODING 'UTF8'`);
   }
   // A name may lead to another server soon.
   if (isStandby) throw new Error("The server is a standby, which takes no writes");

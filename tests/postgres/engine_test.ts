@@ -1,0 +1,132 @@
+// The connections of a node to PostgreSQL: "up to five connections and one that listens".
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { type PostgresLocation, toLocation } from "../../src/store/location.ts";
+import { postgresOpener } from "../../src/store/sql/open_postgres.ts";
+import type { PostgresEngine } from "../../src/store/sql/postgres_engine.ts";
+import { MovedClock } from "../spec/support/moved_clock.ts";
+import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "./postgres_server.ts";
+
+const HOUR = 3_600_000;
+const PID = "SELECT pg_backend_pid() AS pid";
+
+if (!hasPostgres) Deno.test.ignore(`Connections to PostgreSQL: ${POSTGRES_MISSING}`, () => {});
+else {
+  const server = await PostgresServer.start();
+  Deno.test.afterAll(() => server[Symbol.asyncDispose]());
+  const test = (title: string, body: (engine: PostgresEngine) => Promise<void>) =>
+    Deno.test(`Connections to PostgreSQL: ${title}`, async () => {
+      const engine = await postgresOpener(toLocation(server.url) as PostgresLocation)(new AbortController().signal);
+      try {
+        await body(engine);
+      } finally {
+        await engine.closed();
+      }
+    });
+  const pidOf = async (query: PostgresEngine["query"]) => Number((await query(PID))[0]!.pid);
+
+  test("there are at most five, and the others wait for them", async (engine) => {
+    const pids = await Promise.all(Array.from({ length: 30 }, async () => {
+      return await engine.transaction(async (query) => {
+        await query("SELECT pg_sleep(0.02)");
+        return await pidOf(query);
+      });
+    }));
+    assertEquals(new Set(pids).size, 5);
+  });
+
+  test("a statement that is refused leaves its connection usable", async (engine) => {
+    const pid = await pidOf(engine.query);
+    await assertRejects(() => engine.query("SELECT nonsense"), Error, "nonsense");
+    await assertRejects(() => engine.query("SELECT $1::int", ["nonsense"]), Error, "invalid input syntax");
+    assertEquals(await pidOf(engine.query), pid);
+  });
+
+  test("a connection that is ended is replaced, and those that wait go on", async (engine) => {
+    for (let round = 0; round < 3; round++) {
+      const slow = Array.from({ length: 12 }, () => engine.query("SELECT pg_sleep(0.1)").then(() => true, () => false));
+      await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'");
+      await Promise.all(slow);
+      assertEquals(await engine.query("SELECT 1 AS n"), [{ n: 1 }]);
+    }
+    // Also those that are idle.
+    await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'webfw'");
+    for (let attempt = 0;; attempt++) {
+      const rows = await engine.query("SELECT 1 AS n").catch((error) => {
+        if (attempt > 5) throw error;
+      });
+      if (rows) break;
+    }
+  });
+
+  test("a transaction that fails is undone, also if the failure of a statement was caught", async (engine) => {
+    await server.query("CREATE TABLE IF NOT EXISTS numbers (n int); TRUNCATE numbers");
+    await engine.transaction(async (query) => void await query("INSERT INTO numbers VALUES (1)"));
+    await assertRejects(
+      () =>
+        engine.transaction(async (query) => {
+          await query("INSERT INTO numbers VALUES (2)");
+          throw new Error("no");
+        }),
+      Error,
+      "no",
+    );
+    await assertRejects(
+      () =>
+        engine.transaction(async (query) => {
+          await query("INSERT INTO numbers VALUES (3)");
+          await query("SELECT nonsense").catch(() => {});
+        }),
+      Error,
+      "The transaction was rolled back",
+    );
+    assertEquals(await engine.query("SELECT n FROM numbers"), [{ n: 1 }]);
+  });
+
+  Deno.test("Connections to PostgreSQL: the defaults of the role do not matter", async () => {
+    await server.query(`CREATE ROLE odd LOGIN;
+      ALTER ROLE odd SET default_transaction_isolation = 'serializable';
+      ALTER ROLE odd SET default_transaction_read_only = on;
+      ALTER ROLE odd SET synchronous_commit = off; ALTER ROLE odd SET statement_timeout = 1;
+      ALTER ROLE odd SET DateStyle = 'German'; ALTER ROLE odd SET standard_conforming_strings = off`);
+    const location = toLocation(server.urlFor("odd")) as PostgresLocation;
+    const engine = await postgresOpener(location)(new AbortController().signal);
+    const names = ["transaction_isolation", "transaction_read_only", "synchronous_commit", "statement_timeout"];
+    const settings = await engine.query(
+      `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(", ")}`,
+    );
+    assertEquals(settings, [{
+      transaction_isolation: "read committed",
+      transaction_read_only: "off",
+      synchronous_commit: "on",
+      statement_timeout: "2500ms",
+    }]);
+    await engine.closed();
+  });
+
+  test("the time is that of the database, also after the clock of the machine was set", async (engine) => {
+    using clock = new MovedClock();
+    const before = engine.now();
+    clock.advance(HOUR);
+    await engine.refreshClock();
+    assert(Math.abs(engine.now() - before) < HOUR / 2, `${engine.now() - before} ms`);
+  });
+
+  test("a connection that listens is one more, and says when it is lost", async (engine) => {
+    const [heard, lost] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+    let losses = 0;
+    await engine.listen!(heard.resolve, () => {
+      losses++;
+      lost.resolve();
+    });
+    await server.query("NOTIFY webfw, 'hello'");
+    assertEquals(await heard.promise, "hello");
+    await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'");
+    await lost.promise;
+    const end = await engine.listen!(() => {}, () => losses++);
+    end();
+    await engine.listen!(() => {}, () => losses++);
+    await engine.closed();
+    assertEquals(losses, 1);
+  });
+}
