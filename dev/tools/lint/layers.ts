@@ -22,7 +22,10 @@ export const FLOORS: readonly (readonly Room[])[] = [
     ["src/log/", "the log, the text of its entries, secrets in them, spans of OpenTelemetry"],
     ["src/schema/", "validation and conversion by valibot schemas; environment variables"],
   ],
-  [["src/store/", "logs and records: in memory, in Deno KV (`kv/`), in NATS JetStream (`jetstream/`), in SQL (`sql/`)"]],
+  [[
+    "src/store/",
+    "logs and records: in memory, in Deno KV (`kv/`), in NATS JetStream (`jetstream/`), in SQL (`sql/`)",
+  ]],
   [["src/topics/", "messages, publishing, subscriptions; independent of HTTP"]],
   [["src/http/", "requests, bodies, replies, cookies, files, events, WebSockets; hosts, origins, proxies"]],
   [

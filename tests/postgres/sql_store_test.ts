@@ -1,0 +1,161 @@
+// What the store does with its tables in PostgreSQL: ids whose time is over, replies that were lost,
+// and writes that are carried out late.
+
+import { assert, assertEquals } from "@std/assert";
+import { type PostgresLocation, toLocation } from "../../src/store/location.ts";
+import type { SqlEngine } from "../../src/store/sql/engine.ts";
+import { postgresOpener } from "../../src/store/sql/open_postgres.ts";
+import { SqlStore } from "../../src/store/sql/sql_store.ts";
+import { Clock } from "../contract/clock.ts";
+import { append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
+import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "./postgres_server.ts";
+
+const MINUTE = 60_000;
+const LOG = logOf("orders");
+
+type Query = SqlEngine["query"];
+
+/** How a store sends statements. */
+type Around = (query: Query) => Query;
+
+/** A schema with stores over it. */
+class Shop implements AsyncDisposable {
+  readonly clock = new Clock();
+  readonly schema = `test_${crypto.randomUUID().slice(0, 8)}`;
+  readonly #stores: SqlStore[] = [];
+
+  constructor(readonly server: PostgresServer) {}
+
+  open(around: Around = (query) => query): SqlStore {
+    const location = toLocation({ url: this.server.url, schema: this.schema }) as PostgresLocation;
+    const open = postgresOpener(location);
+    const store = new SqlStore({
+      name: "PostgreSQL",
+      dialect: "postgres",
+      schema: this.schema,
+      now: this.clock.now,
+      isLogged: false,
+      open: async (signal) => {
+        const engine = await open(signal);
+        return {
+          dialect: "postgres",
+          query: around((text, parameters) => engine.query(text, parameters)),
+          transaction: (action) => engine.transaction(action),
+          close: () => engine.close(),
+          closed: () => engine.closed(),
+        };
+      },
+    });
+    this.#stores.push(store);
+    return store;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()));
+    await this.server.query(`DROP SCHEMA IF EXISTS ${this.schema} CASCADE`);
+  }
+}
+
+/** Loses the reply of the next statement that writes. */
+function losing(): { around: Around; loseNext(): void; readonly isLost: boolean } {
+  let isNext = false;
+  return {
+    around: (query) => async (text, parameters) => {
+      const rows = await query(text, parameters);
+      if (!isNext || /^SELECT/.test(text)) return rows;
+      isNext = false;
+      throw new Error("The reply is lost");
+    },
+    loseNext: () => void (isNext = true),
+    get isLost() {
+      return !isNext;
+    },
+  };
+}
+
+if (!hasPostgres) Deno.test.ignore(`The store in PostgreSQL: ${POSTGRES_MISSING}`, () => {});
+else {
+  const server = await PostgresServer.start();
+  Deno.test.afterAll(() => server[Symbol.asyncDispose]());
+  const test = (title: string, body: (shop: Shop) => Promise<void>): void => {
+    Deno.test(`The store in PostgreSQL: ${title}`, async () => {
+      await using shop = new Shop(server);
+      await body(shop);
+    });
+  };
+
+  test("an id whose time is over is stored again, in the order of its batch", async (shop) => {
+    const store = shop.open();
+    const log = logOf("orders", { dedupe: MINUTE });
+    await append(store, log, [messageOf(1, "a")]);
+    shop.clock.advance(MINUTE + 1);
+    const { outcomes } = await append(store, log, [messageOf(2, "b"), messageOf(3, "a"), messageOf(4, "c")]);
+    assertEquals(outcomes.map(({ duplicate }) => duplicate), [false, false, false]);
+    assertEquals(dataOf(await readAll(store, log)), [1, 2, 3, 4]);
+  });
+
+  test("a batch whose reply was lost is stored once, and none of its messages is a duplicate", async (shop) => {
+    const lost = losing();
+    const store = shop.open(lost.around);
+    await append(store, LOG, [messageOf(0)]);
+    // With an id, and with generated ids alone: they take different statements.
+    for (const batch of [[messageOf(1, "a"), messageOf(2), messageOf(3, "a")], [messageOf(4), messageOf(5)]]) {
+      lost.loseNext();
+      const { outcomes } = await append(store, LOG, batch);
+      assert(lost.isLost);
+      assertEquals(outcomes.map(({ duplicate }) => duplicate), batch.map((_, index) => index === 2));
+    }
+    assertEquals(dataOf(await readAll(store, LOG)), [0, 1, 2, 4, 5]);
+    assertEquals((await append(store, LOG, [messageOf(6, "a")])).outcomes[0]!.duplicate, true);
+  });
+
+  test("a write that is carried out late undoes no later one, and brings back no deleted record", async (shop) => {
+    const held: (() => Promise<unknown>)[] = [];
+    let isNext = false;
+    const store = shop.open((query) => (text, parameters) => {
+      if (!isNext || /^SELECT/.test(text)) return query(text, parameters);
+      isNext = false;
+      held.push(() => query(text, parameters));
+      return Promise.reject(new Error("The reply is lost"));
+    });
+    const [records, others] = await Promise.all([store.openRecords(), shop.open().openRecords()]);
+    await records.set(["stock"], "0", {});
+    isNext = true;
+    await records.set(["stock"], "1", {});
+    const version = await others.set(["stock"], "2", {});
+    await held.pop()!();
+    assertEquals(await records.get(["stock"]), { value: "2", version: version! });
+
+    isNext = true;
+    const claimed = await records.set(["lock"], "1", { expect: null });
+    assertEquals(await others.delete(["lock"], { expect: claimed! }), true);
+    await held.pop()!();
+    assertEquals(await records.get(["lock"]), null);
+  });
+
+  test("messages of committed transactions come first, and a batch with their ids is a duplicate", async (shop) => {
+    const [one, other] = [shop.open(), shop.open()];
+    await append(one, LOG, [messageOf(1)]);
+    await append(other, LOG, [messageOf(2)]);
+    const insert = (id: string, data: number) =>
+      `INSERT INTO ${shop.schema}.outbox (name, id, data, bytes) VALUES ('orders', '${id}', '${data}', 1)`;
+    await server.query([insert("a", 3), insert("b", 4), insert("a", 0)].join(";"));
+    assertEquals((await append(one, LOG, [messageOf(5)])).outcomes[0]!.duplicate, false);
+    assertEquals((await append(other, LOG, [messageOf(0, "b")])).outcomes[0]!.duplicate, true);
+    await server.query(insert("c", 6));
+    for (const store of [one, other]) assertEquals(dataOf(await readAll(store, LOG)), [1, 2, 3, 4, 5, 6]);
+  });
+
+  test("removed messages leave their ids for the window and no data, and then no row", async (shop) => {
+    const store = shop.open();
+    const log = logOf("orders", { count: 1, dedupe: MINUTE });
+    await append(store, log, [messageOf("secret", "a", "made"), messageOf(2, "b")]);
+    await store.trim(log);
+    const rows = () => server.query(`SELECT id, type, data FROM ${shop.schema}.messages ORDER BY seq`);
+    assertEquals(await rows(), ["a||", "b||2"]);
+    assertEquals((await append(store, log, [messageOf(3, "a")])).outcomes[0]!.duplicate, true);
+    shop.clock.advance(MINUTE + 1);
+    await store.trim(log);
+    assertEquals(await rows(), ["b||2"]);
+  });
+}
