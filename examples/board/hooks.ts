@@ -1,6 +1,6 @@
 /** Webhooks in both directions, signed by Standard Webhooks (https://www.standardwebhooks.com). */
 import { type App, HTTPError, Router } from "@webfw/core";
-import { sign, signed } from "@webfw/core/auth";
+import { signed } from "@webfw/core/auth";
 import * as v from "valibot";
 import { createCard } from "./cards.ts";
 import { Card, Id, NewCard } from "./models.ts";
@@ -25,22 +25,26 @@ export function inbox(secret: string): Router<State> {
   return router;
 }
 
-/** Sends each change to the webhook of its team, in the order of each board. */
+const CardSaved = v.pipe(
+  v.object({ type: v.literal("card.saved"), timestamp: v.pipe(v.string(), v.isoTimestamp()), data: Card }),
+  v.title("CardSaved"),
+);
+
+/** Sends each change to the webhook of its team. */
 export function sendHooks(app: App<State>): void {
-  app.topic(Changes).consume("hooks", {
-    key: ({ data }) => `${data.board}`,
-    timeout: "30s",
-    retry: { attempts: 8, backoff: "5s" },
-  }, async ({ id, data }, { state, signal }) => {
+  const saved = app.webhook("card.saved", {
+    body: CardSaved,
+    summary: "A card was added or changed",
+    description: "Changes may come in another order: of two with one card, the newer one has the higher `version`.",
+    tags: ["Webhooks"],
+  });
+  app.topic(Changes).consume("hooks", async ({ id, time, data }, { state }) => {
     const sql = "SELECT hook_url AS url, hook_secret AS secret FROM teams JOIN boards ON boards.team = teams.id " +
       "WHERE boards.id = ? AND hook_url IS NOT NULL";
     const hook = state.database.get<{ url: string; secret: string }>(sql, data.board);
     if (!hook) return;
-    const body = JSON.stringify({ type: "card.saved", timestamp: new Date().toISOString(), data });
-    const signed = sign(body, { scheme: "standard", secret: hook.secret, id });
-    const headers = { "content-type": "application/json", ...signed };
-    const response = await fetch(hook.url, { method: "POST", headers, body, signal, redirect: "manual" });
-    await response.body?.cancel();
-    if (!response.ok) throw new Error(`The receiver has replied ${response.status}`);
+    const body = { type: "card.saved", timestamp: time.toISOString(), data } as const;
+    // By its id, a change that is handled twice is sent once.
+    await saved.send(hook.url, body, { secret: hook.secret, id });
   });
 }

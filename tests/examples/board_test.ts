@@ -143,28 +143,25 @@ Deno.test("a signed webhook adds a card once, an unsigned one adds none", async 
 });
 
 Deno.test("changes are sent to the webhook of the team, signed", async () => {
-  const received = Promise.withResolvers<{ headers: Headers; body: string }>();
-  await using receiver = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
-    received.resolve({ headers: request.headers, body: await request.text() });
-    return new Response(null, { status: 204 });
-  });
   await using board = await TemporaryBoard.open();
   const { ada, teamId, boardId } = await board.openBoard();
-  const url = `http://127.0.0.1:${receiver.addr.port}/hook`;
-  const admin = board.client(ADMIN);
-  const { secret } = await admin.put(`/admin/teams/${teamId}/hook`, { json: { url } }).json<{ secret: string }>();
-  const card = await ada.api.post("/boards/{boardId}/cards", { boardId, body: { title: "Gears" } });
+  const url = "https://partner.example/hook";
+  const { secret } = await board.client(ADMIN).put(`/admin/teams/${teamId}/hook`, { json: { url } })
+    .json<{ secret: string }>();
 
   // The guard of incoming webhooks verifies it.
-  const { headers, body } = await received.promise;
-  const app = new App();
-  app.post(
-    "/hook",
-    { deps: { sender: signed({ scheme: "standard", secret }) } },
-    async (request) => await request.json(),
-  );
-  await using client = new TestClient(app);
-  assertEquals((await client.post("/hook", { body, headers }).json<{ data: unknown }>()).data, card);
+  const partner = new App();
+  const received = Promise.withResolvers<unknown>();
+  partner.post("/hook", { deps: { sender: signed({ scheme: "standard", secret }) } }, async (request) => {
+    received.resolve(await request.json());
+  });
+  await using _receiving = new TestClient(board.app, { webhooks: partner.fetch });
+  const card = await ada.api.post("/boards/{boardId}/cards", { boardId, body: { title: "Gears" } });
+  const { type, data } = await received.promise as { type: string; data: unknown };
+  assertEquals([type, data], ["card.saved", card]);
+  await board.app.consumers.idle("webfw.webhooks/send");
+  const [delivery] = await Array.fromAsync(board.app.webhook("card.saved").deliveries({ url }));
+  assertEquals(delivery?.state, "delivered");
 });
 
 Deno.test("the operator lists and removes users, whose sessions and tokens end", async () => {
