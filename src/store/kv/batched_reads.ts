@@ -6,7 +6,7 @@ import { orAborted } from "../topic_store.ts";
 import { KEYS_PER_READ, type KvConnection, type KvEngine, type KvEntry, type KvKey, type KvRange } from "./engine.ts";
 
 /** How many requests are under way at once. */
-const MAX_REQUESTS = 4;
+export const MAX_REQUESTS = 4;
 
 /** Entries in the order of their keys. */
 export interface Listing {

@@ -4,6 +4,7 @@
  * show which of them have grown.
  */
 import { detached } from "../../log/log.ts";
+import { MAX_REQUESTS } from "./batched_reads.ts";
 import { type AppendResult, Callbacks } from "../topic_store.ts";
 import { pause } from "../store_connection.ts";
 import { inParts, KEYS_PER_READ, type KvConnection, type KvEntry } from "./engine.ts";
@@ -176,28 +177,33 @@ export class ChangeNotifier {
     const findChanged = () => this.#shards.filter(({ seen, compared }) => seen > compared);
     for (let changed = findChanged(); changed.length > 0 && !signal.aborted; changed = findChanged()) {
       const begin = performance.now();
+      const { reads } = this.#incarnations;
       try {
-        for (const shard of changed) await this.#compareShard(shard);
+        if (reads.isBatched) await Promise.all(changed.map((shard) => this.#compareShard(shard)));
+        else for (const shard of changed) await this.#compareShard(shard);
       } catch {
         // The connection has logged it, and the next poll starts another comparison.
         return;
       }
-      await pause(Math.min(REST * (performance.now() - begin), MAX_REST), signal);
+      const spent = (performance.now() - begin) * (reads.isBatched ? MAX_REQUESTS : 1);
+      await pause(Math.min(REST * spent, MAX_REST), signal);
     }
   }
 
   async #compareShard(shard: Shard): Promise<void> {
     const { seen } = shard;
-    const { known } = this.#incarnations;
+    const { known, reads } = this.#incarnations;
     const logs = [...shard.logs].filter(([, { notified }]) => notified < seen);
-    for (const part of inParts(logs, KEYS_PER_READ)) {
-      const keys = part.map(([name]) => headKey(name));
-      const heads = await this.#incarnations.connection.use((engine) => engine.get(keys), this.#closing.signal);
+    const compare = async (part: typeof logs): Promise<void> => {
+      const heads = await reads.get(part.map(([name]) => headKey(name)), this.#closing.signal);
       // A version of an ended incarnation would hide those of the current one.
       if (this.#incarnations.known !== known) return;
       for (const [index, [, log]] of part.entries()) notifyUpTo(log, heads[index]?.version ?? "");
-    }
-    shard.compared = seen;
+    };
+    const parts = inParts(logs, KEYS_PER_READ);
+    if (reads.isBatched) await Promise.all(parts.map((part) => compare([...part])));
+    else for (const part of parts) await compare([...part]);
+    if (this.#incarnations.known === known) shard.compared = seen;
   }
 }
 
