@@ -5,6 +5,8 @@ import { type PostgresLocation, toLocation } from "../../src/store/location.ts";
 import { postgresOpener } from "../../src/store/sql/open_postgres.ts";
 import type { PostgresEngine } from "../../src/store/sql/postgres_engine.ts";
 import { MovedClock } from "../spec/support/moved_clock.ts";
+import { Relay } from "../support/relay.ts";
+import { until } from "../support/wait.ts";
 import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "./postgres_server.ts";
 
 const HOUR = 3_600_000;
@@ -111,6 +113,43 @@ else {
     await engine.refreshClock();
     assert(Math.abs(engine.now() - before) < HOUR / 2, `${engine.now() - before} ms`);
   });
+
+  /** Where a connection that is being made waits for an answer in vain, by a part of that answer. */
+  const parts = { "its handshake": "\0\0\0\x05I", "its check": "isStandby", "its clock": "\x01time\0" };
+  for (const [stage, part] of Object.entries(parts)) {
+    Deno.test(`Connections to PostgreSQL: one that is given up at ${stage} is closed`, async () => {
+      using relay = new Relay(server.port);
+      const lost = Promise.withResolvers<void>();
+      const loseReplies = () => {
+        relay.rewrite = (bytes) => {
+          const isMet = new TextDecoder("latin1").decode(bytes).includes(part);
+          if (isMet) lost.resolve();
+          return isMet ? bytes.subarray(0, 0) : bytes;
+        };
+      };
+      const url = `postgres://postgres@127.0.0.1:${relay.port}/postgres`;
+      const open = postgresOpener(toLocation(url) as PostgresLocation);
+      if (stage !== "its clock") {
+        const engine = await open(new AbortController().signal);
+        loseReplies();
+        const listening = assertRejects(() => engine.listen!(() => {}, () => {}));
+        await lost.promise;
+        await engine.closed();
+        await listening;
+        relay.rewrite = undefined;
+      }
+      loseReplies();
+      const giveUp = new AbortController();
+      const opening = assertRejects(() => open(giveUp.signal));
+      await lost.promise;
+      giveUp.abort();
+      await opening;
+      await until("the server has no connection", async () => {
+        const [count] = await server.query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'webfw'");
+        return count === "0";
+      });
+    });
+  }
 
   test("a connection that listens is one more, and says when it is lost", async (engine) => {
     const [heard, lost] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];

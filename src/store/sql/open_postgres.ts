@@ -81,22 +81,33 @@ async function openEngine(
     const connection = await PgConnection.open(pg, config, signal).catch((error) => {
       throw toFinal(error, location) ?? error;
     });
+    const abandon = () => connection.destroy();
+    signal.addEventListener("abort", abandon);
     try {
+      signal.throwIfAborted();
       await check(connection, name, isPooled);
+      signal.throwIfAborted();
       return connection;
     } catch (error) {
       connection.end();
       throw error;
+    } finally {
+      signal.removeEventListener("abort", abandon);
     }
   };
   const first = await connect(signal);
   const engine = new PostgresEngine({ connect, isPooled, channel: schema, clock }, first);
+  const close = () => engine.close();
+  signal.addEventListener("abort", close);
   try {
     await engine.refreshClock();
+    signal.throwIfAborted();
     return engine;
   } catch (error) {
     engine.close();
     throw error;
+  } finally {
+    signal.removeEventListener("abort", close);
   }
 }
 

@@ -12,6 +12,8 @@ const [PING_INTERVAL, PING_TIMEOUT] = [10_000, 3_000];
 /** How long the time of the database is taken from its last answer about it, in milliseconds. */
 const CLOCK_INTERVAL = 30_000;
 
+const CLOSED = "The connections were closed";
+
 export interface PostgresEngineOptions {
   /** The signal abandons it. */
   readonly connect: (signal: AbortSignal) => Promise<PgConnection>;
@@ -140,12 +142,16 @@ export class PostgresEngine implements SqlEngine {
       this.#busy.add(connection);
       return connection;
     }
-    throw new Error("The connections were closed");
+    throw new Error(CLOSED);
   }
 
-  #newConnection(): Promise<PgConnection> {
+  #newConnection(onEnd: (connection: PgConnection) => void): Promise<PgConnection> {
     // Requests share it.
-    const opening = detached(() => this.#connect(this.#closing.signal));
+    const opening = detached(async () => {
+      const connection = await this.#connect(this.#closing.signal);
+      this.#follow(connection, () => onEnd(connection));
+      return connection;
+    });
     this.#ends.add(opening);
     const end = () => this.#ends.delete(opening);
     opening.then(end, end);
@@ -155,9 +161,7 @@ export class PostgresEngine implements SqlEngine {
   async #open(): Promise<PgConnection> {
     this.#count++;
     try {
-      const connection = await this.#newConnection();
-      this.#follow(connection, () => this.#forget(connection));
-      return connection;
+      return await this.#newConnection((connection) => this.#forget(connection));
     } catch (error) {
       this.#count--;
       this.#waiting.shift()?.(undefined);
@@ -202,21 +206,25 @@ export class PostgresEngine implements SqlEngine {
   }
 
   async #listen(onNotify: (payload: string) => void, onLost: () => void): Promise<() => void> {
-    const connection = await this.#newConnection();
-    this.#listening.add(connection);
     let hasEnded = false;
+    let ping: ReturnType<typeof setInterval> | undefined = undefined;
+    const connection = await this.#newConnection((connection) => {
+      clearInterval(ping);
+      this.#listening.delete(connection);
+      if (!hasEnded && !this.#isClosed) onLost();
+    });
+    this.#listening.add(connection);
     const end = () => {
       hasEnded = true;
       clearInterval(ping);
       connection.end();
     };
-    const ping = setInterval(() => this.#ping(connection), PING_INTERVAL);
+    if (this.#isClosed) {
+      end();
+      throw new Error(CLOSED);
+    }
+    ping = setInterval(() => this.#ping(connection), PING_INTERVAL);
     Deno.unrefTimer(ping);
-    this.#follow(connection, () => {
-      clearInterval(ping);
-      this.#listening.delete(connection);
-      if (!hasEnded && !this.#isClosed) onLost();
-    });
     connection.onNotification(onNotify);
     try {
       await connection.query(`LISTEN "${this.#channel}"`);

@@ -55,7 +55,9 @@ export class SqlStore implements TopicStore {
     const tables = this.tables = tablesOf(dialect, schema);
     const connection: SqlConnection = this.#connection = new StoreConnection<SqlEngine>({
       ...options,
-      open: async (signal) => await this.#prepare(await open(signal, () => connection.reopen()), options.name),
+      open: async (signal) => {
+        return await this.#prepare(await open(signal, () => connection.reopen()), options.name, signal);
+      },
       probe: ({ query }) => query(`SELECT version FROM ${tables.version}`),
       isBusy: isBusyFile,
     });
@@ -132,17 +134,22 @@ export class SqlStore implements TopicStore {
     await Promise.all(Array.from(this.#engines, (engine) => engine.closed?.()));
   }
 
-  async #prepare(engine: SqlEngine, name: string): Promise<SqlEngine> {
+  async #prepare(engine: SqlEngine, name: string, signal: AbortSignal): Promise<SqlEngine> {
     this.#engines.add(engine);
     const close = (): void => {
       engine.close();
       void engine.closed?.().then(() => this.#engines.delete(engine));
     };
+    signal.addEventListener("abort", close);
     try {
+      signal.throwIfAborted();
       await migrate(engine, this.tables, name);
+      signal.throwIfAborted();
     } catch (error) {
       close();
       throw error;
+    } finally {
+      signal.removeEventListener("abort", close);
     }
     return withFinalErrors(engine, close);
   }
