@@ -112,7 +112,7 @@ export class Cluster implements AsyncDisposable {
       stored = await readAll(location, plan);
     }
     for (const node of this.#nodes.values()) node.kill("SIGTERM");
-    await Promise.all([...this.#nodes.values()].map((node) => node.status));
+    await Promise.all([...this.#nodes].map(([name, node]) => ended(name, node)));
     this.#nodes.clear();
     this.#look();
     const logs = new Map([...this.#logs].map(([name, { entries }]) => [name, entries]));
@@ -150,6 +150,14 @@ export class Cluster implements AsyncDisposable {
   #look(): boolean {
     return [...this.#logs.values()].map((log) => log.look()).includes(true);
   }
+}
+
+/** A node that leaves a connection open would never end. */
+async function ended(name: string, { status }: Deno.ChildProcess): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`Node ${name} does not end`)), PATIENCE);
+  await Promise.race([status, late]);
+  clearTimeout(timer);
 }
 
 async function readAll(location: NodePlan["topics"], { options }: ClusterPlan): Promise<Stored[]> {
