@@ -36,6 +36,8 @@ export interface RecorderOptions {
 }
 
 export class Recorder implements RequestRecorder {
+  /** In milliseconds since 1970. */
+  readonly begin: number = Date.now();
   readonly points: RequestPoints = new RequestPoints();
   readonly #options: RecorderOptions;
   readonly #recordings = new Map<number, Recording>();

@@ -37,6 +37,8 @@ interface BoardInfo {
 
 /** What changed since the last event. */
 interface RequestEvent {
+  /** When the node began to record, in milliseconds since 1970. */
+  readonly begin: number;
   /** The newest first. */
   readonly requests: readonly RequestSummary[];
   /** The numbers below are no longer kept. */
@@ -67,6 +69,7 @@ export const watchRequests = board.get("/api/requests/events", {
     version = recorder.version;
     // The last point still grows.
     yield {
+      begin: recorder.begin,
       requests: changed.map(({ summary }) => summary),
       oldest: recorder.oldest,
       points: recorder.points.since(after, now),
