@@ -14,7 +14,7 @@ const DEVICES: Readonly<Record<string, BrowserContextOptions>> = {
 
 /** Places in the board, and what is there when the page is complete. */
 const PLACES: readonly (readonly [place: string, shown: string])[] = [
-  ["requests", "/broken"],
+  ["requests", "6 of 6"],
   ["requests/2", "Parts of the request"],
   ["requests/4", "Invalid input"],
   ["requests/5", "Error"],
