@@ -197,6 +197,34 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
    * @returns Resolves when the statement has run: await it before the commit.
    * @throws {TypeError} Also if the topic is not durable, or is not stored in the database of the
    * transaction; or if `transaction` is a pool or a whole client, or no transaction is open.
+   *
+   * @example A row and its message
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { assertEquals } from "@std/assert";
+   * import { DatabaseSync } from "node:sqlite";
+   *
+   * const folder = await Deno.makeTempDir();
+   * const file = `${folder}/shop.sqlite`;
+   * const app = new App({ topics: { sqlite: file } });
+   * const orders = app.topic<string>("orders", { durable: true });
+   * await app.start();
+   *
+   * const db = new DatabaseSync(file, { timeout: 5_000 });
+   * db.exec("CREATE TABLE orders (item TEXT)");
+   * db.exec("BEGIN IMMEDIATE");
+   * db.prepare("INSERT INTO orders VALUES (?)").run("tea");
+   * const published = orders.publish("tea", { transaction: db });
+   * db.exec("COMMIT");
+   * await published;
+   *
+   * const { value } = await orders.subscribe({ from: "earliest" }).next();
+   * assertEquals(value && "data" in value && value.data, "tea");
+   *
+   * db.close();
+   * await app.stop();
+   * await Deno.remove(folder, { recursive: true });
+   * ```
    */
   publish(data: Input, options: TransactionPublishOptions): Promise<void>;
   /**
