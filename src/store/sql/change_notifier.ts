@@ -1,11 +1,11 @@
 /**
- * Notifies watchers of logs and of records. PostgreSQL notifies other processes; the poll finds
- * what a notification has missed, and what other processes have written to a file.
+ * Notifies watchers of logs and of records. PostgreSQL notifies other processes, and a file shows
+ * that another process has written. The poll finds what a notification has missed.
  */
 import { detached } from "../../log/log.ts";
 import { pause } from "../store_connection.ts";
 import { Watchers } from "../topic_store.ts";
-import type { SqlConnection, SqlEngine } from "./engine.ts";
+import type { SqlConnection } from "./engine.ts";
 import { decodeKey, decodeText, encodeKey, encodeText, stringsOf, type Tables } from "./schema.ts";
 import type { RecordKey } from "../record_store.ts";
 
@@ -35,7 +35,8 @@ export class ChangeNotifier {
   readonly #watched = new Map<string, number>();
   /** The heads that the last poll has found. */
   #heads = new Map<string, string>();
-  #file: { readonly engine: SqlEngine; readonly version: unknown } | undefined;
+  #looking: Promise<void> | undefined;
+  #hasChanged = false;
   readonly #closing = new AbortController();
   #polling: Promise<void> | undefined;
   #listening: Promise<void> | undefined;
@@ -88,7 +89,7 @@ export class ChangeNotifier {
     this.#closing.abort();
     this.#logs.clear();
     this.#records.clear();
-    await Promise.all([this.#polling, this.#listening, this.#sending]);
+    await Promise.all([this.#polling, this.#looking, this.#listening, this.#sending]);
   }
 
   #start(): void {
@@ -98,7 +99,7 @@ export class ChangeNotifier {
   }
 
   #listen(): void {
-    if (this.#options.tables.dialect === "sqlite" || this.#closing.signal.aborted) return;
+    if (this.#closing.signal.aborted) return;
     this.#listening ??= detached(() => this.#listenUntilClosed());
   }
 
@@ -113,8 +114,9 @@ export class ChangeNotifier {
           signal,
         );
         signal.addEventListener("abort", () => onLost());
-        // Notifications may have been missed. A watcher reads before it watches.
-        if (!isFirst) this.#callAll();
+        // Notifications may have been missed. Watchers of records read now for the first time.
+        this.#look();
+        if (!isFirst) this.#records.callAll();
         await lost;
         end?.();
       } catch {
@@ -125,6 +127,8 @@ export class ChangeNotifier {
   }
 
   #receive(payload: string): void {
+    // A file has changed, which says nothing about the logs.
+    if (payload === "") return this.#look();
     const [sender, kind, ...rest] = payload.split(" ");
     if (sender === this.#sender) return;
     const text = rest.join(" ");
@@ -133,9 +137,16 @@ export class ChangeNotifier {
     else if (kind === "transaction") this.#options.onTransaction(text);
   }
 
-  #callAll(): void {
-    for (const name of [...this.#watched.keys()]) this.#logs.call(name);
-    this.#records.callAll();
+  /** One look at a time: a busy file changes all the time. */
+  #look(): void {
+    this.#hasChanged = true;
+    this.#looking ??= detached(async () => {
+      while (this.#hasChanged && this.#watched.size > 0 && !this.#closing.signal.aborted) {
+        this.#hasChanged = false;
+        await this.#poll();
+      }
+      // The connection has logged an error, and the poll tries again.
+    }).catch(() => {}).finally(() => this.#looking = undefined);
   }
 
   async #pollWhileWatched(): Promise<void> {
@@ -148,13 +159,11 @@ export class ChangeNotifier {
     }
     this.#polling = undefined;
     this.#heads.clear();
-    this.#file = undefined;
   }
 
   async #poll(): Promise<void> {
     const { connection, tables } = this.#options;
     const { signal } = this.#closing;
-    if (tables.dialect === "sqlite" && !await this.#hasFileChanged()) return;
     const names = JSON.stringify(Array.from(this.#watched.keys(), encodeText));
     const { logs, outbox } = tables;
     const rows = await connection.use(({ query }) =>
@@ -170,16 +179,6 @@ FROM ${logs} g WHERE name IN (${stringsOf(tables, "$1")})`,
       this.#heads.set(String(name), state);
       if (earlier.get(String(name)) !== state || is_waiting) this.#logs.call(decodeText(String(name)));
     }
-  }
-
-  /** SQLite counts the changes of other connections, which is cheaper than to look at the logs. */
-  async #hasFileChanged(): Promise<boolean> {
-    const before = this.#file;
-    const file = this.#file = await this.#options.connection.use(async (engine) => {
-      const [row] = await engine.query("PRAGMA data_version");
-      return { engine, version: row?.data_version };
-    }, this.#closing.signal);
-    return file.engine !== before?.engine || file.version !== before.version;
   }
 
   /**

@@ -29,7 +29,8 @@ export interface SqlEngine extends StoreEngine {
   batch?(statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
 
   /**
-   * Listens on the channel that has the name of the schema. Other processes notify there.
+   * Listens on the channel that has the name of the schema. Other processes notify there. A file
+   * notifies with an empty payload when another connection has written.
    *
    * @param onLost Called once, when the connection that listens has ended without `close`.
    * @returns Ends it.

@@ -99,6 +99,8 @@ export class LogAppender {
       const result = await connection.use(carryOut, signal, "write");
       if (result) {
         const { appended, row } = result;
+        // A backup may have another policy.
+        if (positions.of(batch.name).incarnation !== appended.incarnation) this.#policies.delete(batch.name);
         positions.note(batch.name, {
           incarnation: appended.incarnation,
           head: Number(row.head),

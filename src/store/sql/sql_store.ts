@@ -17,8 +17,8 @@ import { isTableMissing, migrate, type Tables, tablesOf } from "./schema.ts";
 import { SqlRecords } from "./sql_records.ts";
 import { TransactionAppender } from "./transaction.ts";
 
-/** How often other processes' appends are polled, in milliseconds. PostgreSQL also notifies. */
-const POLL_INTERVALS: Readonly<Record<Dialect, number>> = { postgres: 1_000, sqlite: 20 };
+/** How often other processes' appends are polled, in milliseconds. The database also notifies. */
+const POLL_INTERVAL = 1_000;
 
 /** How long the last notifications may take, in milliseconds. */
 const CLOSE_TIMEOUT = 1_000;
@@ -71,7 +71,7 @@ export class SqlStore implements TopicStore {
     const notifier = this.#notifier = new ChangeNotifier({
       connection,
       tables,
-      interval: POLL_INTERVALS[dialect],
+      interval: POLL_INTERVAL,
       onTransaction,
     });
     const appender = this.#appender = new LogAppender({

@@ -18,11 +18,14 @@ import type { Row, SqlEngine, Statement } from "./engine.ts";
  */
 const WAITS = { busy: 2_000, pause: 0.5, turn: 5 };
 
+/** How often the thread looks whether another connection has written, in milliseconds. */
+const WATCH_INTERVAL = 20;
+
 /**
  * A request reads; or writes, with all statements or none; or begins a transaction of several
- * requests, or is a part of it.
+ * requests, or is a part of it; or begins or ends the watch of the file.
  */
-type Kind = "read" | "write" | "begin" | "part";
+type Kind = "read" | "write" | "begin" | "part" | "watch" | "unwatch";
 
 interface Request {
   readonly id: number;
@@ -32,11 +35,13 @@ interface Request {
 
 type Reply =
   | { readonly id: number; readonly rows: Rows }
-  | { readonly id: number; readonly error: string };
+  | { readonly id: number; readonly error: string }
+  | { readonly isChanged: true };
 
 interface ThreadOptions {
   readonly path: string;
   readonly waits: typeof WAITS;
+  readonly interval: number;
 }
 
 type Rows = readonly (readonly Row[])[];
@@ -48,7 +53,7 @@ type OpenDatabase = new (path: string, options: { timeout: number }) => Database
  *
  * Writes that have arrived while the disk was busy are committed together.
  */
-function serve(port: MessagePort, { path, waits }: ThreadOptions, Database: OpenDatabase): void {
+function serve(port: MessagePort, { path, waits, interval }: ThreadOptions, Database: OpenDatabase): void {
   let database: DatabaseSync | undefined;
   const statements = new Map<string, StatementSync>();
   let writes: Request[] = [];
@@ -139,8 +144,25 @@ function serve(port: MessagePort, { path, waits }: ThreadOptions, Database: Open
       refuse(request, error);
     }
   };
+  // SQLite counts the commits of other connections.
+  const versionOf = (database: DatabaseSync): unknown => database.prepare("PRAGMA data_version").get()?.data_version;
+  let watch: ReturnType<typeof setInterval> | undefined;
+  const watchFile = (database: DatabaseSync): void => {
+    let version = versionOf(database);
+    watch ??= setInterval(() => {
+      try {
+        const current = versionOf(database);
+        if (current === version) return;
+        version = current;
+        port.postMessage({ isChanged: true });
+      } catch {
+        // It is busy, and the next look finds the change.
+      }
+    }, interval);
+  };
   const close = (): void => {
     if (writes.length > 0) return void setImmediate(close);
+    clearInterval(watch);
     database?.close();
     port.postMessage(null);
   };
@@ -149,6 +171,11 @@ function serve(port: MessagePort, { path, waits }: ThreadOptions, Database: Open
     if (request === null) return close();
     try {
       database ??= open();
+      if (request.kind === "watch") watchFile(database);
+      else if (request.kind === "unwatch") {
+        clearInterval(watch);
+        watch = undefined;
+      }
       if (request.kind === "begin") beginTransaction(request);
       else if (request.kind !== "write") port.postMessage({ id: request.id, rows: carryOut(request) });
       else if (writes.push(request) === 1) setImmediate(commitWrites);
@@ -200,9 +227,12 @@ export class SqliteEngine implements SqlEngine {
   /** What is not a part of an open transaction waits for its end. */
   #transaction: Promise<unknown> | undefined;
   readonly #writes = new Set<Promise<Rows>>();
+  readonly #listeners = new Set<{ onNotify(payload: string): void; onLost(): void }>();
 
   constructor(path: string, onLost: () => void) {
-    this.#worker = new Worker(threadSource(), { workerData: { path, waits: WAITS } satisfies ThreadOptions });
+    this.#worker = new Worker(threadSource(), {
+      workerData: { path, waits: WAITS, interval: WATCH_INTERVAL } satisfies ThreadOptions,
+    });
     this.#worker.on("message", (reply: Reply | null) => {
       if (reply) this.#receive(reply);
       else void this.#worker.terminate().then(() => end());
@@ -215,6 +245,7 @@ export class SqliteEngine implements SqlEngine {
       this.#waiting.clear();
       if (this.#isClosed) return;
       this.#isClosed = true;
+      for (const listener of this.#listeners) listener.onLost();
       onLost();
     };
     this.#worker.on("error", end);
@@ -256,6 +287,16 @@ export class SqliteEngine implements SqlEngine {
     }
   }
 
+  async listen(onNotify: (payload: string) => void, onLost: () => void): Promise<() => void> {
+    await this.#send("watch", []);
+    const listener = { onNotify, onLost };
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0 && !this.#isClosed) this.#send("unwatch", []).catch(() => {});
+    };
+  }
+
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -288,6 +329,10 @@ export class SqliteEngine implements SqlEngine {
   }
 
   #receive(reply: Reply): void {
+    if ("isChanged" in reply) {
+      for (const { onNotify } of this.#listeners) onNotify("");
+      return;
+    }
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
     if (this.#waiting.size === 0 && !this.#isClosed) this.#worker.unref();
