@@ -372,3 +372,24 @@ browserTest("The documentation page shows named examples, alternatives, links an
   await operation(page, "addItem").getByText("It is sold").waitFor();
   assertEquals(watched.complaints, []);
 });
+
+browserTest(
+  "The documentation page shows webhooks, with their headers and the model of their body",
+  async (browser) => {
+    const app = new App({ topics: ":memory:", title: "Shop" });
+    const Paid = v.pipe(v.object({ order: v.number() }), v.title("Paid"));
+    app.webhook("order.paid", { body: Paid, summary: "An order was paid", tags: ["Orders"] });
+    app.get("/orders", async () => []);
+    await using server = serve(app.fetch);
+    await using watched = await openDocs(browser, server);
+    const { page } = watched;
+    const webhook = page.locator(".webhooks, .opblock-tag-section, .wrapper").filter({ hasText: "order.paid" }).first();
+    await webhook.getByText("An order was paid").first().click();
+    for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature"]) {
+      await page.getByText(name, { exact: false }).first().waitFor();
+    }
+    await page.locator(".models").getByText("Paid", { exact: true }).waitFor();
+    assertEquals(watched.complaints, []);
+    await app.stop();
+  },
+);

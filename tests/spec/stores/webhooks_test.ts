@@ -64,6 +64,10 @@ Deno.test("A webhook is posted, signed, and its answer is kept", async () => {
   const paid = app.webhook("order.paid", { body: Paid });
   await using receiver = new Receiver(() => new Response("Thanks", { status: 202 }));
   await app.start();
+  // @ts-expect-error The order is a number.
+  const _wrong = () => paid.send(receiver.url(), { order: "7" }, { secret: SECRET });
+  // @ts-expect-error It needs a secret.
+  const _unsigned = () => paid.send(receiver.url(), { order: 7 });
   const { id } = await paid.send(receiver.url(), { order: 7 }, { secret: SECRET });
   await app.consumers.idle();
   const [{ method, url, headers, body }] = receiver.received as [Received];
