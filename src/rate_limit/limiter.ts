@@ -67,12 +67,11 @@ export class RateLimiters {
 
   async #countsOf(store: LimitStore, place: string, records: Records): Promise<MemoryCounts | SharedCounts> {
     if (store === undefined && !this.#remote) return await this.#memory.use();
-    const { LimiterCounts, RecordCounts, SharedCounts } = await load(() => import("./shared_counts.ts"));
+    const { LimiterCounts, SharedCounts } = await load(() => import("./shared_counts.ts"));
     if (store === undefined) return new SharedCounts(this.#remote!, place);
-    const counts = store === "records"
-      ? new RecordCounts(records, boundedCaller(place))
-      : new LimiterCounts(store, `${place}:`);
-    return new SharedCounts(counts, place);
+    if (store !== "records") return new SharedCounts(new LimiterCounts(store, `${place}:`), place);
+    const { RecordCounts } = await load(() => import("./record_counts.ts"));
+    return new SharedCounts(new RecordCounts(records, boundedCaller(place)), place);
   }
 }
 

@@ -33,6 +33,8 @@ export interface RecordsContext {
   /** After a stop of the application it is another store. */
   readonly open: () => Promise<RecordStore>;
   readonly watches: OpenWatches;
+  /** What is done before the store closes. */
+  readonly closing?: Set<() => Promise<void>>;
   readonly processes?: () => ProcessStore;
 }
 
@@ -274,6 +276,11 @@ export class Records {
 /** The framework's own records, apart from those of the application. */
 export function recordsOf(records: Records, space: string): Records {
   return new Records(partsOf(records).context, space);
+}
+
+/** Runs an action each time before the store closes, which waits for it. */
+export function beforeClose(records: Records, action: () => Promise<void>): void {
+  partsOf(records).context.closing?.add(action);
 }
 
 /** Calls back when a record may have changed, if the store can. Calls may be missing. */

@@ -60,6 +60,7 @@ export class Topics implements Service, TopicDeclarations {
   readonly #context: RuntimeContext;
   readonly #declared = new Map<string, Entry>();
   readonly #transient = new OrderedMap<string, Entry>();
+  readonly #closing = new Set<() => Promise<void>>();
   /** Followers, and watches of records: closed when the application drains. */
   readonly #followers = new Set<Pick<LogFollower<unknown>, "close">>();
   /** The open stores, by `isDurable`. */
@@ -94,7 +95,8 @@ export class Topics implements Service, TopicDeclarations {
     this.#maxIdle = maxIdle;
     const watches = { isEnding: () => this.#isEnding, open: this.#followers };
     const processes = () => this.storeOf(this.#areRecordsDurable());
-    this.records = new Records({ open: () => this.#openRecords(), watches, processes }, "app");
+    const closing = this.#closing;
+    this.records = new Records({ open: () => this.#openRecords(), watches, closing, processes }, "app");
     this.#context = {
       store: (isDurable) => this.storeOf(isDurable),
       isEnding: () => this.#isEnding,
@@ -318,6 +320,7 @@ export class Topics implements Service, TopicDeclarations {
   /** Waits up to 30 seconds for publishes. Topics can be used again afterwards. */
   async close(): Promise<void> {
     this.drain();
+    await Promise.allSettled(Array.from(this.#closing, (action) => action()));
     await this.#publishAll();
     clearInterval(this.#abandonTimer);
     this.#abandonTimer = undefined;

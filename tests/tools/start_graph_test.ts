@@ -30,7 +30,7 @@ const FIRST_USE: readonly (readonly [use: string, modules: RegExp])[] = [
   ["a WebSocket is open", /^src\/http\/websocket\/(?:connection|transport)\.ts$/],
   ["a stream is replied", /^src\/http\/(?:stream_reply|pull_stream)\.ts$/],
   ["events are sent", /^src\/http\/(?:sse\/(?:reply|event|topic_events))\.ts$/],
-  ["a limit counts requests", /^src\/rate_limit\/(?:counts|shared_counts)\.ts$/],
+  ["a limit counts requests", /^src\/rate_limit\/(?:counts|shared_counts|record_counts)\.ts$/],
   ["a test replaces dependencies", /^src\/(?:app\/override|binding\/replacements)\.ts$/],
   ["a proxy is trusted", /^src\/http\/forwarded\.ts$/],
   ["a client needs a token", /^src\/http\/challenge\.ts$/],

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { RecordCounts, SharedCounts } from "../../../src/rate_limit/shared_counts.ts";
+import { RecordCounts } from "../../../src/rate_limit/record_counts.ts";
+import { SharedCounts } from "../../../src/rate_limit/shared_counts.ts";
 import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
 import { Records } from "../../../src/store/records.ts";
 import type { RecordStore } from "../../../src/store/record_store.ts";
@@ -67,7 +68,11 @@ Deno.test("A count that other nodes write before each time gives up after some t
       return isBusy ? null : await memory.set(key, value, write);
     },
   }));
-  await assertRejects(() => counts.count(LIMIT, "ada"), Error, "other nodes wrote its count before, 20 times");
+  await assertRejects(
+    async () => await counts.count(LIMIT, "ada"),
+    Error,
+    "other nodes wrote its count before, 20 times",
+  );
   assertEquals(tries, 20);
   isBusy = false;
   assertEquals((await counts.count(LIMIT, "ada")).remaining, 4);
