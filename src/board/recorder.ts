@@ -4,7 +4,7 @@ import { isGuard } from "../binding/levels.ts";
 import { type PreparedDependency, spanNameOf, withNeeded } from "../binding/dependency.ts";
 import { observeDependencies } from "../binding/resolver.ts";
 import type { RequestContext } from "../http/context.ts";
-import type { HttpRequest } from "../http/request.ts";
+import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { observeEntries } from "../log/log.ts";
 import type { ErrorBoundary, Middleware } from "../routing/middleware.ts";
@@ -16,6 +16,13 @@ import { RequestPoints, RouteStatistics } from "./statistics.ts";
 
 export const MAX_REQUESTS = 500;
 export const MAX_BYTES: number = 5 * 1024 * 1024;
+/**
+ * How many requests are recorded with their parts, after the first ones, in each second. Others
+ * are counted, and listed if they fail: a recording costs the garbage collector more than the
+ * request.
+ */
+const RATE = 100;
+const BURST = MAX_REQUESTS;
 /** How long requests stay unread, in milliseconds: most are gone then, and cost nothing more. */
 const SETTLE_AFTER = 500;
 
@@ -48,6 +55,11 @@ export class Recorder implements RequestRecorder {
   #settledAt = 0;
   #firstUnsettled = 1;
   #number = 0;
+  /** How many requests may be recorded with their parts. */
+  #tokens = BURST;
+  #refilledAt = 0;
+  /** What became an error reply, of requests that are only counted. */
+  readonly #thrown = new WeakMap<RequestContext, unknown>();
   /** Resolved at the next change. */
   #change: PromiseWithResolvers<void> | undefined;
 
@@ -100,21 +112,60 @@ export class Recorder implements RequestRecorder {
   ): Promise<Response> {
     const begin = performance.now();
     if (begin - this.#settledAt > SETTLE_AFTER) this.#settle(begin);
+    if (!this.#takeToken(begin)) return this.#count(context, route, begin, run);
+    const recording = this.#add(context, route, begin);
+    recordTasks(context, recording);
+    return this.#current.run(recording, run).then((response) => {
+      this.#finish(recording, response, performance.now() - begin);
+      this.#measure(route, response, recording.duration!);
+      return response;
+    });
+  }
+
+  #takeToken(now: number): boolean {
+    this.#tokens = Math.min(BURST, this.#tokens + (now - this.#refilledAt) / 1_000 * RATE);
+    this.#refilledAt = now;
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  /** Runs a request without its parts. It is listed if it fails. */
+  #count(
+    context: RequestContext,
+    route: RouteInfo | null,
+    begin: number,
+    run: () => Promise<Response>,
+  ): Promise<Response> {
+    return run().then((response) => {
+      const duration = performance.now() - begin;
+      this.#measure(route, response, duration);
+      if (response.status < 500) return response;
+      const recording = this.#add(context, route, begin);
+      recording.thrown = this.#thrown.get(context);
+      this.#finish(recording, response, duration);
+      return response;
+    });
+  }
+
+  #add(context: RequestContext, route: RouteInfo | null, begin: number): Recording {
     // After the reply, Deno (2.9) has them only if they were read before.
     void context.raw.headers;
     const recording = new Recording(++this.#number, context, route, begin, this.#options.keepsSecrets);
     this.#recordings.set(recording.number, recording);
     if (this.#recordings.size > MAX_REQUESTS) this.#dropOldest();
-    recordTasks(context, recording);
     this.#touch(recording);
-    return this.#current.run(recording, run).then((response) => {
-      recording.finish(response);
-      const duration = recording.duration!;
-      this.points.add(recording.time, response.status, duration);
-      if (route) this.#statisticsOf(route).add(response.status, duration);
-      this.#touch(recording);
-      return response;
-    });
+    return recording;
+  }
+
+  #finish(recording: Recording, response: Response, duration: number): void {
+    recording.finish(response, duration);
+    this.#touch(recording);
+  }
+
+  #measure(route: RouteInfo | null, { status }: Response, duration: number): void {
+    this.points.add(Date.now(), status, duration);
+    if (route) this.#statisticsOf(route).add(status, duration);
   }
 
   step<Step extends (...args: never[]) => unknown>(kind: PartKind, name: string, run: Step): Step {
@@ -135,6 +186,7 @@ export class Recorder implements RequestRecorder {
     return (thrown, request) => {
       const recording = this.#current.getStore();
       if (recording) recording.thrown = thrown;
+      else this.#thrown.set(contextOf(request), thrown);
       return boundary(thrown, request);
     };
   }

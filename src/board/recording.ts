@@ -141,8 +141,8 @@ export class Recording {
     result.then(({ id }) => published.id = id, () => published.failed = true);
   }
 
-  finish(response: Response): void {
-    this.duration = performance.now() - this.begin;
+  finish(response: Response, duration: number): void {
+    this.duration = duration;
     this.status = response.status;
     this.#response = response;
     if (this.#keeps) this.#keepBody(this.#context!);

@@ -32,6 +32,13 @@ export const BENCHES: Bench[] = [
     args: ["--rounds", "5", "--duration", "500ms"],
     quick: ["--quick"],
   },
+  {
+    name: "board",
+    title: "The board",
+    program: "board/main.ts",
+    args: ["--rounds", "5", "--duration", "500ms"],
+    quick: ["--quick"],
+  },
   { name: "start", title: "Start", program: "start/main.ts", args: ["--rounds", "15"], quick: ["--quick"] },
   { name: "types", title: "Types", program: "types/main.ts", args: ["--rounds", "1"], quick: ["--rounds", "1"] },
   {

@@ -170,8 +170,8 @@ Deno.test("Of production nothing is kept that could send a request again", async
 
 Deno.test("At most 500 requests and 5 MiB are kept, the newest", async () => {
   const app = new App({ log: () => {} });
-  app.get("/{size}", { params: { size: v.number() } }, async (request, { size }) => {
-    request.log.info("x".repeat(size));
+  app.get("/{size}", { params: { size: v.number() } }, async (_request, { size }) => {
+    throw new Error("x".repeat(size));
   });
   showBoard(app);
   for (let index = 0; index < MAX_REQUESTS + 20; index++) await ask(app, "/1");
@@ -184,6 +184,30 @@ Deno.test("At most 500 requests and 5 MiB are kept, the newest", async () => {
   assert(large.requests.length < 200, `${large.requests.length}`);
   assert(large.requests.length * 30_000 < MAX_BYTES + 60_000);
   assertEquals(large.requests[0]!.number, MAX_REQUESTS + 420);
+  await app.stop();
+});
+
+Deno.test("Under load, 100 requests a second are recorded with their parts, and all are counted", async () => {
+  const app = new App({ log: () => {} });
+  app.get("/fine", async () => "fine");
+  app.get("/broken", async () => {
+    throw new Error("no disk");
+  });
+  showBoard(app);
+  for (let index = 0; index < 3_000; index++) await ask(app, "/fine");
+  await ask(app, "/broken");
+  const board = boardOf(app);
+  const { requests, points } = await first(board.events("/api/requests/events"));
+  assertEquals(requests[0]!.url, "/broken");
+  assert(requests[0]!.number < 2_000, `${requests[0]!.number} were recorded`);
+  assertEquals(points.reduce((sum, { requests }) => sum + requests, 0), 3_001);
+  assertStringIncludes((await newest(app)).error!, "no disk");
+  const routes = await first(board.events("/api/routes/events"));
+  assertEquals(routes.map(({ path, calls, errors }) => [path, calls, errors]), [["/fine", 3_000, 0], [
+    "/broken",
+    1,
+    1,
+  ]]);
   await app.stop();
 });
 
