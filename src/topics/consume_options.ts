@@ -34,9 +34,6 @@ export interface BatchOptions {
   wait?: Duration;
 }
 
-/** Further options are a mistake. */
-type NoOthers<Batch> = { readonly [Name in Exclude<keyof Batch, keyof BatchOptions>]: never };
-
 /** The options of a consumer. They must be equal in all processes that share the consumer. */
 export interface ConsumeOptions<Data = unknown, Batch extends BatchOptions | undefined = undefined> {
   /**
@@ -82,7 +79,8 @@ export interface ConsumeOptions<Data = unknown, Batch extends BatchOptions | und
    * `key`, and all for the same attempt. It may return the ids of those that failed: they are
    * retried, and the others are done.
    */
-  batch?: Batch & NoOthers<Batch>;
+  // Further options are a mistake.
+  batch?: Batch & { readonly [Name in Exclude<keyof Batch, keyof BatchOptions>]: never };
   /**
    * The most messages that handlers get in any time of the length `per`, in all processes together
    * and with retries: such as `{ limit: 10, per: "1s" }` for a service that allows ten calls in a
