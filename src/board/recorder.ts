@@ -17,12 +17,13 @@ import { RequestPoints, RouteStatistics } from "./statistics.ts";
 export const MAX_REQUESTS = 500;
 export const MAX_BYTES: number = 5 * 1024 * 1024;
 /**
- * How many requests are recorded with their parts, after the first ones, in each second. Others
- * are counted, and listed if they fail: a recording costs the garbage collector more than the
- * request.
+ * How many requests are recorded with their parts in each second, and at once. Others are counted,
+ * and listed if they fail: a recording costs the garbage collector more than the request.
  */
 const RATE = 100;
-const BURST = MAX_REQUESTS;
+const BURST = 100;
+/** Of those that are counted, one of so many is measured. */
+const MEASURED = 8;
 /** How long requests stay unread, in milliseconds: most are gone then, and cost nothing more. */
 const SETTLE_AFTER = 500;
 
@@ -58,6 +59,9 @@ export class Recorder implements RequestRecorder {
   /** How many requests may be recorded with their parts. */
   #tokens = BURST;
   #refilledAt = 0;
+  #counted = 0;
+  /** When the clock was read last, in milliseconds since 1970. */
+  #now = 0;
   /** What became an error reply, of requests that are only counted. */
   readonly #thrown = new WeakMap<RequestContext, unknown>();
   /** Resolved at the next change. */
@@ -111,8 +115,6 @@ export class Recorder implements RequestRecorder {
     run: () => Promise<Response>,
   ): Promise<Response> {
     const begin = performance.now();
-    if (begin - this.#settledAt > SETTLE_AFTER) this.#settle(begin);
-    if (!this.#takeToken(begin)) return this.#count(context, route, begin, run);
     const recording = this.#add(context, route, begin);
     recordTasks(context, recording);
     return this.#current.run(recording, run).then((response) => {
@@ -122,7 +124,11 @@ export class Recorder implements RequestRecorder {
     });
   }
 
-  #takeToken(now: number): boolean {
+  takes(): boolean {
+    // Where the clock is a system call, it costs as much as a tenth of a request.
+    if (this.#tokens < 1 && this.#counted % MEASURED !== 0) return false;
+    const now = this.#now = Date.now();
+    if (now - this.#settledAt > SETTLE_AFTER) this.#settle(now);
     this.#tokens = Math.min(BURST, this.#tokens + (now - this.#refilledAt) / 1_000 * RATE);
     this.#refilledAt = now;
     if (this.#tokens < 1) return false;
@@ -130,20 +136,16 @@ export class Recorder implements RequestRecorder {
     return true;
   }
 
-  /** Runs a request without its parts. It is listed if it fails. */
-  #count(
-    context: RequestContext,
-    route: RouteInfo | null,
-    begin: number,
-    run: () => Promise<Response>,
-  ): Promise<Response> {
-    return run().then((response) => {
-      const duration = performance.now() - begin;
-      this.#measure(route, response, duration);
+  /** It is listed if it fails. */
+  count(context: RequestContext, route: RouteInfo | null, reply: Promise<Response>): Promise<Response> {
+    const begin = this.#counted++ % MEASURED === 0 ? performance.now() : undefined;
+    return reply.then((response) => {
+      this.#measure(route, response, begin === undefined ? undefined : performance.now() - begin);
       if (response.status < 500) return response;
-      const recording = this.#add(context, route, begin);
+      const end = performance.now();
+      const recording = this.#add(context, route, begin ?? end);
       recording.thrown = this.#thrown.get(context);
-      this.#finish(recording, response, duration);
+      this.#finish(recording, response, begin === undefined ? undefined : end - begin);
       return response;
     });
   }
@@ -158,13 +160,13 @@ export class Recorder implements RequestRecorder {
     return recording;
   }
 
-  #finish(recording: Recording, response: Response, duration: number): void {
+  #finish(recording: Recording, response: Response, duration: number | undefined): void {
     recording.finish(response, duration);
     this.#touch(recording);
   }
 
-  #measure(route: RouteInfo | null, { status }: Response, duration: number): void {
-    this.points.add(Date.now(), status, duration);
+  #measure(route: RouteInfo | null, { status }: Response, duration: number | undefined): void {
+    this.points.add(this.#now, status, duration);
     if (route) this.#statisticsOf(route).add(status, duration);
   }
 
@@ -193,12 +195,12 @@ export class Recorder implements RequestRecorder {
 
   /** The newest first, of those that changed after a version. */
   changedSince(version: number): readonly Recording[] {
-    this.#settle(performance.now());
+    this.#settle(Date.now());
     return [...this.#recordings.values()].filter((recording) => recording.version > version).reverse();
   }
 
   find(number: number): Recording | undefined {
-    this.#settle(performance.now());
+    this.#settle(Date.now());
     return this.#recordings.get(number);
   }
 

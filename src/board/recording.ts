@@ -141,7 +141,7 @@ export class Recording {
     result.then(({ id }) => published.id = id, () => published.failed = true);
   }
 
-  finish(response: Response, duration: number): void {
+  finish(response: Response, duration: number | undefined): void {
     this.duration = duration;
     this.status = response.status;
     this.#response = response;
@@ -172,7 +172,7 @@ export class Recording {
   }
 
   get isFinished(): boolean {
-    return this.duration !== undefined;
+    return this.status !== undefined;
   }
 
   /** Whether the platform's objects are no longer needed. */

@@ -43,7 +43,7 @@ export function routeList(routes: readonly AnyRoute[], recorder: Recorder): Rout
       scopes: [...new Set(guards.flatMap(({ security }) => security.flatMap(scopesOf)))],
       limits: levels.flatMap(({ rateLimits }) => rateLimits.map(({ limit, perMs }) => ({ limit, per: perMs }))),
       models: INPUTS.filter((name) => options[name] !== undefined),
-      calls: statistics?.durations.count ?? 0,
+      calls: statistics?.calls ?? 0,
       errors: statistics?.errors ?? 0,
       refusals: statistics?.refusals ?? 0,
       p50: statistics?.durations.quantile(0.5) ?? null,

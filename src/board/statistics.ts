@@ -36,13 +36,16 @@ export class Histogram {
 /** Of one route, since the start. */
 export class RouteStatistics {
   readonly durations: Histogram = new Histogram();
+  calls = 0;
   /** Replies of 500 and above. */
   errors = 0;
   /** Replies from 400 to 499. */
   refusals = 0;
 
-  add(status: number, ms: number): void {
-    this.durations.add(ms);
+  /** @param ms Undefined if it was not measured. */
+  add(status: number, ms: number | undefined): void {
+    this.calls++;
+    if (ms !== undefined) this.durations.add(ms);
     if (status >= 500) this.errors++;
     else if (status >= 400) this.refusals++;
   }
@@ -66,7 +69,8 @@ export interface RequestPoint {
 
 interface Slot {
   time: number;
-  readonly statistics: Histogram;
+  readonly durations: Histogram;
+  requests: number;
   errors: number;
   limited: number;
 }
@@ -75,16 +79,18 @@ interface Slot {
 export class RequestPoints {
   readonly #slots: Slot[] = [];
 
-  add(now: number, status: number, ms: number): void {
+  /** @param ms Undefined if it was not measured. */
+  add(now: number, status: number, ms: number | undefined): void {
     const time = now - now % POINT;
     const index = time / POINT % POINTS;
-    const slot = this.#slots[index] ??= { time, statistics: new Histogram(), errors: 0, limited: 0 };
+    const slot = this.#slots[index] ??= { time, durations: new Histogram(), requests: 0, errors: 0, limited: 0 };
     if (slot.time !== time) {
       slot.time = time;
-      slot.statistics.clear();
-      slot.errors = slot.limited = 0;
+      slot.durations.clear();
+      slot.requests = slot.errors = slot.limited = 0;
     }
-    slot.statistics.add(ms);
+    slot.requests++;
+    if (ms !== undefined) slot.durations.add(ms);
     if (status >= 500) slot.errors++;
     if (status === 429) slot.limited++;
   }
@@ -101,8 +107,8 @@ export class RequestPoints {
   #at(time: number): RequestPoint {
     const slot = this.#slots[time / POINT % POINTS];
     if (slot?.time !== time) return { time, requests: 0, errors: 0, limited: 0, p50: null, p99: null };
-    const { statistics, errors, limited } = slot;
-    const [p50 = null, p99 = null] = [statistics.quantile(0.5), statistics.quantile(0.99)];
-    return { time, requests: statistics.count, errors, limited, p50, p99 };
+    const { durations, requests, errors, limited } = slot;
+    const [p50 = null, p99 = null] = [durations.quantile(0.5), durations.quantile(0.99)];
+    return { time, requests, errors, limited, p50, p99 };
   }
 }

@@ -129,7 +129,7 @@ export class Dispatcher {
   recordBy(recorder: RequestRecorder): void {
     const toErrorReply = recorder.errors(this.#parts.toErrorReply);
     this.#recorder = recorder;
-    this.#pipeline = { ...this.#pipeline, recorder, toErrorReply };
+    this.#pipeline = { ...this.#pipeline, toErrorReply };
     this.#compose();
   }
 
@@ -137,10 +137,9 @@ export class Dispatcher {
     const parts = this.#parts;
     const { hosts, origins, cors, builtIns, routes } = parts;
     const { background } = this;
-    const { recorder, toErrorReply } = this.#pipeline;
+    const { toErrorReply } = this.#pipeline;
+    const recorder = this.#recorder;
     const methodsOf = this.#methodsOf;
-    const recorded = (precheck: Precheck | undefined) =>
-      recorder && precheck ? recorder.step("precheck", "", precheck) : precheck;
     this.#tree = new RouteTree();
     this.#files = undefined;
     this.#served.clear();
@@ -157,21 +156,28 @@ export class Dispatcher {
       const isOutOfReach = (isMount || method === "OPTIONS") && binder.hasGuards;
       const hasFreeOrigin = route.crossOrigin || (isSocket && pages.isOpen);
       let guards: Endpoint | undefined;
+      const precheck = inOrder([
+        nameSpan(isMount ? "*" : method, route.path),
+        refuseOtherHosts(hosts),
+        isOutOfReach ? answerPreflight(cors, methodsOf) : undefined,
+        hasFreeOrigin ? undefined : checkOrigin(isMount ? undefined : method, pages),
+      ]);
       const served: ServedRoute = {
         info: route,
         names: route.template.names,
         limits: route.limitsOver(parts.limits),
         isGuarded: binder.hasGuards,
-        precheck: recorded(inOrder([
-          nameSpan(isMount ? "*" : method, route.path),
-          refuseOtherHosts(hosts),
-          isOutOfReach ? answerPreflight(cors, methodsOf) : undefined,
-          hasFreeOrigin ? undefined : checkOrigin(isMount ? undefined : method, pages),
-        ])),
+        precheck,
         endpoint: routeEndpoint(route, this.#pipeline, finalize, "full"),
         guards: () => guards ??= routeEndpoint(route, this.#pipeline, finalize, "guards"),
         finalize,
         toErrorReply,
+        ...(recorder && {
+          recorded: {
+            precheck: precheck && recorder.step("precheck", "", precheck),
+            endpoint: routeEndpoint(route, { ...this.#pipeline, recorder }, finalize, "full"),
+          },
+        }),
       };
       this.#served.set(route, served);
       if (route instanceof FilesRoute) {
@@ -256,12 +262,24 @@ export class Dispatcher {
     const request = new HttpRequest(context, state);
     const recorder = this.#recorder;
     const reply = recorder && !entry.isApart
-      ? recorder.record(context, request, entry.info, () => runRoute(context, request, entry, "full"))
+      ? this.#runRecorded(recorder, context, request, entry)
       : runRoute(context, request, entry, "full");
     // A server removes the body itself, and needs it for the content length. Over HTTP/2, where
     // requests have no `host`, Deno (2.9) sends it, and clients refuse the reply.
     const isKept = method !== "HEAD" || (info !== undefined && raw.headers.has("host"));
     return isKept ? reply : reply.then(withoutBody);
+  }
+
+  #runRecorded(
+    recorder: RequestRecorder,
+    context: RequestContext,
+    request: HttpRequest,
+    entry: ServedRoute,
+  ): Promise<Response> {
+    const { info, recorded } = entry;
+    if (!recorder.takes()) return recorder.count(context, info, runRoute(context, request, entry, "full"));
+    const served = recorded ? { ...entry, ...recorded } : entry;
+    return recorder.record(context, request, info, () => runRoute(context, request, served, "full"));
   }
 
   /** Adds CORS headers to a reply from before the start of the application. */
@@ -304,11 +322,17 @@ export class Dispatcher {
     }
     const { entry: { route, ...served }, values } = found;
     const isFree = !route.isBelow(this.#parts.prefixes, resolveUnreserved(url.slice(start, end)));
-    const endpoint: Endpoint = (request) => {
+    const fallingThrough = (endpoint: Endpoint): Endpoint => (request) => {
       contextOf(request).fallThrough = { refusal, isFree };
-      return served.endpoint(request);
+      return endpoint(request);
     };
-    return { entry: { ...served, endpoint }, values };
+    const { recorded } = served;
+    const entry = {
+      ...served,
+      endpoint: fallingThrough(served.endpoint),
+      ...(recorded && { recorded: { ...recorded, endpoint: fallingThrough(recorded.endpoint) } }),
+    };
+    return { entry, values };
   }
 
   /** Answers a refused request, inside the middlewares. */
@@ -322,11 +346,16 @@ export class Dispatcher {
     finalize: ReplyStep = this.#finalize,
     isApart = false,
   ): ServedRoute {
-    const { recorder: _, ...apart } = this.#pipeline;
-    const middlewares = isApart ? [] : this.#parts.middlewares;
-    const endpoint = plainEndpoint({ handler, authorize }, middlewares, isApart ? apart : this.#pipeline, finalize);
     const { toErrorReply } = this.#pipeline;
-    return { ...this.#unmatched, precheck, endpoint, guards: () => endpoint, finalize, toErrorReply, isApart };
+    const recorder = isApart ? undefined : this.#recorder;
+    const endpointIn = (pipeline: PipelineParts) =>
+      plainEndpoint({ handler, authorize }, isApart ? [] : this.#parts.middlewares, pipeline, finalize);
+    const endpoint = endpointIn(this.#pipeline);
+    const common = { precheck, endpoint, guards: () => endpoint, finalize, toErrorReply, isApart };
+    if (!recorder) return { ...this.#unmatched, ...common };
+    // Made for each refused request, too.
+    const recorded = { precheck, endpoint: endpointIn({ ...this.#pipeline, recorder }) };
+    return { ...this.#unmatched, ...common, recorded };
   }
 }
 

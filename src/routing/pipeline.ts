@@ -63,6 +63,8 @@ export interface ServedRoute extends MatchedRoute {
   readonly toErrorReply: ErrorBoundary;
   /** See {@linkcode BuiltInRoute}. */
   readonly isApart?: boolean;
+  /** With its parts; undefined without a board. */
+  readonly recorded?: Pick<ServedRoute, "precheck" | "endpoint">;
 }
 
 /** Answers a request. It never rejects. */

@@ -21,6 +21,10 @@ export type PartKind =
  * application without a board runs nothing of it.
  */
 export interface RequestRecorder {
+  /** Whether the next request is recorded with its parts, and not only counted. */
+  takes(): boolean;
+  /** Counts a request, which runs without its parts. */
+  count(context: RequestContext, route: RouteInfo | null, reply: Promise<Response>): Promise<Response>;
   /** Runs a request. `route` is null if none matches. */
   record(
     context: RequestContext,
