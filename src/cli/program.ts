@@ -65,7 +65,7 @@ const ENVIRONMENT: readonly (readonly [name: string, description: string])[] = [
   ["WEBFW_HOST", "Address to listen on, unless an option sets it (default: 127.0.0.1)"],
   ["WEBFW_CONFIG", "Configuration of the application, unless --config sets it"],
   ["WEBFW_LOG", 'Log entries as "json", or "full" for all frames of errors (default: lines)'],
-  ["WEBFW_TOPICS", "Store of durable topics: the path of a file, or the URL of a denokv, NATS or PostgreSQL"],
+  ["WEBFW_TOPICS", "Store of durable topics: a path, or the URL of a denokv, NATS or PostgreSQL"],
   ["DENO_KV_ACCESS_TOKEN", "Access token of this denokv"],
   ["PGPASSWORD", "Password of the role in PostgreSQL"],
   ["TMPDIR", "Folder for large uploads during a request (default: that of the system)"],
