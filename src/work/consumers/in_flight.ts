@@ -217,7 +217,7 @@ export class InFlight {
   #watchBatch(): void {
     const { concurrency, batch, clock } = this.#options;
     if (!batch || this.#isClosed || this.#runs.size >= concurrency) return;
-    const next = this.#ready.nextDue(this.#isBusy);
+    const next = this.#ready.nextDue(clock.now(), this.#isBusy);
     if (next < Infinity) this.#cancelBatch = clock.after(Math.ceil(next - clock.now()), () => this.dispatch());
   }
 

@@ -75,11 +75,15 @@ export class ReadyMessages {
     }
   }
 
-  /** When the next batch has waited long enough; `Infinity` if there is none. */
-  nextDue(isBusy: (delivery: Delivery) => boolean): number {
+  /** When the next batch has waited long enough; `Infinity` if there is none that still waits. */
+  nextDue(now: number, isBusy: (delivery: Delivery) => boolean): number {
     let next = Infinity;
     if (!this.#batch) return next;
-    for (const { since } of this.#groups(isBusy)) next = Math.min(next, since + this.#batch.wait);
+    for (const { since, isComplete } of this.#groups(isBusy)) {
+      const due = since + this.#batch.wait;
+      // One that is due waits for a permit.
+      if (!isComplete && due > now) next = Math.min(next, due);
+    }
     return next;
   }
 

@@ -1,5 +1,7 @@
 // What the nodes of a run did, and what is wrong with it.
 
+import type { ResolvedRate } from "../../../../src/topics/consume_options.ts";
+
 /** The data of a message: what its handler does. */
 export interface Task {
   readonly number: number;
@@ -33,6 +35,7 @@ export interface Rules {
   readonly hasKeys: boolean;
   /** How long a node may be silent before others have its messages, in milliseconds. */
   readonly lease: number;
+  readonly rate: ResolvedRate | undefined;
 }
 
 /** Looks at each step of the nodes as it happens. */
@@ -46,6 +49,8 @@ export class Journal {
   unsaid = 0;
   readonly #rules: Rules;
   readonly #running = new Set<Run>();
+  /** When handlers got messages, and how many. */
+  #given: (readonly [time: number, messages: number])[] = [];
   /** How often each message has failed, apart from tries of which the record may not know. */
   readonly #failures = new Map<number, Run[]>();
   /** Numbers by key, in the order of the log. */
@@ -55,6 +60,16 @@ export class Journal {
 
   constructor(rules: Rules) {
     this.#rules = rules;
+  }
+
+  /** A handler gets messages. */
+  give(messages: number): void {
+    const { rate } = this.#rules;
+    if (!rate) return;
+    const now = Date.now();
+    this.#given = [...this.#given.filter(([time]) => time > now - rate.per), [now, messages]];
+    const sum = this.#given.reduce((sum, [, count]) => sum + count, 0);
+    if (sum > rate.limit) this.faults.push(`${sum} messages in ${rate.per} ms, and at most ${rate.limit} are allowed`);
   }
 
   /** A message was stored. */

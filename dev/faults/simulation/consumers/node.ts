@@ -110,10 +110,12 @@ export class SimulatedConsumer {
   /** One message, or those of a batch: in parallel or, if they have a key, in order. */
   async #handleAll(messages: readonly TopicMessage[], attempt: number, signal: AbortSignal): Promise<string[]> {
     const { key } = this.#shared.options;
+    this.#shared.journal.give(messages.length);
     const failed: string[] = [];
     const handle = async ({ id, data }: TopicMessage) => {
       // Those after it would come before it.
       if (key && failed.length > 0) return void failed.push(id);
+      signal.throwIfAborted();
       try {
         await this.#handle(data as Task, attempt, signal);
       } catch (error) {
@@ -122,7 +124,11 @@ export class SimulatedConsumer {
       }
     };
     if (key) { for (const message of messages) await handle(message); }
-    else await Promise.all(messages.map(handle));
+    else {
+      // The handler ends when all of them have ended.
+      const [rejected] = (await Promise.allSettled(messages.map(handle))).filter(({ status }) => status === "rejected");
+      if (rejected) throw (rejected as PromiseRejectedResult).reason;
+    }
     return failed;
   }
 

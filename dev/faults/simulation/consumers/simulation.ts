@@ -49,13 +49,14 @@ class Simulation {
     const hasKeys = random.oneIn(2);
     const attempts = random.pick([1, 2, 3, 5]);
     const lease = isHasty ? 30_000 : random.pick([1_000, 2_000, 30_000]);
+    const rate = random.oneIn(3) ? { limit: random.pick([5, 20, 100]), per: random.pick([1_000, 10_000]) } : undefined;
     this.#shared = {
       store: this.#store,
       log: LOG,
       hasDeadLetter: random.oneIn(2),
       faults: this.#drawFaults(),
       random,
-      journal: new Journal({ attempts, hasKeys, lease }),
+      journal: new Journal({ attempts, hasKeys, lease, rate }),
       outage: 0,
       options: {
         concurrency: random.pick([1, 2, 4, 16, 64]),
@@ -67,9 +68,12 @@ class Simulation {
         from: "earliest",
         key: hasKeys ? (message) => (message.data as Task).key : undefined,
         batch: random.oneIn(2)
-          ? { size: random.pick([1, 2, 10, 100]), wait: random.pick([1, 50, 1_000, 10_000]) }
+          ? {
+            size: Math.min(random.pick([1, 2, 10, 100]), rate?.limit ?? Infinity),
+            wait: random.pick([1, 50, 1_000, 10_000]),
+          }
           : undefined,
-        rate: undefined,
+        rate,
       },
     };
   }
