@@ -32,8 +32,8 @@ export interface LogAppenderOptions {
   readonly positions: SeenPositions;
   /** Null: that of the database. */
   readonly now: () => number | null;
-  /** Called after messages were stored. */
-  readonly onAppended: (name: string) => void;
+  /** Called after messages were stored, with the incarnation and the head of the log. */
+  readonly onAppended: (name: string, state: string) => void;
 }
 
 export class LogAppender {
@@ -106,7 +106,7 @@ export class LogAppender {
           head: Number(row.head),
           time: Number(row.time),
         });
-        if (appended.count > 0) onAppended(batch.name);
+        if (appended.count > 0) onAppended(batch.name, `${appended.incarnation} ${row.head}`);
         return appended;
       }
       // Messages without a known policy wait for a process that declares the topic.

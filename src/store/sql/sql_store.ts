@@ -79,7 +79,7 @@ export class SqlStore implements TopicStore {
       tables,
       positions,
       now: time,
-      onAppended: (name) => notifier.logChanged(name),
+      onAppended: (name, state) => notifier.logChanged(name, state),
     });
     const retention = this.#retention = new Retention({ connection, tables, appender, now: time });
     const trim = (log: LogRef) => retention.trim(log);
