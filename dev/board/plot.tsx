@@ -23,6 +23,8 @@ export interface PlotSeries {
 }
 
 const HEIGHT = 150;
+/** Ten minutes, in seconds. */
+const SPAN = 600;
 
 /** A canvas takes no `light-dark()`, which the style sheet has. */
 function resolveColour(element: HTMLElement, name: string): string {
@@ -59,7 +61,10 @@ export function Plot({ title, note, times, series, format }: PlotProps): JSX.Ele
         height: HEIGHT,
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-        scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+        scales: {
+          x: { range: (_plot, _begin, end) => [end - SPAN, end] },
+          y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
+        },
         axes: [
           { ...axis, size: 26, space: 70, values: "{HH}:{mm}" },
           { ...axis, size: 62, space: 34, values: (_plot, splits) => splits.map(format) },

@@ -127,6 +127,7 @@ export function ConsumerPage({ topic, name }: { topic: string; name: string }): 
           <Code name="Last error" text={lastError} />
         </Section>
       )}
+      {failures > 0 && <Failures consumer={consumer} />}
       <div class="plots">
         <Plot title="Lag" note="age of the oldest message not done" times={lagTimes} series={lags} format={duration} />
         <Plot title="Handled" note="messages per second" times={rateTimes} series={rates} format={rate} />
@@ -153,7 +154,7 @@ export function ConsumerPage({ topic, name }: { topic: string; name: string }): 
             </Table>
           )}
       </Section>
-      <Failures consumer={consumer} />
+      {failures === 0 && <Failures consumer={consumer} />}
     </Page>
   );
 }

@@ -76,7 +76,7 @@ export function RequestPage({ number }: { number: number }): JSX.Element {
         </div>
         <Tile name="Duration" value={duration(details.duration)} hint={slowest(parts)} />
         <Tile name="Time" value={clock(time)} />
-        <Tile name="Route" value={route ?? "none matches"} />
+        <Tile name="Route" value={route?.replace(/^\S+ /, "") ?? "none matches"} />
         <Tile name="Who" value={who || "–"} hint={who ? "the guard that accepted it" : "no guard"} />
       </Tiles>
       {error !== null && (
