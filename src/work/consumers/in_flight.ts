@@ -164,8 +164,9 @@ export class InFlight {
     const { concurrency, isHeld, clock } = this.#options;
     this.#cancelBatch?.();
     this.#cancelBatch = undefined;
-    while (!this.#isClosed && this.#runs.size < concurrency) {
-      const [due] = this.#ready.due(clock.now(), this.#isBusy);
+    let now = clock.now();
+    for (; !this.#isClosed && this.#runs.size < concurrency; now = clock.now()) {
+      const [due] = this.#ready.due(now, this.#isBusy);
       if (due === undefined) break;
       if (!isHeld()) return;
       const deliveries = this.#permitted(due);
@@ -176,7 +177,7 @@ export class InFlight {
       this.#ready.remove(deliveries);
       void this.#run(deliveries);
     }
-    this.#watchBatch();
+    this.#watchBatch(now);
   }
 
   /** Uses permits for the messages of a handler: for all of them, or for a part if they are late. */
@@ -213,12 +214,12 @@ export class InFlight {
     return needs;
   }
 
-  /** When a batch has waited long enough, its handler begins. */
-  #watchBatch(): void {
+  /** When a batch has waited long enough, its handler begins. `now` is the time of the last look. */
+  #watchBatch(now: number): void {
     const { concurrency, batch, clock } = this.#options;
     if (!batch || this.#isClosed || this.#runs.size >= concurrency) return;
-    const next = this.#ready.nextDue(clock.now(), this.#isBusy);
-    if (next < Infinity) this.#cancelBatch = clock.after(Math.ceil(next - clock.now()), () => this.dispatch());
+    const next = this.#ready.nextDue(now, this.#isBusy);
+    if (next < Infinity) this.#cancelBatch = clock.after(Math.ceil(next - now), () => this.dispatch());
   }
 
   // After a revocation the handler may still run.
