@@ -82,7 +82,8 @@ export { Problem } from "./src/describe/openapi/replies.ts";
 // Records and topics
 export { topic } from "./src/topics/declared_topic.ts";
 export type { Records } from "./src/store/records.ts";
-export { InvalidMessageError, type Topic } from "./src/topics/topic.ts";
+export { InvalidMessageError } from "./src/topics/invalid_message_error.ts";
+export type { Topic } from "./src/topics/topic.ts";
 export { type ConsumerContext, type DeadLetter, Discard } from "./src/topics/consume_options.ts";
 export type { TopicEntry, TopicGap, TopicMessage } from "./src/topics/message.ts";
 export { PublishOutcomeUnknownError } from "./src/topics/publisher.ts";

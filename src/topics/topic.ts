@@ -1,5 +1,4 @@
 /** A topic as applications use it, and its part in this process: publisher, log, follower. */
-import type { Issue } from "../base/errors.ts";
 import { countBytes, encodeData } from "../base/json_data.ts";
 import { checkOptions, type Duration, type OptionNames, quote, toMilliseconds } from "../base/options.ts";
 import { tracing } from "../log/telemetry.ts";
@@ -17,6 +16,7 @@ import {
   resolveConsumeOptions,
 } from "./consume_options.ts";
 import type { DeclaredTopic } from "./declared_topic.ts";
+import { InvalidMessageError } from "./invalid_message_error.ts";
 import { LogFollower } from "./log_follower.ts";
 import { isSameIncarnation } from "./message.ts";
 import {
@@ -77,44 +77,6 @@ export interface TransactionPublishOptions extends Pick<PublishOptions, "id" | "
 export type ScheduleOptions =
   & PublishOptions
   & ({ after: Duration; at?: undefined } | { at: Date; after?: undefined });
-
-/**
- * One issue in the data of a message: its path, its code, a message, and what was expected.
- *
- * @ignore
- */
-export type DataIssue = Omit<Issue, "in">;
-
-/**
- * The data of a message does not fit the topic's schema. Nothing was published.
- *
- * @example What is wrong with it
- * ```ts
- * import { App, InvalidMessageError } from "@webfw/core";
- * import { assertEquals, assertRejects } from "@std/assert";
- * import * as v from "valibot";
- *
- * const topic = new App().topic("prices", { schema: v.object({ price: v.number() }) });
- * const error = await assertRejects(() => topic.publish({ price: "3" as unknown as number }), InvalidMessageError);
- * const [issue] = error.issues;
- * assertEquals([issue?.path, issue?.code, issue?.message], [["price"], "invalid", "Invalid type: expected number"]);
- * ```
- *
- * @category Topics
- */
-export class InvalidMessageError extends TypeError {
-  /** The name of the class, for logs. */
-  override readonly name = "InvalidMessageError";
-  /** All issues that were found. They never contain the data. */
-  readonly issues: readonly DataIssue[];
-
-  /** Makes an error of a list of issues. */
-  constructor(topic: string, issues: readonly DataIssue[]) {
-    const faults = issues.map(({ path, message }) => path.length === 0 ? message : `${message} at "${path.join(".")}"`);
-    super(`Cannot publish to the topic "${topic}": the data does not fit the schema, ${faults.join("; ")}`);
-    this.issues = issues;
-  }
-}
 
 type AnyPublishOptions = PublishOptions & Partial<Pick<ScheduleOptions, "after" | "at">>;
 

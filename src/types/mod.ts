@@ -206,7 +206,8 @@ export type { McpOptions, ToolListing } from "../describe/mcp/options.ts";
 export type { HstsOptions, ReferrerPolicyName } from "../middleware/secure_headers.ts";
 
 // Topics and consumers
-export type { DataIssue, PublishOptions, ScheduleOptions, TransactionPublishOptions } from "../topics/topic.ts";
+export type { DataIssue } from "../topics/invalid_message_error.ts";
+export type { PublishOptions, ScheduleOptions, TransactionPublishOptions } from "../topics/topic.ts";
 export type { SqlTransaction } from "../store/topic_store.ts";
 export type { DeclaredTopic } from "../topics/declared_topic.ts";
 export type { Retention, TopicOptions } from "../topics/topic_options.ts";

@@ -62,11 +62,7 @@ app.websocket("/socket", async function echo(socket) {
 if (import.meta.main) {
   const controller = new AbortController();
   Deno.addSignalListener("SIGUSR1", () => controller.abort());
-  await app.run({
-    port: 0,
-    signal: controller.signal,
-    onListen: ({ hostname, port }) => console.error(`Listening on http://${hostname}:${port}`),
-  });
+  await app.run({ port: 0, signal: controller.signal });
   tell("run() resolved");
   Deno.exit();
 }
