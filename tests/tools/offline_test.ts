@@ -129,6 +129,17 @@ Deno.test("with and without JSR the packages from npm are the same", async () =>
 Deno.test("the lock file of the tests has all packages of the other one, in the same versions", async () => {
   const { specifiers, npm } = await readJson<Lock>("deno.lock");
   const tests = await readJson<Lock>("tests", "deno.lock");
-  assertEquals({ ...tests.specifiers, ...specifiers }, tests.specifiers);
-  assertEquals({ ...tests.npm, ...npm }, tests.npm);
+  const versions = withoutPeers(tests.specifiers);
+  assertEquals({ ...versions, ...withoutPeers(specifiers) }, versions);
+  const names = Object.keys(tests.npm).map(withoutPeer);
+  assertEquals(Object.keys(npm).map(withoutPeer).filter((name) => !names.includes(name)), []);
 });
+
+/** A package has the versions of its peers behind its own one, and the tests have more peers. */
+function withoutPeer(name: string): string {
+  return name.split("_")[0]!;
+}
+
+function withoutPeers(specifiers: Lock["specifiers"]): Lock["specifiers"] {
+  return Object.fromEntries(Object.entries(specifiers).map(([name, version]) => [name, withoutPeer(version)]));
+}

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import * as v from "valibot";
 import type { SubscribeOptions } from "../../../src/topics/subscription.ts";
-import { InvalidMessageError, type PublishOptions } from "../../../src/topics/topic.ts";
+import { InvalidMessageError } from "../../../src/topics/invalid_message_error.ts";
+import type { PublishOptions } from "../../../src/topics/topic.ts";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { Topics } from "../../../src/topics/topics.ts";
 import type { Schema } from "../../../src/schema/schema.ts";
