@@ -3,12 +3,12 @@
 // messages do not stall it). Unsafe actions ask […] It is live by the framework's own event streams,
 // and comes back by itself after a restart." (board.md)
 
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "npm:playwright-core@^1.65.1";
 import type { App } from "../../mod.ts";
-import { browserTest } from "./support/browser.ts";
-import { boardApp, useApp } from "./support/board_app.ts";
-import { WatchedPage } from "./support/watched_page.ts";
+import { browserTest } from "../browser/support/browser.ts";
+import { boardApp, useApp } from "../browser/support/board_app.ts";
+import { WatchedPage } from "../browser/support/watched_page.ts";
 
 const DESKTOP = { viewport: { width: 1280, height: 900 } };
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
@@ -150,7 +150,7 @@ browserTest("The board", async (browser, t) => {
     await page.getByText(/^Published as /).waitFor();
     const row = page.getByRole("table", { name: "Messages" }).getByRole("row").filter({ hasText: "by-hand" });
     await row.getByRole("button").click();
-    assertStringIncludes(await page.getByRole("region", { name: /^Message / }).innerText(), '"quantity": 3');
+    await page.getByRole("region", { name: /^Message / }).getByText('"quantity": 3').waitFor();
     assertEquals(complaintsOf(watched), []);
   });
 
