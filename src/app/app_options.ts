@@ -73,7 +73,7 @@ export interface AppOptions<State = Record<string, unknown>, Given = None, Count
    */
   readyUrl?: string | null;
   /**
-   * Shows requests, messages and work on pages, by default at `/board`, to those whom its guards
+   * Shows requests, messages and work on pages, by default at `/board`, to users that its guards
    * accept. It is not in the document, not counted by limits, and not in the access log. Without
    * it, nothing is recorded. `webfw run --reload` shows it at `/_board` to this machine alone.
    */

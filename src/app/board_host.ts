@@ -24,7 +24,7 @@ import type { Crons } from "../work/cron/crons.ts";
 import type { BuiltIn } from "./built_in.ts";
 
 /**
- * The board of an application in production: requests, messages and work, for those whom its guards
+ * The board of an application in production: requests, messages and work, for users that its guards
  * accept.
  *
  * It shows the nodes, topics, consumers and crons of all nodes, and the requests of the one that

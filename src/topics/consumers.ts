@@ -92,7 +92,7 @@ export interface Consumers {
   discard(name: string, options?: { readonly ids?: readonly string[] }): Promise<number>;
 
   /**
-   * Forgets a consumer, its position and what it has given up. A process that still runs it begins
+   * Forgets a consumer, its position and its stored failures. A process that still runs it begins
    * anew.
    *
    * @throws {TypeError} As for {@linkcode Consumers.pause}.

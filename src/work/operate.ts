@@ -142,7 +142,7 @@ export interface Change {
 }
 
 /**
- * Changes the record by compare and set, and tells the nodes.
+ * Changes the record by compare and set, and notifies the nodes.
  *
  * @param change Undefined for no change: also if an earlier write was made whose reply was lost.
  */
