@@ -126,7 +126,9 @@ export function observeDependencies(observe: Observer | undefined): void {
 }
 
 export function resolveOne(dependency: PreparedDependency, request: HttpRequest, args: Args): Promise<unknown> {
-  if (observer) return observer(dependency, () => resolveNow(dependency, request, args));
+  if (observer && contextOf(request).isRecorded) {
+    return observer(dependency, () => resolveNow(dependency, request, args));
+  }
   return resolveNow(dependency, request, args);
 }
 

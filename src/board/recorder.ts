@@ -117,6 +117,7 @@ export class Recorder implements RequestRecorder {
     const begin = performance.now();
     const recording = this.#add(context, route, begin);
     recordTasks(context, recording);
+    context.isRecorded = true;
     return this.#current.run(recording, run).then((response) => {
       this.#finish(recording, response, performance.now() - begin);
       this.#measure(route, response, recording.duration!);

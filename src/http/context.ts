@@ -52,6 +52,8 @@ export class RequestContext implements Logger {
   afterResponse: AfterResponse | undefined = undefined;
   readonly reply: ReplyState = new ReplyState();
   id: string | undefined = undefined;
+  /** Whether its parts are recorded, for a board. */
+  isRecorded = false;
   /** Set where no route matches. */
   fallThrough: FallThrough | undefined = undefined;
   /** For a mounted application. */
