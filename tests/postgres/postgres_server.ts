@@ -205,7 +205,11 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.kill();
+    const process = this.#process;
+    this.thaw();
+    // A server that is killed leaves a segment of shared memory in the system.
+    if (process) signal(process.pid, "SIGQUIT");
+    await process?.status;
     await Deno.remove(this.#folder, { recursive: true });
   }
 }

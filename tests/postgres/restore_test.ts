@@ -34,7 +34,7 @@ async function restoreUnder(first: First): Promise<void> {
   await server.startAgain();
   const lost = await one.publish(10, 10);
   for (const reader of readers) assertEquals((await takeData(reader, 20)).at(-1), 19);
-  await server.kill();
+  await server.stop();
   await restore();
   await server.startAgain();
   if (first === "others, beyond its end") await late.publish(100, 30);

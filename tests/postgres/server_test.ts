@@ -20,7 +20,7 @@ else {
     const answer = server.query("SELECT n FROM numbers ORDER BY n");
     server.thaw();
     assertEquals(await answer, ["1", "2"]);
-    await server.kill();
+    await server.stop();
     await restore();
     await server.startAgain();
     assertEquals(await server.query("SELECT n FROM numbers"), ["1"]);
