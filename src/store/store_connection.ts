@@ -23,6 +23,8 @@ export interface StoreConnectionOptions<Engine> {
   readonly requestTimeout?: number;
   /** In milliseconds, 30 s by default. */
   readonly retryTimeout?: number;
+  /** How long a start waits for the first answer, in milliseconds, 10 s by default. */
+  readonly openTimeout?: number;
   /** How many writes are under way at once, each on a connection of its own; all by default. */
   readonly maxWrites?: number;
   /** By default true. One of several connections logs outages. */
@@ -41,11 +43,14 @@ const DEFAULTS = {
   isBusy: () => false,
   requestTimeout: 3_000,
   retryTimeout: 30_000,
+  openTimeout: 10_000,
   maxWrites: Infinity,
   isLogged: true,
 };
-/** How long a start waits for an answer, in milliseconds. */
-const OPEN_TIMEOUT = 10_000;
+/** How long a close waits for requests, in milliseconds. */
+const CLOSE_TIMEOUT = 3_000;
+/** A file that is busy for longer is logged, in milliseconds. */
+const MAX_BUSY = 3_000;
 const MAX_PAUSE = 500;
 /** Without another attempt, an outage of one kind is forgotten after so many milliseconds. */
 const OUTAGE_MEMORY = 60_000;
@@ -124,7 +129,7 @@ export class StoreConnection<Engine extends StoreEngine> {
         if (error instanceof CannotOpenError && !this.#latest) throw error;
         const isBusy = this.#options.isBusy(error);
         const time = performance.now() - begin;
-        if (isBusy ? time > this.#options.requestTimeout : attempt > 1) this.#recordFailure(kind, error);
+        if (isBusy ? time > MAX_BUSY : attempt > 1) this.#recordFailure(kind, error);
         if (time > this.retryTimeout) throw this.#noAnswer(error);
         const longest = isBusy ? MAX_BUSY_PAUSE : Math.min(MAX_PAUSE, 10 * 2 ** attempt);
         const end = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal;
@@ -134,14 +139,14 @@ export class StoreConnection<Engine extends StoreEngine> {
   }
 
   /**
-   * Opens the store and sends one request. It is repeated for 10 seconds: the store may start at
+   * Opens the store and sends one request. It is repeated for some seconds: the store may start at
    * the same time, and a wrong address must not look like an outage.
    *
    * @throws {CannotOpenError} If the store can never be opened, or nothing has answered.
    */
   async open(): Promise<void> {
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), OPEN_TIMEOUT);
+    const timer = setTimeout(() => late.abort(), this.#options.openTimeout);
     const end = AbortSignal.any([late.signal, this.#closing.signal]);
     let reason = "no answer";
     try {
@@ -165,7 +170,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     const cure = "check the address, or start the store before";
     throw cannotOpen(
       this.#options.name,
-      `nothing has answered there for ${OPEN_TIMEOUT / 1_000} s (${reason}), ${cure}`,
+      `nothing has answered there for ${this.#options.openTimeout / 1_000} s (${reason}), ${cure}`,
     );
   }
 
@@ -178,12 +183,12 @@ export class StoreConnection<Engine extends StoreEngine> {
     engine?.then((engine) => closeQuietly(engine), () => {});
   }
 
-  /** Waits for requests, at most for the timeout of one. */
+  /** Waits for requests, for a short time. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     const drained = new AbortController();
     const answers = Promise.allSettled(Array.from(this.#pending, ({ answer }) => answer));
-    await Promise.race([answers, pause(this.#options.requestTimeout, drained.signal)]);
+    await Promise.race([answers, pause(Math.min(CLOSE_TIMEOUT, this.#options.requestTimeout), drained.signal)]);
     drained.abort();
     this.#closing.abort();
     for (const { abandon } of this.#pending) abandon(this.#closing.signal.reason);

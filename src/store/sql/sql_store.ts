@@ -20,6 +20,12 @@ import { TransactionAppender } from "./transaction.ts";
 /** How often other processes' appends are polled, in milliseconds. The database also notifies. */
 const POLL_INTERVAL = 1_000;
 
+/**
+ * How long the thread of a file has for an answer, in milliseconds. It always answers, so that
+ * another thread would only take longer on a machine that is short of processor time.
+ */
+const THREAD_TIMEOUT = 30_000;
+
 /** How long the last notifications may take, in milliseconds. */
 const CLOSE_TIMEOUT = 1_000;
 
@@ -182,6 +188,8 @@ export function openSqlStore(location: SqlLocation, now?: () => number): SqlStor
       dialect: "sqlite",
       now,
       processLock: new ProcessLock(path),
+      requestTimeout: THREAD_TIMEOUT,
+      openTimeout: THREAD_TIMEOUT,
       open: async (_signal, onLost) => {
         const { openSqlite } = await load(() => import("./sqlite_engine.ts"));
         return await openSqlite(path, onLost);

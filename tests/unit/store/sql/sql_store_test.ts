@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { SqlEngine } from "../../../../src/store/sql/engine.ts";
 import { schemaText } from "../../../../src/store/sql/schema.ts";
-import { SqlStore } from "../../../../src/store/sql/sql_store.ts";
+import { openSqlStore, SqlStore } from "../../../../src/store/sql/sql_store.ts";
 import { openSqlite } from "../../../../src/store/sql/sqlite_engine.ts";
 import { LOG_START } from "../../../../src/store/topic_store.ts";
 import { Clock } from "../../../contract/clock.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../../../contract/store_fixture.ts";
 import { TemporaryFolder } from "../../../spec/support/temporary_folder.ts";
+import { FakeTime } from "../../support/fake_time.ts";
 
 const MINUTE = 60_000;
 const LOG = logOf("orders");
@@ -268,4 +269,16 @@ Deno.test("tables of a later version are an error that says so", async () => {
   shop.database.exec("UPDATE webfw_version SET version = 99");
   const error = await assertRejects(() => shop.open().open(), Error, "its tables have version 99");
   assertEquals(error.name, "CannotOpenError");
+});
+
+Deno.test("SQLite: a start waits for its thread, which needs long on a busy machine", async () => {
+  await using folder = await TemporaryFolder.make();
+  const store = openSqlStore({ sqlite: join(folder.path, "shop.sqlite") });
+  using time = new FakeTime();
+  const opening = store.open();
+  // Settled before it is awaited, it would be an unhandled rejection.
+  opening.catch(() => {});
+  await time.advance(15_000);
+  await opening;
+  await store.close();
 });
