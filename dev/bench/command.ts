@@ -21,6 +21,17 @@ export function readCount(text: string): number {
 }
 
 /**
+ * Reads a number above 0.
+ *
+ * @throws {UsageError} if the text is anything else
+ */
+export function readRatio(text: string): number {
+  const value = Number(text);
+  if (value > 0 && value < Infinity) return value;
+  throw new UsageError(`Cannot read the arguments: "${text}" is not a ratio`);
+}
+
+/**
  * Reads a time in milliseconds.
  *
  * @throws {UsageError} if the text is no time such as 500ms or 2s

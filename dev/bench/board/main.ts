@@ -2,27 +2,38 @@
 // take part in the same rounds. Figures decide the exit code only with `--limit`.
 
 import { join } from "node:path";
-import { select } from "../command.ts";
+import { readRatio, select } from "../command.ts";
 import { note } from "../figure.ts";
 import { chooseCores } from "../http/cores.ts";
 import { chooseLoadGenerator } from "../http/load.ts";
 import { type Entry, measure, type Sample } from "../http/measurement.ts";
 import { median, ratios } from "../http/statistics.ts";
 import { type Workload, WORKLOADS } from "../http/workloads.ts";
+import { LOAD_USAGE, readLoadOptions } from "../load_options.ts";
 import { ownProgram } from "../own_program.ts";
-import { readOptions, USAGE } from "./options.ts";
 
 const WITHOUT = "webfw";
 const WITH = "webfw, with its board";
 
+/** Printed for `--help`. */
+const USAGE = `Measures what a request costs where the application shows its board, and without.
+
+Options:
+${LOAD_USAGE}
+  --only <a,b>           workloads
+  --limit <ratio>        fail if the median of a ratio is greater
+  --quick                check every server, one round of 300ms
+  --help                 print this text`;
+
 /** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
-  const options = readOptions(args);
+  const options = readLoadOptions(args, ["limit"]);
   if (options.help) {
     console.log(USAGE);
     return 0;
   }
-  const { rounds, duration, connections, limit } = options;
+  const { rounds, duration, connections } = options;
+  const limit = options.limit === undefined ? undefined : readRatio(options.limit);
   const directory = await Deno.makeTempDir({ prefix: "bench_board_" });
   let hasFailed = false;
   try {
@@ -32,7 +43,7 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
     console.log(`${rounds} interleaved rounds of ${duration} ms; CPU time per request\n`);
     // The number of other routes changes nothing of the board.
     const workloads = WORKLOADS.filter(({ fillerRoutes }) => fillerRoutes.length === 1);
-    for (const workload of select(workloads, options.workloads)) {
+    for (const workload of select(workloads, options.only)) {
       const measured = { load, prefix: cores.server, rounds, duration, connections, signal };
       const contestants = await measure(entriesOf(workload), measured);
       const faults = contestants.flatMap(({ server, faults }) => faults.map((fault) => `${server}: ${fault}`));

@@ -8,20 +8,30 @@ import { select } from "../command.ts";
 import { chooseCores } from "../http/cores.ts";
 import { chooseLoadGenerator } from "../http/load.ts";
 import { type Contestant, type Entry, measure } from "../http/measurement.ts";
+import { LOAD_USAGE, type LoadOptions, readLoadOptions } from "../load_options.ts";
 import { ownProgram } from "../own_program.ts";
 import { type Feature, makeFeatures } from "./features.ts";
-import { type Options, readOptions, USAGE } from "./options.ts";
 import { noteCosts, report, SERVERS } from "./report.ts";
+
+/** Printed for `--help`. */
+const USAGE = `Measures what guards, limits and headers cost in webfw, and by hand.
+
+Options:
+${LOAD_USAGE}
+  --only <a,b>           features
+  --quick                check every server, one round of 300ms
+  --json <file>          write the samples
+  --help                 print this text`;
 
 /** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
-  const options = readOptions(args);
+  const options = readLoadOptions(args, ["json"]);
   if (options.help) {
     console.log(USAGE);
     return 0;
   }
   const { rounds, duration, connections } = options;
-  const features = select(await makeFeatures(), options.features);
+  const features = select(await makeFeatures(), options.only);
   const directory = await Deno.makeTempDir({ prefix: "bench_guards_" });
   try {
     const cores = await chooseCores();
@@ -65,7 +75,7 @@ function entriesOf({ guard, argument, workAt }: Feature): Entry[] {
   }));
 }
 
-function heading({ rounds, duration, connections }: Options, load: string, cores: string): string {
+function heading({ rounds, duration, connections }: LoadOptions, load: string, cores: string): string {
   const { deno, v8 } = Deno.version;
   return `Deno ${deno}, V8 ${v8}, ${Deno.build.target}
 load by ${load}, ${connections} connections; ${cores}

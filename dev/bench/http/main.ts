@@ -2,30 +2,44 @@
 // Every server is checked before it is measured. Figures never decide the exit code; a server that
 // fails its checks does.
 
-import { select } from "../command.ts";
+import { readNames, select } from "../command.ts";
+import { LOAD_USAGE, type LoadOptions, readLoadOptions } from "../load_options.ts";
 import { chooseCores } from "./cores.ts";
 import { chooseLoadGenerator } from "./load.ts";
 import { type Contestant, measure } from "./measurement.ts";
-import { type Options, readOptions, USAGE } from "./options.ts";
 import { noteComparisons } from "./noting.ts";
 import { report } from "./report.ts";
 import { BASELINE, entriesOf, prepareServers } from "./servers.ts";
 import { WORKLOADS } from "./workloads.ts";
 
+/** Printed for `--help`. */
+const USAGE = `Compares webfw with a handler written by hand and with other frameworks.
+
+Options:
+${LOAD_USAGE}
+  --only <a,b>           workloads
+  --servers <a,b>        servers; "deno", the handler written by hand, is always among
+                         them; "hono-sync" is Hono with sync functions for handlers,
+                         "deno-bounded" is "deno" with bounds for bodies
+  --quick                check every server and workload, one round of 300ms
+  --json <file>          write the samples
+  --help                 print this text`;
+
 /** Measures, and returns the exit code. */
 export async function main(args: string[], signal: AbortSignal): Promise<number> {
-  const options = readOptions(args);
+  const options = readLoadOptions(args, ["servers", "json"]);
   if (options.help) {
     console.log(USAGE);
     return 0;
   }
-  const workloads = select(WORKLOADS, options.workloads);
+  const workloads = select(WORKLOADS, options.only);
   const directory = await Deno.makeTempDir({ prefix: "bench_http_" });
   try {
     const cores = await chooseCores();
     const load = await chooseLoadGenerator(cores.client, directory);
     const all = await prepareServers(directory);
-    const servers = select(all, options.servers.length > 0 ? [BASELINE, ...options.servers] : []);
+    const named = readNames(options.servers);
+    const servers = select(all, named.length > 0 ? [BASELINE, ...named] : []);
     console.log(heading(options, load.name, cores.description));
     const results: Record<string, Contestant[]> = {};
     for (const workload of workloads) {
@@ -56,7 +70,7 @@ export async function main(args: string[], signal: AbortSignal): Promise<number>
 }
 
 function heading(
-  { rounds, duration, connections }: Options,
+  { rounds, duration, connections }: LoadOptions,
   load: string,
   cores: string,
 ): string {
