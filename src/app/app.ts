@@ -72,6 +72,8 @@ export interface AppProtocol {
   /** Gives webhooks to a function in place of the network. */
   readonly receiveWebhooks: (receiver: Webhooks["receiver"]) => void;
   readonly publishScheduled: (topic: string | undefined) => Promise<number>;
+  /** Waits for the tasks and cleanups after the replies so far. */
+  readonly afterReplies: () => Promise<void>;
   /** Shows the board to this machine, and returns its path. Call it before the App serves. */
   readonly showBoard: () => string;
   readonly overridable: () => Overridable;
@@ -132,6 +134,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     runCron: (name) => this.#crons.runNow(name),
     receiveWebhooks: (receiver) => this.#webhooks.receiver = receiver,
     publishScheduled: (topic) => this.#topics.publishScheduled(topic),
+    afterReplies: async () => await this.#service.target.background()?.done(),
     showBoard: () => this.#service.showBoard(),
     overridable: () => this.#service.overridable(this.#endpoints),
   };

@@ -439,6 +439,38 @@ export class TestClient<Api = unknown, const Given extends readonly AnyDependenc
   }
 
   /**
+   * Waits for the work after the replies so far: tasks of `request.after()`, and the code after the
+   * `yield` of dependencies. For consumers, there is `app.consumers.idle()`.
+   *
+   * @throws {TypeError} If the client does not test an `App`.
+   *
+   * @example A mail after the reply
+   * ```ts
+   * import { App } from "@webfw/core";
+   * import { TestClient } from "@webfw/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const mails: string[] = [];
+   * const app = new App();
+   * app.post("/orders", async (request) => request.after(async () => void mails.push("Thank you")));
+   *
+   * await using client = new TestClient(app);
+   * await client.post("/orders");
+   * await client.idle();
+   * assertEquals(mails, ["Thank you"]);
+   * ```
+   */
+  async idle(): Promise<void> {
+    const protocol = protocolOf(this.#app);
+    if (!protocol?.afterReplies) {
+      throw new TypeError(
+        "Cannot wait for the work after replies: the client must test an App, not an object with fetch",
+      );
+    }
+    await protocol.afterReplies();
+  }
+
+  /**
    * Closes all streams and sockets. The last client of the application stops it, which ends its
    * lifespans.
    */

@@ -1,6 +1,6 @@
 // Section 5 of the contract: request.after() runs tasks after the last byte of the reply.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { App, dependency, HTTPError } from "@webfw/core";
 import { TestClient } from "@webfw/core/testing";
 import * as v from "valibot";
@@ -150,4 +150,33 @@ Deno.test("after() runs after the last byte of a stream, not before", async () =
   assertEquals(await response.text(), "1\n2\n");
   await done.promise;
   assertEquals(order, ["part 1", "part 2", "end", "after"]);
+});
+
+Deno.test("A test waits by client.idle() for the tasks and cleanups after its replies, also with replaced ones", async () => {
+  const order: string[] = [];
+  const { promise: mayEnd, resolve } = Promise.withResolvers<void>();
+  const row = dependency(async function* () {
+    yield "a row";
+    await mayEnd;
+    order.push("cleanup");
+  });
+  const name = dependency(async () => "original");
+  const app = new App();
+  app.post("/", { deps: { row, name } }, async (request, { name }) => {
+    request.after(async () => {
+      await mayEnd;
+      order.push(name);
+    });
+  });
+  await using client = new TestClient(app);
+  await using replacing = new TestClient(app, { override: [[name, async () => "replaced"]] });
+  for (const tester of [client, replacing]) {
+    await tester.post("/");
+    const idle = tester.idle().then(() => order.push("idle"));
+    resolve();
+    await idle;
+  }
+  assertEquals(order, ["original", "cleanup", "idle", "replaced", "cleanup", "idle"]);
+  await using other = new TestClient({ fetch: () => new Response() });
+  await assertRejects(() => other.idle(), TypeError, "the client must test an App");
 });
