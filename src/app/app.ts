@@ -632,8 +632,8 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   /**
    * Sets the handler that makes all error replies, and their description in the document.
    *
-   * @param handler Gets each error as an `HTTPError`. Returns the reply, or nothing for the default
-   * reply.
+   * @param handler Gets each error as an `HTTPError`. Returns the reply, nothing for the default
+   * reply, or the `HTTPError` to reply with. It may throw that, too.
    * @param shape The schema of the body and the content type, for the document.
    * @throws {TypeError} If the handler is no function of two arguments; if the shape has no schema,
    * or has unknown members.

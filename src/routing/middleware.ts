@@ -135,24 +135,33 @@ function noResponse({ name }: Middleware): TypeError {
 }
 
 /**
- * Makes the reply of an error; returns nothing for the default reply. An error that is not an
- * `HTTPError` arrives as a 500 with the error as its `cause`.
+ * Makes the reply of an error; returns nothing for the default reply, and an `HTTPError` for that
+ * of another error. An error that is not an `HTTPError` arrives as a 500 with the error as its
+ * `cause`.
  *
  * @category Errors
  */
 export type ErrorHandler<State = Record<string, unknown>> = (
   error: HTTPError,
   request: HttpRequest<State>,
-) => Response | void | Promise<Response | void>;
+) => Response | HTTPError | void | Promise<Response | HTTPError | void>;
 
 export function errorBoundary(handler: ErrorHandler | undefined): ErrorBoundary {
+  const replace = (error: HTTPError, other: HTTPError, request: HttpRequest): Response => {
+    if (other.cause !== error && other.cause !== error.cause) report(other, request);
+    return problemReply(other);
+  };
   const shape = async (error: HTTPError, request: HttpRequest, context: RequestContext): Promise<Response> => {
     try {
       const reply = await handler?.(error, request);
       if (reply === undefined || reply === null) return problemReply(error);
       if (reply instanceof Response) return ownReply(context, context.reply.useResponse(reply, context.isServed));
-      throw new TypeError(`Cannot reply with what onError returned: got ${typeof reply}, wanted a Response or nothing`);
+      if (isHTTPError(reply)) return replace(error, reply, request);
+      throw new TypeError(
+        `Cannot reply with what onError returned: got ${typeof reply}, wanted a Response, an HTTPError or nothing`,
+      );
     } catch (failure) {
+      if (isHTTPError(failure)) return replace(error, failure, request);
       tracing?.fail(failure);
       context.log("error", "Shaping an error reply failed", { error: describeError(failure) });
       return problemReply(new HTTPError(500));

@@ -100,6 +100,41 @@ Deno.test("An onError that fails is logged, and the reply is a 500 that says not
   }
 });
 
+Deno.test("onError returns or throws an HTTPError for the reply of that error", async () => {
+  class SoldOut extends Error {}
+  const app = new App();
+  app.onError((error) => {
+    if (error.cause instanceof SoldOut) return new HTTPError(409, "Sold out", { headers: { "retry-after": "60" } });
+    if (error.status === 404) throw new HTTPError(410, "Gone");
+    if (error.status === 418) return Promise.resolve(new HTTPError(503, "Later", { cause: new Error("the lookup") }));
+    if (error.status === 500) throw new HTTPError(502, "Elsewhere", { cause: error.cause });
+    return undefined;
+  });
+  app.get("/sold-out", async () => {
+    throw new SoldOut("no copies");
+  });
+  app.get("/teapot", async () => {
+    throw new HTTPError(418);
+  });
+  app.get("/broken", async () => {
+    throw new Error("the table is missing");
+  });
+  await using client = new TestClient(app);
+  using log = new CapturedLog();
+  const reply = await client.get("/sold-out");
+  assertEquals(reply.headers.get("content-type"), "application/problem+json");
+  assertEquals([reply.headers.get("retry-after"), await reply.json()], [
+    "60",
+    { type: "about:blank", title: "Conflict", status: 409, detail: "Sold out" },
+  ]);
+  assertEquals((await client.get("/missing").problem(410)).detail, "Gone");
+  assertEquals(log.text, "");
+  await client.get("/teapot").problem(503);
+  assertStringIncludes(log.text, "the lookup");
+  await client.get("/broken").problem(502);
+  assertEquals(log.lines.filter((line) => line.includes("the table is missing")).length, 1);
+});
+
 Deno.test("A foreign error for which onError refuses the client is no failure, and is not logged", async () => {
   class Missing extends Error {}
   const app = new App();
