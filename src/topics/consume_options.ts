@@ -76,8 +76,8 @@ export interface ConsumeOptions<Data = unknown, Batch extends BatchOptions | und
   key?: (message: TopicMessage<Data>) => string;
   /**
    * The handler gets an array of messages: at most `size` of them, with one key if the consumer has
-   * `key`, and all for the same attempt. It may return the ids of those that failed: they are
-   * retried, and the others are done.
+   * `key`, and all for the same attempt. It may return the ids of those that failed, also with an
+   * error for each: they are retried, and the others are done.
    */
   // Further options are a mistake.
   batch?: Batch & { readonly [Name in Exclude<keyof Batch, keyof BatchOptions>]: never };
@@ -132,7 +132,19 @@ export type ConsumerHandler<Data, Owner> = (
 export type BatchHandler<Data, Owner> = (
   messages: readonly TopicMessage<Data>[],
   context: ConsumerContext & Owner,
-) => void | { failed: readonly string[] } | Promise<void | { failed: readonly string[] }>;
+) => void | BatchResult | Promise<void | BatchResult>;
+
+/**
+ * The ids of the messages that failed, each alone or with what would have been thrown for it.
+ *
+ * @ignore
+ */
+export interface BatchResult {
+  failed: readonly FailedMessage[];
+}
+
+/** @ignore A message of a batch that failed. */
+export type FailedMessage = string | { readonly id: string; readonly error: unknown };
 
 /**
  * The handler of a consumer with or without `batch`. `Batch` is `never` for options of a declared

@@ -217,8 +217,10 @@ export type { SubscribeOptions } from "../topics/subscription.ts";
 export type {
   BatchHandler,
   BatchOptions,
+  BatchResult,
   ConsumeOptions,
   ConsumerHandler,
+  FailedMessage,
   HandlerOf,
   RetryOptions,
 } from "../topics/consume_options.ts";

@@ -3,7 +3,7 @@ import { errorText } from "../../log/log_text.ts";
 import { describeError } from "../../log/log.ts";
 import { OrderedMap } from "../../base/ordered_map.ts";
 import type { RecordStore } from "../../store/record_store.ts";
-import type { ConsumerTry, ResolvedConsumeOptions } from "../../topics/consume_options.ts";
+import type { ConsumerTry, FailedMessage, ResolvedConsumeOptions } from "../../topics/consume_options.ts";
 import { toId, type TopicMessage } from "../../topics/message.ts";
 import type { Cursor, LogBounds, LogRef, TopicStore } from "../../store/topic_store.ts";
 import type { StoredCheck } from "../../topics/topic_log.ts";
@@ -49,12 +49,12 @@ export interface ConsumerSetup {
   readonly options: ResolvedConsumeOptions;
   /** If messages may be older than the schema of the topic. */
   readonly check?: StoredCheck | undefined;
-  /** Gets one message, or those of a batch, and returns the ids of those that failed. */
+  /** Gets one message, or those of a batch, and returns those that failed. */
   readonly handle: (
     messages: readonly TopicMessage[],
     context: ConsumerTry,
     traces: readonly (string | undefined)[],
-  ) => Promise<readonly string[]>;
+  ) => Promise<readonly FailedMessage[]>;
   readonly deadLetter: DeadLetterTopic | undefined;
   readonly clock: Clock;
 }

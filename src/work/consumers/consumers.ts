@@ -2,7 +2,7 @@
 import { loggerOf, makeLog } from "../../log/log.ts";
 import { nearest, quote } from "../../base/options.ts";
 import { SpanKind, tracing } from "../../log/telemetry.ts";
-import type { ConsumerContext, ConsumerTry, DeclaredConsumer } from "../../topics/consume_options.ts";
+import type { ConsumerContext, ConsumerTry, DeclaredConsumer, FailedMessage } from "../../topics/consume_options.ts";
 import { cursorBefore, type TopicMessage, toPosition } from "../../topics/message.ts";
 import { messagingAttributes } from "../../topics/topic_log.ts";
 import type { Topics } from "../../topics/topics.ts";
@@ -130,8 +130,8 @@ async function handle(
   messages: readonly TopicMessage[],
   context: ConsumerContext,
   traces: readonly (string | undefined)[],
-): Promise<readonly string[]> {
-  const run = async (): Promise<readonly string[]> => {
+): Promise<readonly FailedMessage[]> {
+  const run = async (): Promise<readonly FailedMessage[]> => {
     const call = handler as (given: unknown, context: ConsumerContext) => unknown;
     const returned = await call(batch ? messages : messages[0], context);
     // A returned Error counts as a thrown one.
@@ -156,11 +156,11 @@ async function handle(
 }
 
 /**
- * The ids of the messages that failed, as the handler of a batch returned them.
+ * The messages that failed, as the handler of a batch returned them.
  *
  * @throws {TypeError} If it returned anything else. Then all messages have failed.
  */
-function failedIn(returned: unknown, messages: readonly TopicMessage[], consumer: string): readonly string[] {
+function failedIn(returned: unknown, messages: readonly TopicMessage[], consumer: string): readonly FailedMessage[] {
   if (returned === undefined) return [];
   const action = `Cannot take the result of ${consumer}`;
   const { failed } = (returned ?? {}) as { readonly failed?: unknown };
@@ -170,10 +170,12 @@ function failedIn(returned: unknown, messages: readonly TopicMessage[], consumer
     );
   }
   const ids = new Set<unknown>(messages.map(({ id }) => id));
-  const unknown = failed.find((id) => !ids.has(id));
-  if (unknown === undefined && !failed.includes(undefined)) return failed;
+  const wrong = failed.findIndex((entry) => !ids.has(typeof entry === "object" ? entry?.id : entry));
+  if (wrong < 0) return failed;
   throw new TypeError(
-    `${action}: failed must have ids of messages of the batch, got ${quote(unknown)}; write failed: [message.id]`,
+    `${action}: failed must have ids of messages of the batch, got ${
+      quote(failed[wrong])
+    }; write failed: [message.id], or [{ id: message.id, error }]`,
   );
 }
 

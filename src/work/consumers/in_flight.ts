@@ -1,5 +1,5 @@
 /** The messages that a node has claimed, and their handlers. It does not know the record. */
-import { isDiscard, type ResolvedBatch } from "../../topics/consume_options.ts";
+import { type FailedMessage, isDiscard, type ResolvedBatch } from "../../topics/consume_options.ts";
 import type { Cursor } from "../../store/topic_store.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ReadMessage } from "./log_window.ts";
@@ -22,12 +22,12 @@ export interface InFlightOptions {
   /** The time of the store, in milliseconds since 1970. */
   readonly time: () => number;
   readonly isHeld: () => boolean;
-  /** The result is the ids of the messages that failed. */
+  /** The result is the messages that failed. */
   readonly handle: (
     messages: readonly ReadMessage[],
     attempt: number,
     signal: AbortSignal,
-  ) => Promise<readonly string[]>;
+  ) => Promise<readonly FailedMessage[]>;
   /** Publishes a dead letter or stores the failure. It never rejects; false: try again later. */
   readonly park: (delivery: Delivery, error: unknown) => Promise<boolean>;
   /** Another attempt will follow. */
@@ -45,6 +45,9 @@ interface Run {
   /** Its signal was aborted before its timeout: an error counts as no attempt. */
   isInterrupted: boolean;
 }
+
+/** The deliveries that failed, with their errors. */
+type Failed = ReadonlyMap<Delivery, unknown>;
 
 /** The longest backoff in milliseconds, unless the first one is longer. */
 const MAX_BACKOFF = 3_600_000;
@@ -272,19 +275,18 @@ export class InFlight {
     this.#watch();
     try {
       const messages = deliveries.map(({ message }) => message!);
-      const failed = new Set(await handle(messages, deliveries[0]!.attempt, run.controller.signal));
-      this.#end(run, RETURNED, deliveries.filter(({ message }) => failed.size > 0 && failed.has(message!.message.id)));
+      this.#end(run, withErrors(deliveries, await handle(messages, deliveries[0]!.attempt, run.controller.signal)));
     } catch (thrown) {
       // `undefined` can be thrown, too.
-      this.#end(run, thrown ?? new TypeError("The handler threw nothing"), deliveries);
+      const error = thrown ?? new TypeError("The handler threw nothing");
+      this.#end(run, new Map(deliveries.map((delivery) => [delivery, error])));
     }
   }
 
   /** The handler has ended, or timed out and may still run. */
-  #end(run: Run, error: unknown, failed: readonly Delivery[]): void {
+  #end(run: Run, failed: Failed): void {
     const isLate = !this.#runs.delete(run);
-    const isFailed = new Set(failed);
-    const done = run.deliveries.filter((delivery) => !isFailed.has(delivery));
+    const done = run.deliveries.filter((delivery) => !failed.has(delivery));
     if (isLate) {
       for (const delivery of done) this.#options.onLateResult(delivery);
       return;
@@ -299,23 +301,27 @@ export class InFlight {
         this.#options.onLateResult(delivery);
       }
     }
-    for (const delivery of failed) if (!this.#isInFlight(delivery)) this.#free(delivery);
-    this.#endFailed(failed.filter((delivery) => this.#isInFlight(delivery)), error, run);
+    if (failed.size > 0) this.#endFailed(run, failed);
     this.dispatch();
   }
 
-  #endFailed(failed: readonly Delivery[], error: unknown, { isInterrupted }: Run): void {
-    if (failed.length === 0) return;
-    // The messages of a batch are for the same attempt.
-    const { attempt } = failed[0]!;
-    if (isInterrupted) { for (const delivery of failed) this.#release(delivery); }
-    else if (isDiscard(error) || attempt >= this.#options.attempts) {
-      for (const delivery of failed) void this.#park(delivery, error);
-    } else {
-      this.#options.onFailure(failed, error);
-      // One time for all, so that they are one batch again.
-      const due = this.#dueAfter(attempt);
-      for (const delivery of failed) this.#settle(delivery, { isDone: false, attempt: attempt + 1, due });
+  #endFailed({ isInterrupted }: Run, failed: Failed): void {
+    // One time for all, so that they are one batch again.
+    const after = this.#backoff();
+    for (const [error, deliveries] of Map.groupBy(failed.keys(), (delivery) => failed.get(delivery))) {
+      for (const delivery of deliveries) if (!this.#isInFlight(delivery)) this.#free(delivery);
+      const own = deliveries.filter((delivery) => this.#isInFlight(delivery));
+      if (own.length === 0) continue;
+      // The messages of a batch are for the same attempt.
+      const { attempt } = own[0]!;
+      if (isInterrupted) { for (const delivery of own) this.#release(delivery); }
+      else if (isDiscard(error) || attempt >= this.#options.attempts) {
+        for (const delivery of own) void this.#park(delivery, error);
+      } else {
+        this.#options.onFailure(own, error);
+        const due = after(attempt);
+        for (const delivery of own) this.#settle(delivery, { isDone: false, attempt: attempt + 1, due });
+      }
     }
   }
 
@@ -327,7 +333,7 @@ export class InFlight {
     else if (isDone) this.#settle(delivery, { isDone });
     else {
       const attempt = attemptToPark(delivery, this.#options);
-      this.#settle(delivery, { isDone: false, attempt, due: this.#dueAfter(this.#options.attempts) });
+      this.#settle(delivery, { isDone: false, attempt, due: this.#backoff()(this.#options.attempts) });
     }
     this.dispatch();
   }
@@ -376,12 +382,17 @@ export class InFlight {
     run.controller.abort(reason);
   }
 
-  #dueAfter(attempt: number): number {
+  /** Returns when the attempt after another one is due. */
+  #backoff(): (attempt: number) => number {
     const { backoff, pauses, time } = this.#options;
-    const pause = pauses
-      ? pauses[Math.min(attempt, pauses.length) - 1]!
-      : Math.min(backoff * 2 ** (attempt - 1), Math.max(backoff, MAX_BACKOFF));
-    return time() + Math.ceil(pause * (1 + Math.random() * JITTER));
+    const now = time();
+    const stretch = 1 + Math.random() * JITTER;
+    return (attempt) => {
+      const pause = pauses
+        ? pauses[Math.min(attempt, pauses.length) - 1]!
+        : Math.min(backoff * 2 ** (attempt - 1), Math.max(backoff, MAX_BACKOFF));
+      return now + Math.ceil(pause * stretch);
+    };
   }
 
   /** One timer for all handlers: the oldest one has the least time left. */
@@ -397,11 +408,23 @@ export class InFlight {
         if (run.begin > latest) break;
         const thrown = new DOMException(`The handler has not ended within ${timeout} ms`, "TimeoutError");
         run.controller.abort(thrown);
-        this.#end(run, thrown, run.deliveries);
+        this.#end(run, new Map(run.deliveries.map((delivery) => [delivery, thrown])));
       }
       this.#watch();
     });
   }
+}
+
+function withErrors(deliveries: readonly Delivery[], failed: readonly FailedMessage[]): Failed {
+  if (failed.length === 0) return new Map();
+  const errors = new Map(
+    failed.map((entry) => typeof entry === "string" ? [entry, RETURNED] : [entry.id, entry.error]),
+  );
+  return new Map(deliveries.flatMap((delivery) => {
+    const { id } = delivery.message!.message;
+    // `undefined` is an error, too.
+    return errors.has(id) ? [[delivery, errors.get(id) ?? RETURNED] as const] : [];
+  }));
 }
 
 function withoutStack(message: string): Error {

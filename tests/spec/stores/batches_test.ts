@@ -53,7 +53,9 @@ Deno.test("what a handler of batches returns by mistake fails the batch, and say
     [3, "must return nothing, or { failed: [message.id, …] }, got 3"],
     [null, "must return nothing, or { failed: [message.id, …] }, got null"],
     [{ failed: "x" }, "must return nothing, or { failed: [message.id, …] }"],
-    [{ failed: ["x"] }, 'failed must have ids of messages of the batch, got "x"; write failed: [message.id]'],
+    [{ failed: ["x"] }, 'failed must have ids of messages of the batch, got "x"; write failed: [message.id], or [{'],
+    [{ failed: [{ error: "x" }] }, "failed must have ids of messages of the batch, got object"],
+    [{ failed: [null] }, "failed must have ids of messages of the batch, got null"],
     [{ failed: [undefined] }, "failed must have ids of messages of the batch, got undefined"],
     [new Error("returned"), "returned"],
   ];

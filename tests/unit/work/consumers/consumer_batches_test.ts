@@ -96,6 +96,38 @@ test("`failed` are `retries with backoff` of those alone, together; the rest is 
   await node.close();
 });
 
+test(
+  "`failed` with errors: each message has its own, one that is discarded is parked, the rest comes together",
+  async (setting, log) => {
+    const got: Got[] = [];
+    const letters: unknown[] = [];
+    const node = await setting.batchNode(
+      noting(setting, got, (data, { attempt }) => {
+        if (attempt > 1) return data;
+        return data.filter((n) => n !== 4).map((id) => {
+          return id === 3 ? id : { id, error: id === 1 ? new Discard("never") : new Error("the mailbox is full") };
+        });
+      }),
+      {
+        batch: { size: 4, wait: 10 },
+        attempts: 2,
+        letters: {
+          name: "failed",
+          maxBytes: 1e6,
+          publish: async (letter) => void letters.push([letter.data, letter.error]),
+        },
+      },
+    );
+    await setting.publish(1, 2, 3, 4);
+    await rest(60_000);
+    assertEquals(got.map(([_, ...got]) => got), [[1, 1, 2, 3, 4], [2, 2, 3]]);
+    const returned = "The handler returned the message as failed";
+    assertEquals(letters, [[1, "never"], [2, returned], [3, returned]]);
+    assertMatch(log.text, /will retry .*messages=1 attempt=1 error="Error: the mailbox is full/);
+    await node.close();
+  },
+);
+
 test("a `throw` fails all, they come together again, apart from others, and the last one parks each", async (setting) => {
   const got: Got[] = [];
   const handle = noting(setting, got, (data) => {

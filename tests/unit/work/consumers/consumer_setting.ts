@@ -4,7 +4,7 @@ import { SYSTEM_CLOCK } from "../../../../src/base/clock.ts";
 import { Consumer, type ConsumerSetup } from "../../../../src/work/consumers/consumer.ts";
 import { consumerKey, type ConsumerState, decodeState, failureKey } from "../../../../src/work/consumers/record.ts";
 import type { RecordKey, RecordStore } from "../../../../src/store/record_store.ts";
-import type { ConsumerTry, ResolvedConsumeOptions } from "../../../../src/topics/consume_options.ts";
+import type { ConsumerTry, FailedMessage, ResolvedConsumeOptions } from "../../../../src/topics/consume_options.ts";
 import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
 import type { Cursor, LogPage, LogRef, TopicStore } from "../../../../src/store/topic_store.ts";
 import { Random } from "../../support/random.ts";
@@ -118,7 +118,11 @@ export class Setting {
   ): Promise<Consumer> {
     return await this.#start(async (messages, context) => {
       const failed = await handle(messages.map(({ data }) => data), context);
-      return Array.isArray(failed) ? messages.filter(({ data }) => failed.includes(data)).map(({ id }) => id) : [];
+      if (!Array.isArray(failed)) return [];
+      return messages.flatMap(({ id, data }): FailedMessage[] => {
+        if (failed.includes(data)) return [id];
+        return failed.filter((entry) => entry?.id === data).map(({ error }) => ({ id, error }));
+      });
     }, options);
   }
 
