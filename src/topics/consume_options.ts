@@ -1,6 +1,6 @@
 /** The options of `topic.consume()`, and the context of its handler. */
 import { checkOptions, type Duration, type OptionNames, quote, readOptions, toMilliseconds } from "../base/options.ts";
-import type { Log } from "../log/log.ts";
+import { describeError, type Log, log } from "../log/log.ts";
 import type { TopicMessage } from "./message.ts";
 import type { LogRef } from "../store/topic_store.ts";
 import type { StoredCheck } from "./topic_log.ts";
@@ -14,12 +14,14 @@ export interface RetryOptions {
   attempts?: number;
   /**
    * How long the second try waits at least. Each further one waits twice as long, one hour at most.
-   * An array has the pauses themselves, such as `["1m", "1h", "1d"]`; the last one is repeated. All
-   * pauses are up to a quarter longer at random.
+   * An array has the pauses themselves, such as `["1m", "1h", "1d"]`; the last one is repeated. A
+   * function returns the pause after an error and the number of tries so far, such as the time that
+   * a service has asked for, or undefined for that of `"10s"`. All pauses are up to a quarter longer
+   * at random.
    *
    * @default {"10s"}
    */
-  backoff?: Duration | readonly Duration[];
+  backoff?: Duration | readonly Duration[] | ((error: unknown, attempt: number) => Duration | undefined);
 }
 
 /** Messages that a consumer handles together. */
@@ -246,6 +248,8 @@ export interface ResolvedConsumeOptions {
   readonly backoff: number;
   /** In place of the backoff: those after each try. The last one is repeated. */
   readonly pauses?: readonly number[];
+  /** In place of the backoff, unless it returns undefined. It never throws. */
+  readonly pauseAfter?: (error: unknown, attempt: number) => number | undefined;
   readonly deadLetter: string | undefined;
   readonly lease: number;
   readonly timeout: number;
@@ -282,6 +286,7 @@ const RETRY_OPTIONS: OptionNames<RetryOptions> = { attempts: true, backoff: true
 const RATE_OPTIONS: OptionNames<NonNullable<ConsumeOptions["rate"]>> = { limit: true, per: true };
 const BATCH_OPTIONS: OptionNames<BatchOptions> = { size: true, wait: true };
 
+const DEFAULT_BACKOFF = "10s";
 const MAX_CONCURRENCY = 256;
 const MAX_BATCH = 256;
 const MAX_WAIT = 60_000;
@@ -321,9 +326,10 @@ export function resolveConsumeOptions<Data>(
   checkOptions(options, OPTIONS, action);
   const { concurrency = 16, deadLetter, lease = "30s", timeout = "5m", from = "now", key } = options;
   const retry = readOptions(options.retry ?? {}, RETRY_OPTIONS, action, "retry.");
-  const { backoff = "10s" } = retry;
+  const { backoff = DEFAULT_BACKOFF } = retry;
   const owner = `the consumer "${consumer}" of the topic "${topic}"`;
   const pauses = Array.isArray(backoff) ? resolvePauses(backoff, action, owner) : undefined;
+  const pauseAfter = typeof backoff === "function" ? resolvePauseAfter(backoff, { topic, consumer }, owner) : undefined;
   const { attempts = pauses ? pauses.length + 1 : 5 } = retry;
   if (from !== "now" && from !== "earliest") {
     throw new TypeError(`Cannot ${action}: from must be "now" or "earliest", got ${quote(from)}`);
@@ -342,8 +348,10 @@ export function resolveConsumeOptions<Data>(
   return {
     concurrency: toBound(concurrency, MAX_CONCURRENCY, `the concurrency of ${owner}`),
     attempts: toBound(attempts, MAX_ATTEMPTS, `the retry.attempts of ${owner}`),
-    backoff: pauses?.[0] ?? toMilliseconds(backoff as Duration, `the retry.backoff of ${owner}`),
+    backoff: pauses?.[0] ??
+      toMilliseconds(pauseAfter ? DEFAULT_BACKOFF : backoff as Duration, `the retry.backoff of ${owner}`),
     ...(pauses && { pauses }),
+    ...(pauseAfter && { pauseAfter }),
     deadLetter,
     lease: leaseTime,
     timeout: toMilliseconds(timeout, `the timeout of ${owner}`),
@@ -359,6 +367,25 @@ function resolvePauses(backoff: readonly Duration[], action: string, owner: stri
     throw new TypeError(`Cannot ${action}: retry.backoff must have a duration, got an empty array`);
   }
   return backoff.map((pause, index) => toMilliseconds(pause, `the retry.backoff[${index}] of ${owner}`));
+}
+
+function resolvePauseAfter(
+  backoff: (error: unknown, attempt: number) => Duration | undefined,
+  names: { readonly topic: string; readonly consumer: string },
+  owner: string,
+): ResolvedConsumeOptions["pauseAfter"] {
+  return (error, attempt) => {
+    try {
+      const pause = backoff(error, attempt);
+      return pause === undefined ? undefined : toMilliseconds(pause, `the result of retry.backoff of ${owner}`);
+    } catch (failure) {
+      log("error", "The backoff of a consumer failed, and its default applies", {
+        ...names,
+        error: describeError(failure),
+      });
+      return undefined;
+    }
+  };
 }
 
 function resolveRate(

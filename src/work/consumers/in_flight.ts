@@ -12,6 +12,7 @@ export interface InFlightOptions {
   readonly attempts: number;
   readonly backoff: number;
   readonly pauses?: readonly number[];
+  readonly pauseAfter?: (error: unknown, attempt: number) => number | undefined;
   readonly timeout: number;
   readonly batch: ResolvedBatch | undefined;
   /** Undefined if the consumer has no rate. */
@@ -319,7 +320,7 @@ export class InFlight {
         for (const delivery of own) void this.#park(delivery, error);
       } else {
         this.#options.onFailure(own, error);
-        const due = after(attempt);
+        const due = after(attempt, error);
         for (const delivery of own) this.#settle(delivery, { isDone: false, attempt: attempt + 1, due });
       }
     }
@@ -383,14 +384,14 @@ export class InFlight {
   }
 
   /** Returns when the attempt after another one is due. */
-  #backoff(): (attempt: number) => number {
-    const { backoff, pauses, time } = this.#options;
+  #backoff(): (attempt: number, error?: unknown) => number {
+    const { backoff, pauses, pauseAfter, time } = this.#options;
     const now = time();
     const stretch = 1 + Math.random() * JITTER;
-    return (attempt) => {
-      const pause = pauses
-        ? pauses[Math.min(attempt, pauses.length) - 1]!
-        : Math.min(backoff * 2 ** (attempt - 1), Math.max(backoff, MAX_BACKOFF));
+    return (attempt, error) => {
+      const pause = (error === undefined ? undefined : pauseAfter?.(error, attempt)) ??
+        pauses?.[Math.min(attempt, pauses.length) - 1] ??
+        Math.min(backoff * 2 ** (attempt - 1), Math.max(backoff, MAX_BACKOFF));
       return now + Math.ceil(pause * stretch);
     };
   }

@@ -67,6 +67,30 @@ test("an array as backoff has the pauses, of which the last is repeated, with ji
   await node.close();
 });
 
+test("a function as backoff gets the error and the attempt; after undefined, the default applies", async (setting) => {
+  const times: number[] = [];
+  const asked: unknown[] = [];
+  const node = await setting.node((_, { attempt }) => {
+    times.push(setting.time);
+    throw attempt === 2 ? "busy" : new Error(`${attempt}`);
+  }, {
+    attempts: 4,
+    backoff: 10_000,
+    pauseAfter: (error, attempt) => {
+      asked.push([error instanceof Error ? error.message : error, attempt]);
+      return error === "busy" ? 7_200_000 : undefined;
+    },
+    lease: 3_600_000,
+  });
+  await setting.publish("one");
+  await rest(15 * 3_600_000);
+  assertEquals(asked, [["1", 1], ["busy", 2], ["3", 3]]);
+  const ratios = times.slice(1).map((time, index) => (time - times[index]!) / [10_000, 7_200_000, 40_000][index]!);
+  assertEquals(ratios.length, 3);
+  for (const ratio of ratios) assert(ratio >= 1 && ratio <= 1.27, `${ratios}`);
+  await node.close();
+});
+
 test("a message is tried again `on whichever node`", async (setting) => {
   const tries: [string, number][] = [];
   const first = await setting.node((_, { attempt }) => {

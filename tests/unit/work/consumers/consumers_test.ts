@@ -251,6 +251,26 @@ Deno.test("an array as `backoff` has one try more than pauses, unless there are 
   assertThrows(() => resolve({ backoff: ["1m", "x" as "1m"] }), RangeError, "the retry.backoff[1] of the consumer");
 });
 
+Deno.test("a function as `backoff` returns a pause or undefined; anything else is logged, and its default applies", () => {
+  using log = new CapturedLog();
+  const pauseAfter = (backoff: unknown) => {
+    const retry = { backoff } as RetryOptions;
+    return resolveConsumeOptions({ retry }, "orders", "mail").pauseAfter!(new Error("no"), 1);
+  };
+  assertEquals([pauseAfter(() => "2m"), pauseAfter(() => 5), pauseAfter(() => undefined)], [120_000, 5, undefined]);
+  assertEquals(log.lines.length, 0);
+  const wrong = [() => -1, () => Promise.resolve(1), () => {
+    throw new Error("broken");
+  }];
+  for (const backoff of wrong) assertEquals(pauseAfter(backoff), undefined);
+  assertEquals(log.lines.length, 3);
+  for (const line of log.lines) {
+    assertMatch(line, /ERROR The backoff of a consumer failed, and its default applies topic=orders consumer=mail/);
+  }
+  const { attempts, backoff } = resolveConsumeOptions({ retry: { backoff: () => undefined } }, "orders", "mail");
+  assertEquals([attempts, backoff], [5, 10_000]);
+});
+
 Deno.test("a consumer works `from the start of the lifespans to the stop`", async () => {
   const app = new App();
   const steps: string[] = [];
