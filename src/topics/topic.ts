@@ -280,7 +280,8 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
   }
 
   /**
-   * Takes back a message that is scheduled by `publish` with `after` or `at`.
+   * Takes back a message that is scheduled by `publish` with `after` or `at`. It is no part of a
+   * transaction: call it after the commit.
    *
    * @param id The id of the message.
    * @returns Whether it was still scheduled: then it is not published. False if it is published or

@@ -3,13 +3,20 @@
  *
  * | key                                          | value                                           |
  * | -------------------------------------------- | ----------------------------------------------- |
- * | scheduled, topic, hash of the id             | the message, its time, and who publishes it     |
+ * | scheduled, topic, hash of the id             | the message, its time, and who publishes it; or |
+ * |                                              | a placeholder, which means that there is none   |
  * | due, day, hour, minute, second, topic, hash  | an index by time, which may be left over        |
  * | due begin                                    | all messages that were due before are published |
  * | due claim, time                              | a node publishes the messages of others         |
  * | due position                                 | the position in the log of scheduled messages   |
  *
- * The index is written before the message, and deleted after it.
+ * The index is written before the message, and deleted after it. A node deletes an entry only if it
+ * is the one that the node has read: another message may have the id and the time meanwhile.
+ *
+ * A node that moves a message from the log of scheduled messages may be slow, and others may have
+ * moved it, and published or cancelled it meanwhile. So it writes a placeholder, checks that the
+ * position is still before the message, and replaces the placeholder by its version. A message is
+ * removed only when the position is behind it: so either the position or the version has changed.
  */
 import { countBytes } from "../../base/json_data.ts";
 import { nodeCrypto } from "../../base/runtime.ts";
@@ -26,6 +33,10 @@ const POSITION: RecordKey = ["due position"];
 /** The limit of a record in bytes. */
 const MAX_BYTES = 60 * 1024;
 
+/** A placeholder expires. Then the node that has written it begins again. */
+const PLACEHOLDER_MS = 2 * 60_000;
+const PLACEHOLDER_BEGIN = '{"none":';
+
 /** In milliseconds since 1970. */
 export type Time = number;
 
@@ -38,6 +49,10 @@ export interface DueEntry {
   /** The node that has scheduled it, and the how manieth of this node it is. */
   readonly node: string;
   readonly number: number;
+}
+
+export interface ListedEntry extends DueEntry {
+  readonly version: string;
 }
 
 /** The node that publishes a message: it can no longer be cancelled. */
@@ -89,20 +104,51 @@ export class ScheduledRecords {
     return record ? { value: JSON.parse(record.value), version: record.version } : undefined;
   }
 
-  async setPosition(position: LogPosition, expect: string | null): Promise<void> {
-    await this.#records.set(POSITION, JSON.stringify(position), { expect });
+  /** Whether the position was as expected. */
+  async setPosition(position: LogPosition, expect: string | null): Promise<boolean> {
+    return await this.#records.set(POSITION, JSON.stringify(position), { expect }) !== null;
   }
 
   async find({ topic, hash }: Pick<DueEntry, "topic" | "hash">): Promise<Versioned<ScheduledRecord> | undefined> {
     const record = await this.#records.get(messageKey(topic, hash));
-    return record ? { value: decode(topic, hash, record.value), version: record.version } : undefined;
+    if (!record || isPlaceholder(record.value)) return undefined;
+    return { value: decode(topic, hash, record.value), version: record.version };
   }
 
-  /** The version; null if there is another one with its id. */
-  async add(scheduled: ScheduledRecord): Promise<string | null> {
-    const { topic, hash, at, node, number } = scheduled;
-    await this.#records.set(dueKey(scheduled), JSON.stringify([at, node, number]), {});
-    return await this.#records.set(messageKey(topic, hash), encode(scheduled), { expect: null });
+  /** Returns the message that has the id now: this one, or an earlier one. */
+  async add(scheduled: ScheduledRecord): Promise<ScheduledRecord> {
+    const { topic, hash } = scheduled;
+    const key = messageKey(topic, hash);
+    await this.setEntry(scheduled);
+    for (let expect: string | null = null;;) {
+      if (await this.#records.set(key, encode(scheduled), { expect }) !== null) return scheduled;
+      const found = await this.#records.get(key);
+      if (found && !isPlaceholder(found.value)) return decode(topic, hash, found.value);
+      expect = found?.version ?? null;
+    }
+  }
+
+  /** Returns the version of a placeholder, or the message that has the id. */
+  async reserve({ topic, hash }: DueEntry): Promise<string | ScheduledRecord> {
+    const key = messageKey(topic, hash);
+    for (;;) {
+      const options = { expect: null, expiresIn: PLACEHOLDER_MS };
+      const version = await this.#records.set(key, newPlaceholder(), options);
+      if (version !== null) return version;
+      const found = await this.#records.get(key);
+      if (found) return isPlaceholder(found.value) ? found.version : decode(topic, hash, found.value);
+    }
+  }
+
+  /** Replaces a placeholder. Returns whether it had the version. The index has no entry yet. */
+  async place(scheduled: ScheduledRecord, expect: string): Promise<boolean> {
+    const { topic, hash } = scheduled;
+    return await this.#records.set(messageKey(topic, hash), encode(scheduled), { expect }) !== null;
+  }
+
+  async setEntry(entry: DueEntry): Promise<void> {
+    const { at, node, number } = entry;
+    await this.#records.set(dueKey(entry), JSON.stringify([at, node, number]), {});
   }
 
   /** The new version; null if another node was quicker. */
@@ -111,18 +157,37 @@ export class ScheduledRecords {
     return await this.#records.set(messageKey(topic, hash), encode({ ...scheduled, taken }), { expect });
   }
 
-  /** Whether it is absent now. */
-  async remove(scheduled: DueEntry, expect: string): Promise<boolean> {
-    const isAbsent = await this.#records.delete(messageKey(scheduled.topic, scheduled.hash), { expect });
-    if (isAbsent) await this.removeEntry(scheduled);
-    return isAbsent;
+  /** Whether it had the version. */
+  async cancel(scheduled: DueEntry, expect: string): Promise<boolean> {
+    const key = messageKey(scheduled.topic, scheduled.hash);
+    const placeholder = newPlaceholder();
+    const version = await this.#records.set(key, placeholder, { expect, expiresIn: PLACEHOLDER_MS });
+    // The reply to the write may have been lost.
+    if (version === null && (await this.#records.get(key))?.value !== placeholder) return false;
+    await this.removeEntry(scheduled);
+    return true;
   }
 
+  /** Of a message that is published. */
+  async remove(scheduled: DueEntry, expect: string): Promise<void> {
+    await this.#records.delete(messageKey(scheduled.topic, scheduled.hash), { expect });
+    await this.removeEntry(scheduled);
+  }
+
+  /** Removes the entry of a message, unless another message has it. */
   async removeEntry(entry: DueEntry): Promise<void> {
-    await this.#records.delete(dueKey(entry), {});
+    const key = dueKey(entry);
+    const found = await this.#records.get(key);
+    if (!found) return;
+    const { node, number } = toEntry({ key, ...found });
+    if (node === entry.node && number === entry.number) await this.#records.delete(key, { expect: found.version });
   }
 
-  async *due({ key }: Period): AsyncGenerator<DueEntry, void, void> {
+  async removeListed(entry: ListedEntry): Promise<void> {
+    await this.#records.delete(dueKey(entry), { expect: entry.version });
+  }
+
+  async *due({ key }: Period): AsyncGenerator<ListedEntry, void, void> {
     for await (const record of this.#records.list([DUE, ...key])) yield toEntry(record);
   }
 
@@ -131,7 +196,7 @@ export class ScheduledRecords {
     for await (
       const { key, value, version } of this.#records.list(topic === undefined ? [MESSAGES] : [MESSAGES, topic])
     ) {
-      yield { value: decode(key[1]!, key[2]!, value), version };
+      if (!isPlaceholder(value)) yield { value: decode(key[1]!, key[2]!, value), version };
     }
   }
 
@@ -146,7 +211,7 @@ export class ScheduledRecords {
 
 export async function countScheduled(records: RecordStore, topic: string): Promise<number> {
   let count = 0;
-  for await (const _message of records.list([MESSAGES, topic])) count++;
+  for await (const { value } of records.list([MESSAGES, topic])) if (!isPlaceholder(value)) count++;
   return count;
 }
 
@@ -176,9 +241,17 @@ function dueKey({ at, topic, hash }: Pick<DueEntry, "at" | "topic" | "hash">): R
   return [DUE, ...keyOfSecond(at), topic, hash];
 }
 
-function toEntry({ key, value }: ListedRecord<string>): DueEntry {
+function newPlaceholder(): string {
+  return `${PLACEHOLDER_BEGIN}"${crypto.randomUUID()}"}`;
+}
+
+function isPlaceholder(value: string): boolean {
+  return value.startsWith(PLACEHOLDER_BEGIN);
+}
+
+function toEntry({ key, value, version }: ListedRecord<string>): ListedEntry {
   const [at, node, number] = JSON.parse(value) as readonly [Time, string, number];
-  return { topic: key.at(-2)!, hash: key.at(-1)!, at, node, number };
+  return { topic: key.at(-2)!, hash: key.at(-1)!, at, node, number, version };
 }
 
 function encode({ at, node, number, log, message, taken }: ScheduledRecord): string {

@@ -4,23 +4,27 @@
  * has ended. To publish a message, a node takes it by compare and set; the id of the message makes
  * a second attempt harmless.
  */
+import { Lazy } from "../../base/async_context.ts";
 import type { Clock } from "../../base/clock.ts";
 import { countBytes } from "../../base/json_data.ts";
 import { describeError, detached, log, ThrottledLog } from "../../log/log.ts";
 import {
   CannotOpenError,
   LOG_START,
+  type LogPage,
   type LogPosition,
   type LogRef,
   orAborted,
+  type StoredMessage,
   type TopicStore,
 } from "../../store/topic_store.ts";
 import { PublishOutcomeUnknownError, type PublishResult, type ScheduledMessage } from "../publisher.ts";
-import { decodeScheduled, SCHEDULED_LOG, type ScheduledInTransaction } from "./scheduled_log.ts";
+import { decodeScheduled, SCHEDULED_LOG } from "./scheduled_log.ts";
 import {
   checkScheduledSize,
   type DueEntry,
   hashOfId,
+  type ListedEntry,
   type MessageToSchedule,
   type ScheduledRecord,
   ScheduledRecords,
@@ -47,7 +51,7 @@ const BATCH = 64;
 /** How many messages are listed at once. */
 const MAX_LISTED = 512;
 const MAX_SEEN = 10_000;
-/** Of the clock that dates messages, when the log is searched for a message. */
+/** Of clocks: of the one that dates messages, and of other nodes. */
 const TOLERANCE = 2_000;
 const READ_LIMITS = { maxMessages: 256, maxBytes: 1024 * 1024 };
 
@@ -75,7 +79,7 @@ interface TakenMessage {
 export class Scheduler {
   readonly #parts: SchedulerParts;
   readonly #node: string = crypto.randomUUID();
-  #records: Promise<ScheduledRecords> | undefined;
+  readonly #records = new Lazy(() => this.#openRecords());
   #count = 0;
   /** Undefined while no message was ever scheduled, as far as this node knows. */
   #begin: Time | undefined;
@@ -83,8 +87,8 @@ export class Scheduler {
   #listed = 0;
   #sweptAt = -Infinity;
   #movedAt = -Infinity;
-  /** Up to which messages that were scheduled in transactions are in records. */
-  #position: LogPosition | undefined;
+  /** Up to which messages that were scheduled in transactions are in records. No log has this one. */
+  #position: LogPosition = { incarnation: "", cursor: LOG_START };
   readonly #watched = new Map<string, Watched>();
   /** Messages that other nodes have taken, and since when. */
   readonly #seen = new Map<string, { readonly version: string; readonly since: number }>();
@@ -135,26 +139,26 @@ export class Scheduler {
     const id = message.id ?? crypto.randomUUID();
     let isSent = false;
     const scheduling = async (): Promise<ScheduledMessage> => {
-      const records = await this.#open();
+      const records = await this.#records.use();
       // The first answer also shows the time of the store.
       await this.#ensureBegin(records);
       const at = Math.ceil("at" in due ? due.at : this.#time + due.after);
-      const hash = hashOfId(id);
-      const entry = { topic: log.name, hash, at, node: this.#node, number: this.#count++ };
-      const scheduled: ScheduledRecord = { ...entry, log, message: { ...message, id }, taken: undefined };
+      const scheduled = this.#toRecord(log, { ...message, id }, at);
       checkScheduledSize(scheduled, this.#parts.store.capabilities.maxMessageBytes);
       if (at <= this.#time) {
         const { duplicate } = await this.#parts.publish(log, scheduled.message);
         return { id, at: new Date(at), duplicate };
       }
+      // A transaction may have scheduled one with this id before.
+      if (message.id !== undefined) await this.#moveAll(records);
       isSent = true;
-      const isAdded = await records.add(scheduled) !== null;
-      const existing = isAdded ? undefined : await records.find(scheduled);
-      if (existing && existing.value.at !== at) await records.removeEntry(scheduled).catch(() => {});
-      const { value } = existing ?? { value: scheduled };
-      this.#notice(value.at);
-      const isOwn = value.node === this.#node && value.number === entry.number;
-      return { id, at: new Date(value.at), duplicate: !isOwn };
+      const found = await records.add(scheduled);
+      if (found.at !== at) await records.removeEntry(scheduled).catch(() => {});
+      // A node that has found the entry, and not yet the message, has removed the entry.
+      if (found.at < this.#time + TOLERANCE) await records.setEntry(found);
+      this.#notice(found.at);
+      const isOwn = found.node === this.#node && found.number === scheduled.number;
+      return { id, at: new Date(found.at), duplicate: !isOwn };
     };
     try {
       return await (signal ? orAborted(scheduling(), signal) : scheduling());
@@ -166,19 +170,21 @@ export class Scheduler {
 
   /** Whether the message was still scheduled. Then it will never be published. */
   async cancel(topic: string, id: string): Promise<boolean> {
-    const records = await this.#open();
-    await this.#moveAll(records);
+    const records = await this.#records.use();
     const hash = hashOfId(id);
     for (;;) {
+      await this.#moveAll(records);
       const found = await records.find({ topic, hash });
       if (!found || found.value.taken) return false;
-      if (await records.remove(found.value, found.version)) return true;
+      // It is removed: another node may have moved it, and not yet its position.
+      await this.#moveAll(records);
+      if (await records.cancel(found.value, found.version)) return true;
     }
   }
 
   /** Publishes scheduled messages now, those that are due first in front. Returns how many. */
   async publishNow(topics: readonly string[]): Promise<number> {
-    const records = await this.#open();
+    const records = await this.#records.use();
     await this.#moveAll(records);
     const found: ScheduledRecord[] = [];
     for (const topic of topics) for await (const { value } of records.all(topic)) found.push(value);
@@ -186,7 +192,9 @@ export class Scheduler {
     for (const part of inBatches(found.sort(byTime))) {
       const taken = await Promise.all(part.map((scheduled) => this.#take(records, scheduled)));
       const own = taken.filter((one) => typeof one === "object");
-      await Promise.all(own.map((one) => this.#publish(records, one)));
+      if (own.length === 0) continue;
+      const moved = this.#moveAll(records);
+      await Promise.all(own.map((one) => this.#publish(records, one, moved)));
       count += own.length;
     }
     return count;
@@ -194,13 +202,6 @@ export class Scheduler {
 
   get #time(): Time {
     return this.#parts.store.now?.() ?? this.#parts.clock.wall();
-  }
-
-  #open(): Promise<ScheduledRecords> {
-    return this.#records ??= this.#openRecords().catch((error) => {
-      this.#records = undefined;
-      throw error;
-    });
   }
 
   async #openRecords(): Promise<ScheduledRecords> {
@@ -268,7 +269,7 @@ export class Scheduler {
 
   async #tryStep(): Promise<number | undefined> {
     try {
-      const wait = await this.#step(await this.#open());
+      const wait = await this.#step(await this.#records.use());
       this.#hasFailed = false;
       return wait;
     } catch (error) {
@@ -303,38 +304,82 @@ export class Scheduler {
     return Math.max(next - this.#time, this.#watched.size > 0 ? SPACING : 1);
   }
 
-  /** Moves messages that were scheduled in transactions into records: they are found there. */
+  /**
+   * Moves messages that were scheduled in transactions into records: they are found there. Then the
+   * stored position is behind all messages that are in records.
+   */
   async #moveAll(records: ScheduledRecords): Promise<void> {
     const { store, clock } = this.#parts;
     if (!store.appendIn) return;
     for (;;) {
       const at = clock.now();
-      const cursor = this.#position?.cursor ?? LOG_START;
-      const { incarnation, messages } = await store.read(SCHEDULED_LOG, cursor, READ_LIMITS);
-      const isSame = this.#position === undefined || this.#position.incarnation === incarnation;
-      if (isSame && messages.length === 0) {
+      const { incarnation, cursor } = this.#position;
+      const page = await store.read(SCHEDULED_LOG, cursor, READ_LIMITS);
+      const isSame = page.incarnation === incarnation;
+      if (isSame && page.messages.length === 0) {
         this.#movedAt = at;
         return;
       }
       const stored = await records.position();
-      const position = stored?.value.incarnation === incarnation ? stored.value : { incarnation, cursor: LOG_START };
-      const isRead = isSame && position.cursor === cursor;
-      this.#position = position;
-      // Another node has moved them.
-      if (!isRead) continue;
+      const position = positionIn(page, stored?.value);
+      if (!isSame || position.cursor !== cursor) {
+        // Another node has moved them.
+        this.#position = position;
+        continue;
+      }
       await this.#ensureBegin(records);
-      for (const { data } of messages) await this.#add(records, decodeScheduled(data));
-      this.#position = { incarnation, cursor: messages.at(-1)!.cursor };
-      await records.setPosition(this.#position, stored?.version ?? null);
+      if (!await this.#move(records, page.messages, stored?.version)) continue;
+      const next = { incarnation, cursor: page.messages.at(-1)!.cursor };
+      if (await records.setPosition(next, stored?.version ?? null)) this.#position = next;
     }
   }
 
-  async #add(records: ScheduledRecords, { log, id, at, ...message }: ScheduledInTransaction): Promise<void> {
-    const time = Math.ceil(at);
-    const entry = { topic: log.name, hash: hashOfId(id), at: time, node: this.#node, number: this.#count++ };
-    const bytes = countBytes(message.data);
-    await records.add({ ...entry, log, message: { ...message, id, bytes }, taken: undefined });
-    this.#notice(time);
+  /** Returns false if another node has moved them since the position was read, in this version. */
+  async #move(
+    records: ScheduledRecords,
+    messages: readonly StoredMessage[],
+    position: string | undefined,
+  ): Promise<boolean> {
+    // The sweeps of other nodes find no older ones.
+    const earliest = this.#time - MINUTE;
+    const byName = new Map<string, ScheduledRecord>();
+    for (const { data } of messages) {
+      const { log, at, ...message } = decodeScheduled(data);
+      const bytes = countBytes(message.data);
+      const scheduled = this.#toRecord(log, { ...message, bytes }, Math.ceil(Math.max(at, earliest)));
+      if (!byName.has(nameOf(scheduled))) byName.set(nameOf(scheduled), scheduled);
+    }
+    for (const part of inBatches([...byName.values()])) {
+      for (let left = part; left.length > 0;) {
+        const reserved = await Promise.all(left.map((scheduled) => records.reserve(scheduled)));
+        if ((await records.position())?.version !== position) return false;
+        const placed = await Promise.all(left.map((scheduled, index) => {
+          return this.#place(records, scheduled, reserved[index]!);
+        }));
+        left = left.filter((_, index) => !placed[index]);
+      }
+    }
+    return true;
+  }
+
+  /** Returns false if another node has done so or has cancelled it meanwhile. */
+  async #place(
+    records: ScheduledRecords,
+    scheduled: ScheduledRecord,
+    reserved: string | ScheduledRecord,
+  ): Promise<boolean> {
+    const isFound = typeof reserved !== "string";
+    if (!isFound && !await records.place(scheduled, reserved)) return false;
+    // The node that has moved it may have ended before it has written the entry.
+    const entry = isFound ? reserved : scheduled;
+    await records.setEntry(entry);
+    this.#notice(entry.at);
+    return true;
+  }
+
+  #toRecord(log: LogRef, message: MessageToSchedule, at: Time): ScheduledRecord {
+    const entry = { topic: log.name, hash: hashOfId(message.id), at, node: this.#node, number: this.#count++ };
+    return { ...entry, log, message, taken: undefined };
   }
 
   /** Lists what may have been written late. Returns false if nothing is scheduled in this process. */
@@ -398,8 +443,8 @@ export class Scheduler {
   }
 
   /** What is due, and when to look again; `Infinity` if all is due. */
-  async #listDue(records: ScheduledRecords, period: Period): Promise<{ due: DueEntry[]; next: Time }> {
-    const due: DueEntry[] = [];
+  async #listDue(records: ScheduledRecords, period: Period): Promise<{ due: ListedEntry[]; next: Time }> {
+    const due: ListedEntry[] = [];
     let next = Infinity;
     for await (const entry of records.due(period)) {
       const ready = entry.node === this.#node ? entry.at : entry.at + GRACE;
@@ -410,10 +455,16 @@ export class Scheduler {
   }
 
   /** Whether all of them are published. They are taken first, so that they keep their order. */
-  async #handle(records: ScheduledRecords, entries: readonly DueEntry[]): Promise<boolean> {
-    const taken = await Promise.all(entries.map((entry) => this.#tryTo(() => this.#take(records, entry), entry)));
+  async #handle(records: ScheduledRecords, entries: readonly ListedEntry[]): Promise<boolean> {
+    const take = async (entry: ListedEntry) => {
+      const outcome = await this.#take(records, entry);
+      if (outcome === "done") await records.removeListed(entry);
+      return outcome;
+    };
+    const taken = await Promise.all(entries.map((entry) => this.#tryTo(() => take(entry), entry)));
+    const moved = taken.some((one) => typeof one === "object") ? this.#moveAll(records) : Promise.resolve();
     const outcomes = await Promise.all(taken.map((one) => {
-      return typeof one === "object" ? this.#tryTo(() => this.#publish(records, one), one.scheduled) : one;
+      return typeof one === "object" ? this.#tryTo(() => this.#publish(records, one, moved), one.scheduled) : one;
     }));
     return outcomes.every((outcome) => outcome === "done");
   }
@@ -426,9 +477,7 @@ export class Scheduler {
     let taken: TakenMessage | undefined;
     try {
       const found = await this.#takeUnlessGone(records, entry);
-      if (typeof found === "object") return taken = found;
-      if (found === "done") await records.removeEntry(entry);
-      return found;
+      return typeof found === "object" ? taken = found : found;
     } finally {
       if (!taken) this.#handled.delete(name);
     }
@@ -468,12 +517,18 @@ export class Scheduler {
     }
   }
 
-  async #publish(records: ScheduledRecords, { scheduled, version, since }: TakenMessage): Promise<"done"> {
+  /** @param moved Of a move that has begun since the message was found: then it can be removed. */
+  async #publish(
+    records: ScheduledRecords,
+    { scheduled, version, since }: TakenMessage,
+    moved: Promise<void>,
+  ): Promise<"done"> {
     const { log, message } = scheduled;
     try {
       // An earlier attempt may be older than the store remembers ids.
       const isLong = this.#time - since >= log.policy.dedupe / 2;
       if (!isLong || !await this.#isPublished(log, message, since)) await this.#parts.publish(log, message);
+      await moved;
       await records.remove(scheduled, version);
       return "done";
     } finally {
@@ -493,6 +548,13 @@ export class Scheduler {
       cursor = messages.at(-1)!.cursor;
     }
   }
+}
+
+/** A backup has the log and the records. A log that is shorter than the position is another one. */
+function positionIn({ incarnation, highWatermark }: LogPage, stored: LogPosition | undefined): LogPosition {
+  if (stored?.incarnation === incarnation) return stored;
+  const isInLog = stored !== undefined && stored.cursor <= highWatermark;
+  return { incarnation, cursor: isInLog ? stored.cursor : LOG_START };
 }
 
 function nameOf({ topic, hash }: DueEntry): string {

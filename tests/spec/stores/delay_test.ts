@@ -6,7 +6,6 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import * as v from "valibot";
 import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
-import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import type { RecordKey, RecordStore } from "../../../src/store/record_store.ts";
 import { LOG_START, type StoredMessage } from "../../../src/store/topic_store.ts";
 import { resolveTopicOptions } from "../../../src/topics/topic_options.ts";
@@ -17,16 +16,8 @@ import { testScheduled } from "../../contract/scheduled.ts";
 import { ALL, type StoreKind } from "../../contract/store_fixture.ts";
 import { Random } from "../../unit/support/random.ts";
 import { CapturedLog } from "../support/captured_log.ts";
+import { SharedMemory } from "../support/node_store.ts";
 import { SmallStore } from "../support/small_store.ts";
-
-/** Nodes share it, and close it one after another. */
-class SharedMemory extends MemoryStore {
-  override async close(): Promise<void> {}
-
-  async end(): Promise<void> {
-    await super.close();
-  }
-}
 
 const MEMORY: StoreKind = {
   name: "the store in memory",
