@@ -100,7 +100,7 @@ async function laterModules(entry: string, deno: (args: string[]) => Promise<str
   const graph: Graph = JSON.parse(await deno(["info", "--json", "--no-lock", entry]));
   const dynamic = graph.modules.flatMap(({ dependencies = [] }) => dependencies.filter(({ isDynamic }) => isDynamic));
   return dynamic.flatMap(({ code }) => code?.specifier.startsWith("file:") ? fileURLToPath(code.specifier) : [])
-    .filter((path) => path.endsWith(".ts") && !path.includes(`/${CLIENT}/`));
+    .filter((path) => !path.includes(`/${CLIENT}/`));
 }
 
 /**

@@ -1,8 +1,9 @@
 /** The page of the board: its markup, its style and its script, which `deno task board` bundles. */
 import type { App } from "../app/app.ts";
-import { load } from "../base/async_context.ts";
 import { cachedReply, contentHash } from "../http/files/conditional.ts";
 import type { BoardState } from "./state.ts";
+// Not by a dynamic import: the bundler would split its helper functions from the core, for all programs.
+import bundled from "./page.json" with { type: "json" };
 
 /** Scripts and styles of the board alone, and nothing inline. */
 export const POLICY: string = [
@@ -24,16 +25,13 @@ const FILES: Readonly<Record<string, string>> = {
   "board.css": "text/css; charset=utf-8",
 };
 
-/** The bundle, by the names of its files. */
-async function bundled(): Promise<Readonly<Record<string, string>>> {
-  return (await load(() => import("./page.json", { with: { type: "json" } }))).default;
-}
+/** By the names of its files. */
+const BUNDLE: Readonly<Record<string, string>> = bundled;
 
 /** Adds the page and its files. */
 export function addPages(app: App<BoardState>): void {
   app.get("/", async (request) => {
-    const files = await bundled();
-    const html = await markup(files);
+    const html = await markup();
     return await cachedReply(request.headers, {
       ...{ contentType: "text/html; charset=utf-8", tag: await contentHash(html), read: async () => html },
     }, {
@@ -44,7 +42,7 @@ export function addPages(app: App<BoardState>): void {
   });
   for (const [name, contentType] of Object.entries(FILES)) {
     app.get(`/${name}`, async (request) => {
-      const text = (await bundled())[name]!;
+      const text = BUNDLE[name]!;
       const tag = await contentHash(text);
       const isCurrent = request.query.get("v") === tag;
       return await cachedReply(request.headers, { contentType, tag, read: async () => text }, {
@@ -56,8 +54,8 @@ export function addPages(app: App<BoardState>): void {
 }
 
 /** All URLs are relative: a proxy may serve the application below a prefix. */
-async function markup(files: Readonly<Record<string, string>>): Promise<string> {
-  const url = async (name: string) => `${name}?v=${await contentHash(files[name]!)}`;
+async function markup(): Promise<string> {
+  const url = async (name: string) => `${name}?v=${await contentHash(BUNDLE[name]!)}`;
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -163,7 +163,7 @@ Deno.test("The published packages", async (t) => {
     assert(places > 100, `${places} places`);
   });
 
-  await t.step("load three bundles when an application starts, and others on first use", async () => {
+  await t.step("load two bundles when an application starts, and others on first use", async () => {
     await using project = await Project.create({ "main.ts": MAIN });
     const command = new Deno.Command(Deno.execPath(), { args: ["info", "--json", "main.ts"], cwd: project.path, env });
     const { modules }: ModuleGraph = JSON.parse(new TextDecoder().decode((await command.output()).stdout));
@@ -175,7 +175,7 @@ Deno.test("The published packages", async (t) => {
       for (const next of bundles(dependenciesOf(bundle).filter(({ isDynamic }) => !isDynamic))) loaded.add(next);
     }
     const later = bundles([...loaded].flatMap(dependenciesOf).filter(({ isDynamic }) => isDynamic));
-    assertEquals([loaded.size, later.length > 20], [3, true], [...loaded].join("\n"));
+    assertEquals([loaded.size, later.length > 20], [2, true], [...loaded].join("\n"));
   });
 
   await t.step("have stacks that lead to the source of an error, of the program and of the framework", async () => {
@@ -227,7 +227,7 @@ Deno.exit(response.status === 500 ? 0 : 1);
     assertStringIncludes(mistaken.text, `at file://${project.path}/mistaken.ts:5:5`);
   });
 
-  await t.step("fetch at most 120 files for a program of one route, and others when they are first used", async () => {
+  await t.step("fetch at most 75 files for a program of one route, and others when they are first used", async () => {
     const program = (use: string) =>
       `import { App } from "jsr:@webfw/core";
 const app = new App();
@@ -275,7 +275,7 @@ await app.run({ port: 0, onListen: () => {} });
       );
 
     const files = await fetchedBy("run", "-A", "hello.ts");
-    assertEquals([files.length > 20, files.length <= 120, late(files)], [true, true, []], files.join("\n"));
+    assertEquals([files.length > 20, files.length <= 75, late(files)], [true, true, []], files.join("\n"));
     assertEquals(late(await fetchedBy("run", "-A", "docs.ts")), ["swagger-ui-dist"]);
     assertEquals(late(await fetchedBy("run", "-A", "agent.ts")), ["@modelcontextprotocol/server"]);
     assertEquals(late(await fetchedBy("run", "-A", "denokv.ts")), ["@deno/kv"]);

@@ -61,8 +61,8 @@ export class Crons<State> implements Service<Owner<State>> {
   async check(): Promise<void> {
     this.#isFrozen = true;
     if (this.isEmpty) return;
-    const { CronTimes } = await load(() => import("./times.ts"));
-    for (const cron of this.#declared.values()) new CronTimes(cron);
+    const { checkSchedules } = await load(() => import("./record.ts"));
+    checkSchedules(this.#declared.values());
   }
 
   async start(owner: Owner<State>): Promise<void> {
@@ -121,12 +121,8 @@ export class Crons<State> implements Service<Owner<State>> {
   async upcoming(name: string, count: number): Promise<readonly number[]> {
     const cron = this.#declared.get(name);
     if (!cron) return [];
-    const { CronTimes } = await load(() => import("./times.ts"));
-    const times = new CronTimes(cron);
-    const found: number[] = [];
-    let time = this.#clock.time();
-    while (found.length < count && Number.isFinite(time = times.next(time))) found.push(time);
-    return found;
+    const { upcomingTimes } = await load(() => import("./record.ts"));
+    return upcomingTimes(cron, this.#clock.time(), count);
   }
 
   #abortRunsNow(reason: DOMException): void {

@@ -49,6 +49,20 @@ export function newRecord(watermark: number): CronRecord {
   return { watermark, runs: 0, failures: 0, skipped: 0 };
 }
 
+/** @throws {TypeError} If a schedule has no next time. */
+export function checkSchedules(declared: Iterable<DeclaredCron>): void {
+  for (const cron of declared) new CronTimes(cron);
+}
+
+/** The next times after a moment, in milliseconds since 1970. */
+export function upcomingTimes(cron: DeclaredCron, after: number, count: number): number[] {
+  const times = new CronTimes(cron);
+  const found: number[] = [];
+  let time = after;
+  while (found.length < count && Number.isFinite(time = times.next(time))) found.push(time);
+  return found;
+}
+
 /** Sorted by name. */
 export async function reportCrons(
   declared: Iterable<DeclaredCron>,
