@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { api, reasonOf } from "../api.ts";
+import { toCurl } from "../curl.ts";
 import { bytes, clock, duration, pretty } from "../format.ts";
 import { useMayAct } from "../info.ts";
 import { act, ask, Code, Empty, Loading, Page, Pairs, Section, Status, Table, Tile, Tiles } from "../parts.tsx";
@@ -167,15 +168,19 @@ function Actions({ details }: { details: Details }): JSX.Element | null {
   const mayAct = useMayAct();
   const copy = () =>
     act(async () => {
-      await navigator.clipboard.writeText(toCurl(details));
+      await navigator.clipboard.writeText(toCurl(details, location.origin));
       return "Copied. Secrets are REDACTED: put yours there";
     });
   const send = async () => {
     const { status, duration: took, number } = await api.post("/api/requests/{number}/send", {
       number: details.number,
     });
+    const text = `Sent again: ${status} in ${duration(took)}`;
+    if (number === null) return `${text}. Under load, it was only counted`;
+    const shown = new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
     location.hash = `#/requests/${number}`;
-    return `Sent again: ${status} in ${duration(took)}`;
+    await shown;
+    return text;
   };
   const isSafe = details.method === "GET" || details.method === "HEAD";
   if (!mayAct) return null;
@@ -191,19 +196,6 @@ function Actions({ details }: { details: Details }): JSX.Element | null {
       </button>
     </>
   );
-}
-
-/** For a shell: each argument is quoted. */
-function toCurl({ method, url, headers, body }: Details): string {
-  const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-  const sent = headers.filter(([name]) => !/^(?:host|content-length|connection|accept-encoding)$/.test(name));
-  const parts = [
-    `curl ${quote(location.origin + url)}`,
-    ...(method === "GET" ? [] : [`-X ${method}`]),
-    ...sent.map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
-    ...(body === null ? [] : [`--data-raw ${quote(body)}`]),
-  ];
-  return parts.join(" \\\n  ");
 }
 
 function Fields({ json }: { json: string }): JSX.Element | null {
@@ -232,7 +224,7 @@ const NAMES: Readonly<Record<string, string>> = {
   reply: "making the reply",
 };
 
-/** Each part as a bar. A middleware has all that runs inside of it. */
+/** Each part as a bar. A middleware and a mount have all that runs inside of them. */
 function Waterfall({ parts, total }: { parts: readonly Part[]; total: number | null }): JSX.Element {
   const end = Math.max(total ?? 0, ...parts.map((part) => part.end ?? part.begin), 0.01);
   if (parts.length === 0) return <Empty>No part of a route ran: the request was refused before.</Empty>;
@@ -273,7 +265,9 @@ function Waterfall({ parts, total }: { parts: readonly Part[]; total: number | n
 
 /** Which part took the longest: most ask for nothing else. */
 function slowest(parts: readonly Part[]): string {
-  const inner = parts.filter(({ kind, end }) => kind !== "middleware" && kind !== "task" && end !== undefined);
+  const inner = parts.filter(({ kind, end }) =>
+    kind !== "middleware" && kind !== "mount" && kind !== "task" && end !== undefined
+  );
   const longest = inner.toSorted((one, other) => (other.end! - other.begin) - (one.end! - one.begin))[0];
   if (!longest) return "";
   return `most in ${longest.kind} ${longest.kind === "handler" ? "" : longest.name}`.trim();

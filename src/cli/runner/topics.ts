@@ -73,7 +73,9 @@ export class TopicsRunner extends InspectRunner<TopicsOptions> {
     this.#listConsumers(topics, widest);
     this.#listCrons(crons, widest);
     const unread = topics.filter(({ failure }) => failure !== undefined);
-    for (const { name, failure } of unread) console.error(`error: Topic ${this.#quoteName(name)}: ${failure}`);
+    for (const { name, failure = "" } of unread) {
+      console.error(`error: Topic ${this.#quoteName(name)}: ${this.#escape(failure)}`);
+    }
     if (unread.length > 0) Deno.exit(1);
   }
 
