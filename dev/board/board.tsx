@@ -4,7 +4,7 @@ import { type ComponentChildren, type JSX, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { api, isOnline } from "./api.ts";
 import { useWork } from "./live.ts";
-import { Empty, Notice, QuestionDialog } from "./parts.tsx";
+import { closeNotice, Empty, Notice, QuestionDialog } from "./parts.tsx";
 import { info } from "./info.ts";
 import { ConsumerPage, ConsumersPage } from "./pages/consumers.tsx";
 import { CronsPage } from "./pages/crons.tsx";
@@ -44,6 +44,7 @@ function Board(): JSX.Element {
   const online = useStore(isOnline);
   useEffect(() => {
     const follow = () => {
+      closeNotice();
       setPlace(readPlace());
       scrollTo(0, 0);
     };

@@ -124,17 +124,20 @@ export function notify(text: string, isBad = false): void {
   notice.set({ text, isBad });
 }
 
-/** What became of the last action. */
+export function closeNotice(): void {
+  notice.set(undefined);
+}
+
+/** What became of the last action, until the next one or the next page: not all read in five seconds. */
 export function Notice(): JSX.Element {
   const shown = useStore(notice);
-  useEffect(() => {
-    if (!shown) return;
-    const timer = setTimeout(() => notice.set(undefined), shown.isBad ? 12_000 : 5_000);
-    return () => clearTimeout(timer);
-  }, [shown]);
   return (
     <div class="notices" role="status">
-      {shown && <p class={shown.isBad ? "bad" : ""}>{shown.text}</p>}
+      {shown && (
+        <p class={shown.isBad ? "bad" : ""}>
+          {shown.text} <button type="button" aria-label="Close the notice" onClick={closeNotice}>×</button>
+        </p>
+      )}
     </div>
   );
 }
@@ -153,6 +156,7 @@ export function ask(text: string, action: string, run: () => Promise<string>): v
 }
 
 export async function act(run: () => Promise<string>): Promise<void> {
+  closeNotice();
   try {
     notify(await run());
   } catch (error) {

@@ -34,6 +34,11 @@ export class Store<Value> {
 /** The value of a store, in a component. */
 export function useStore<Value>(store: Store<Value>): Value {
   const [, update] = useState({});
-  useEffect(() => store.subscribe(() => update({})), [store]);
-  return store.value;
+  const rendered = store.value;
+  useEffect(() => {
+    // It may have changed between the render and this effect, which runs after the paint.
+    if (store.value !== rendered) update({});
+    return store.subscribe(() => update({}));
+  }, [store]);
+  return rendered;
 }

@@ -1,7 +1,7 @@
 // The topics, and the messages of one.
 
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { api, reasonOf } from "../api.ts";
 import { ago, bytes, clock, count, duration, rate, shortId } from "../format.ts";
 import { useMayAct } from "../info.ts";
@@ -11,7 +11,13 @@ import { Code, Empty, Loading, notify, Page, Section, Spark, Table, Tile, Tiles,
 import { Plot, type PlotSeries } from "../plot.tsx";
 import { PublishForm } from "../publish_form.tsx";
 
-type Row = Awaited<ReturnType<typeof page>>["messages"][number];
+type MessagePage = Awaited<ReturnType<typeof page>>;
+
+interface Shown {
+  readonly rows: MessagePage["messages"];
+  /** The id to continue before; null at the beginning of the topic. */
+  readonly before: string | null;
+}
 
 function page(topic: string, where: { before?: string; id?: string; time?: string }) {
   return api.get("/api/messages", { topic, ...where });
@@ -135,42 +141,51 @@ function Schema({ topic }: { topic: string }): JSX.Element | null {
 
 /** The messages, the newest first; older ones are read when the end is reached. */
 function Messages({ topic, id }: { topic: Topic; id: string | undefined }): JSX.Element {
-  const [rows, setRows] = useState<readonly Row[]>([]);
-  const [before, setBefore] = useState<string | null | undefined>(undefined);
+  const [{ rows, before }, setShown] = useState<Shown>({ rows: [], before: null });
   const [isLatest, setLatest] = useState(id === undefined);
   const [failure, setFailure] = useState<string | undefined>(undefined);
   const [selected, setSelected] = useState<string | undefined>(id);
-  const show = async (where: Parameters<typeof page>[1], isNewest: boolean) => {
-    try {
-      const found = await page(topic.name, where);
-      setRows(found.messages);
-      setBefore(found.before);
-      setLatest(isNewest);
-      setFailure(found.messages.length === 0 && !isNewest ? "No message is there." : undefined);
-    } catch (error) {
-      setFailure(reasonOf(error));
-    }
+  const turn = useRef(0);
+  /** Reads a page. The reply to an older call may come later, and is dropped. */
+  const read = async (where: Parameters<typeof page>[1], use: (found: MessagePage) => void) => {
+    const own = ++turn.current;
+    const result = await page(topic.name, where).catch((error: unknown) => reasonOf(error));
+    if (own !== turn.current) return;
+    if (typeof result === "string") return setFailure(result);
+    setFailure(undefined);
+    use(result);
   };
+  const show = (where: Parameters<typeof page>[1], isNewest: boolean) =>
+    read(where, ({ messages, before }) => {
+      setShown({ rows: messages, before });
+      setLatest(isNewest);
+      if (messages.length === 0 && !isNewest) setFailure("No message is there.");
+    });
+  /** Puts newer messages before those that are shown, so that the place in the list stays. */
+  const follow = () =>
+    read({}, ({ messages, before }) => {
+      setShown((shown) => {
+        const known = messages.findIndex(({ id }) => id === shown.rows[0]?.id);
+        if (known < 0) return { rows: messages, before };
+        return { rows: [...messages.slice(0, known), ...shown.rows], before: shown.before };
+      });
+    });
   useEffect(() => {
     if (isLatest) void follow();
   }, [topic.head]);
   useEffect(() => {
     if (id !== undefined) void show({ id }, false);
   }, [id]);
-  /** Puts newer messages before those that are shown, so that the place in the list stays. */
-  const follow = async () => {
-    const newest = await page(topic.name, {}).catch(() => undefined);
-    const [first] = rows;
-    const known = newest?.messages.findIndex(({ id }) => id === first?.id) ?? -1;
-    if (!newest || known < 0) return await show({}, true);
-    setRows([...newest.messages.slice(0, known), ...rows]);
-  };
+  const reading = useRef<string | null>(null);
   const more = async () => {
-    if (before === null || before === undefined) return;
-    setBefore(null);
-    const older = await page(topic.name, { before }).catch(() => ({ messages: [], before }));
-    setRows([...rows, ...older.messages]);
-    setBefore(older.before);
+    if (before === null || reading.current === before) return;
+    reading.current = before;
+    const older = await page(topic.name, { before }).catch(() => undefined);
+    reading.current = null;
+    if (!older) return;
+    setShown((shown) => {
+      return shown.before === before ? { rows: [...shown.rows, ...older.messages], before: older.before } : shown;
+    });
   };
   return (
     <Section title="Messages">

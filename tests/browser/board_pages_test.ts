@@ -5,29 +5,13 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Page } from "npm:playwright-core@^1.65.1";
-import type { App } from "../../mod.ts";
-import { browserTest } from "../browser/support/browser.ts";
-import { boardApp, useApp } from "../browser/support/board_app.ts";
-import { WatchedPage } from "../browser/support/watched_page.ts";
+import { Serving } from "../spec/support/serving.ts";
+import { browserTest } from "./support/browser.ts";
+import { boardApp, useApp } from "./support/board_app.ts";
+import { WatchedPage } from "./support/watched_page.ts";
 
 const DESKTOP = { viewport: { width: 1280, height: 900 } };
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
-
-interface Served extends AsyncDisposable {
-  readonly origin: string;
-}
-
-async function serve(app: App, port = 0): Promise<Served> {
-  await app.start();
-  const server = Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, app.fetch);
-  return {
-    origin: `http://127.0.0.1:${server.addr.port}`,
-    async [Symbol.asyncDispose]() {
-      await app.stop();
-      await server.shutdown();
-    },
-  };
-}
 
 /** All but the streams that end with their page. */
 function complaintsOf({ complaints }: WatchedPage): string[] {
@@ -37,7 +21,7 @@ function complaintsOf({ complaints }: WatchedPage): string[] {
 const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor();
 
 browserTest("The board", async (browser, t) => {
-  await using served = await serve(boardApp());
+  await using served = await Serving.start(boardApp());
   const { origin } = served;
   await useApp(origin);
   const open = (place = "", options: object = DESKTOP) =>
@@ -154,6 +138,34 @@ browserTest("The board", async (browser, t) => {
     assertEquals(complaintsOf(watched), []);
   });
 
+  await t.step("shows a new message, also where an older reply comes after it", async () => {
+    await using watched = await open("#/topics");
+    const { page } = watched;
+    const early = Promise.withResolvers<void>();
+    const isShown = Promise.withResolvers<void>();
+    let pages = 0;
+    await page.route("**/api/messages?**", async (route) => {
+      const isFirst = pages++ === 0;
+      const response = await route.fetch();
+      if (isFirst) early.resolve();
+      if (isFirst) await isShown.promise;
+      await route.fulfill({ response });
+    });
+    await page.getByRole("link", { name: "orders", exact: true }).click();
+    await early.promise;
+    const headers = { "content-type": "application/json", authorization: "Bearer t-1" };
+    const body = JSON.stringify({ id: "later", item: "tea", quantity: 1 });
+    await (await fetch(`${origin}/orders`, { method: "POST", headers, body })).body?.cancel();
+    const row = page.getByRole("table", { name: "Messages" }).getByRole("row").filter({ hasText: "later" });
+    await row.waitFor();
+    const late = page.waitForResponse(/api.messages/);
+    isShown.resolve();
+    await (await late).finished();
+    await page.getByRole("button", { name: "Publish…" }).click();
+    assertEquals(await row.count(), 1);
+    assertEquals(complaintsOf(watched), []);
+  });
+
   await t.step("says in words when a cron runs next, here and in its zone, and runs it now", async () => {
     await using watched = await open("#/crons", { ...DESKTOP, timezoneId: "Asia/Tokyo" });
     const { page } = watched;
@@ -243,7 +255,7 @@ browserTest("The board shows data as it is, also where it is HTML", async (brows
     request.log.info(evil, { text });
     throw new Error(evil);
   });
-  await using served = await serve(app);
+  await using served = await Serving.start(app);
   const { origin } = served;
   await notes.publish({ evil });
   await (await fetch(`${origin}/notes/${encodeURIComponent(evil)}`, { headers: { "x-note": evil } })).body?.cancel();
@@ -261,7 +273,7 @@ browserTest("The board shows data as it is, also where it is HTML", async (brows
 
 browserTest("10,000 messages do not stall the board: only the visible rows are in the page", async (browser) => {
   const app = boardApp();
-  await using served = await serve(app);
+  await using served = await Serving.start(app);
   const orders = app.topic("orders");
   const ids = Array.from({ length: 10_000 }, (_, index) => ({ id: `n-${index}`, item: "tea", quantity: index }));
   await Promise.all(ids.map((order) => orders.publish(order)));
@@ -282,17 +294,17 @@ browserTest("10,000 messages do not stall the board: only the visible rows are i
 });
 
 browserTest("The board comes back by itself after a restart of the application", async (browser) => {
-  const first = await serve(boardApp());
-  const port = Number(new URL(first.origin).port);
-  await (await fetch(`${first.origin}/items/before`)).body?.cancel();
-  await using watched = await WatchedPage.open(browser, `${first.origin}/_board/`, DESKTOP);
+  const first = await Serving.start(boardApp());
+  const { origin, port } = first;
+  await (await fetch(`${origin}/items/before`)).body?.cancel();
+  await using watched = await WatchedPage.open(browser, `${origin}/_board/`, DESKTOP);
   const { page } = watched;
   await page.getByRole("link", { name: "/items/before" }).waitFor();
-  await first[Symbol.asyncDispose]();
+  await first.stop();
   await page.getByText("Reconnecting…").waitFor();
-  await using second = await serve(boardApp(), port);
+  await using _second = await Serving.start(boardApp(), { port });
   await page.getByText("Live").waitFor();
-  await (await fetch(`${second.origin}/items/after`)).body?.cancel();
+  await (await fetch(`${origin}/items/after`)).body?.cancel();
   await page.getByRole("link", { name: "/items/after" }).waitFor();
   assertEquals(await page.getByRole("link", { name: "/items/before" }).count(), 0);
 });
