@@ -6,7 +6,6 @@ export interface Info {
   readonly title: string;
   readonly version: string;
   readonly readOnly: boolean;
-  readonly docs: string | null;
 }
 
 export const info = new Store<Info | undefined>(undefined);

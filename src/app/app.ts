@@ -4,7 +4,7 @@ import type { None, RequiredState } from "../binding/dependency.ts";
 import type { Replacements } from "../binding/replacements.ts";
 import { REGISTRY_CHECKS } from "../describe/route_check.ts";
 import { type AppOptions, resolveAppOptions } from "./app_options.ts";
-import { BoardHost } from "./board_host.ts";
+import { BoardHost, registerBoardHost } from "./board_host.ts";
 import { type BuiltIn, builtIns, Documents } from "./built_in.ts";
 import type { DeclareCron } from "../work/cron/options.ts";
 import { checkErrorShape, type ErrorShape } from "../describe/openapi/replies.ts";
@@ -251,6 +251,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     this.fetch = this.#service.fetch;
     this[MOUNTING] = this.#service.mounted;
     registerMountable(this[MOUNTING]);
+    registerBoardHost(this[MOUNTING], board);
     startWithDenoServe(this, this.#service.target);
   }
 

@@ -13,6 +13,7 @@ import { contextOf, type HttpRequest } from "../http/request.ts";
 import { describeError, log } from "../log/log.ts";
 import type { RateLimiters } from "../rate_limit/limiter.ts";
 import type { Dispatcher } from "../routing/dispatch.ts";
+import { type MountedApp, MountRoute } from "../routing/mount.ts";
 import { parsePath } from "../routing/path.ts";
 import type { RequestRecorder } from "../routing/recorder.ts";
 import type { AnyRoute } from "../routing/registry.ts";
@@ -89,18 +90,34 @@ export interface Visit {
   readonly readOnly: boolean;
 }
 
-export interface BoardTarget {
-  readonly app: AppHandle & { readonly fetch: Fetch };
+/** An application that a board shows: its own, or one that is mounted there. */
+export interface ShownApp {
+  /** Where it is mounted; empty for the application itself. */
+  readonly at: string;
+  /** What is before the paths of its routes. */
+  readonly prefix: string;
+  /** The mounts around it. */
+  readonly mounts: readonly AnyRoute[];
+  readonly app: AppHandle;
   readonly topics: Topics;
   readonly crons: Pick<Crons<never>, "report" | "runNow" | "upcoming">;
-  readonly routes: () => readonly AnyRoute[];
+  readonly routes: readonly AnyRoute[];
+}
+
+export interface BoardTarget {
+  readonly app: AppHandle & { readonly fetch: Fetch };
+  /** The application, and those that are mounted in it, each once. */
+  readonly apps: readonly ShownApp[];
   readonly openSockets: () => number;
   /** Whether credentials are kept in memory, to send requests again. */
   readonly isLocal: boolean;
 }
 
 export interface OpenBoard {
-  readonly recorder: RequestRecorder;
+  readonly recorder: RequestRecorder & {
+    /** For the applications that are mounted. */
+    readonly mounted: RequestRecorder;
+  };
   answer(request: HttpRequest, visit: Visit): Promise<Response>;
   /** Ends its streams. */
   drain(): Promise<void>;
@@ -147,9 +164,18 @@ export function readBoard<State>(options: BoardOptions<State> | undefined): Entr
   return { url, deps, readOnly, isLocal: false };
 }
 
-interface BoardHostParts extends Omit<BoardTarget, "isLocal"> {
+interface BoardHostParts extends Pick<BoardTarget, "app" | "openSockets">, Pick<ShownApp, "topics" | "crons"> {
+  readonly routes: () => readonly AnyRoute[];
   readonly declared: Entrance | undefined;
   readonly dispatcher: () => Dispatcher;
+}
+
+/** By what their applications mount. */
+const hosts = new WeakMap<MountedApp, BoardHost>();
+
+/** The board of an application that mounts this one shows it, too. */
+export function registerBoardHost(mounted: MountedApp, host: BoardHost): void {
+  hosts.set(mounted, host);
 }
 
 /** The board of an application. Nothing is loaded or recorded without an entrance. */
@@ -198,8 +224,32 @@ export class BoardHost implements Service {
     if (!this.isOn || this.#open) return;
     if (!loadBoard) throw new Error("Cannot show the board: the App was not imported from @webfw/core");
     const { openBoard } = await loadBoard();
-    this.#open = await openBoard({ ...this.#parts, isLocal: this.#hasLocal });
-    this.#parts.dispatcher().recordBy(this.#open.recorder);
+    const { app, openSockets } = this.#parts;
+    const shown = this.#shownFrom({ at: "", prefix: "", mounts: [] });
+    const open = this.#open = await openBoard({ app, apps: [...shown.values()], openSockets, isLocal: this.#hasLocal });
+    this.#parts.dispatcher().recordBy(open.recorder);
+    for (const host of shown.keys()) if (!host.isOn) host.#parts.dispatcher().recordBy(open.recorder.mounted);
+  }
+
+  /** Where an application is mounted twice, the first place counts. */
+  #shownFrom(
+    place: Pick<ShownApp, "at" | "prefix" | "mounts">,
+    found: Map<BoardHost, ShownApp> = new Map(),
+  ): ReadonlyMap<BoardHost, ShownApp> {
+    const { app, topics, crons } = this.#parts;
+    const routes = this.#parts.routes();
+    if (found.has(this)) return found;
+    found.set(this, { ...place, app, topics, crons, routes });
+    for (const route of routes) {
+      const host = route instanceof MountRoute && route.app ? hosts.get(route.app) : undefined;
+      if (!host) continue;
+      const { path, prefix } = route as MountRoute;
+      host.#shownFrom(
+        { at: place.prefix + path, prefix: place.prefix + prefix, mounts: [...place.mounts, route] },
+        found,
+      );
+    }
+    return found;
   }
 
   async drain(): Promise<void> {

@@ -1,6 +1,6 @@
 /** The board of an application: an App of its own, which gets the requests below its path. */
 import { App } from "../app/app.ts";
-import type { BoardTarget, OpenBoard, Visit } from "../app/board_host.ts";
+import type { BoardTarget, OpenBoard, ShownApp, Visit } from "../app/board_host.ts";
 import { HTTPError } from "../base/errors.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { log } from "../log/log.ts";
@@ -21,8 +21,9 @@ const OF_BODY = /^(?:content-length|transfer-encoding|connection|host)$/;
 
 /** Opens the board of an application that starts. */
 export async function openBoard(target: BoardTarget): Promise<OpenBoard> {
-  const { app, topics, crons, routes, isLocal } = target;
-  const recorder = new Recorder({ routes, keepsSecrets: isLocal });
+  const { app, apps, isLocal } = target;
+  const [{ topics }] = apps as [ShownApp];
+  const recorder = new Recorder({ routes: () => apps.flatMap(({ routes }) => routes), keepsSecrets: isLocal });
   const nodes = new Nodes({
     ...{ records: topics.records, title: app.title, version: app.version, isShared: topics.isDurableOpen },
   });
@@ -31,21 +32,26 @@ export async function openBoard(target: BoardTarget): Promise<OpenBoard> {
   const closing = new AbortController();
   const state: BoardState = {
     ...{ app, recorder, work },
-    routes: () => routeList(routes(), recorder),
+    routes: () => apps.flatMap((shown) => routeList(shown, recorder)),
     visitOf: (request) => visits.get(request)!,
     log: (message, fields) => log("info", message, fields, app),
     sendAgain: (number) => sendAgain(number, target, recorder),
     publish: async (topic, data, options) => {
-      const result = await topics.topic(topic).publish(data, options);
+      const { shown, own } = work.find(topic);
+      const result = await shown.topics.topic(own).publish(data, options);
       work.expire();
       return result;
     },
-    changeConsumer: async (...change) => {
-      const message = await changeConsumer(target, ...change);
+    changeConsumer: async (action, topic, ...consumer) => {
+      const { shown, own } = work.find(topic);
+      const message = await changeConsumer(shown, action, own, ...consumer);
       work.expire();
       return message;
     },
-    runCron: (name) => crons.runNow(name),
+    runCron: async (name) => {
+      const { shown, own } = work.find(name);
+      await shown.crons.runNow(own);
+    },
   };
   const inner = new App<BoardState>({
     ...{ title: "Board", openapiUrl: null, mcpUrl: null, crossOrigin: true },
@@ -113,14 +119,13 @@ async function sendAgain(number: number, { app }: BoardTarget, recorder: Recorde
   const headers = new Headers(sent.headers.filter(([name]) => !OF_BODY.test(name)) as [string, string][]);
   const begin = performance.now();
   const request = new Request(sent.url, { method: recording.method, headers, body: sent.body ?? null });
-  const before = recorder.newest;
   const response = await app.fetch(request);
   await response.body?.cancel();
-  return { status: response.status, duration: performance.now() - begin, number: before + 1 };
+  return { status: response.status, duration: performance.now() - begin, number: recorder.numberOf(request) ?? null };
 }
 
 async function changeConsumer(
-  { app: { consumers } }: BoardTarget,
+  { app: { consumers } }: ShownApp,
   action: ConsumerAction,
   topic: string,
   name: string,

@@ -8,6 +8,7 @@ import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { RouteInfo } from "../http/route_info.ts";
 import { observeEntries } from "../log/log.ts";
 import type { ErrorBoundary, Middleware } from "../routing/middleware.ts";
+import type { MountInfo } from "../routing/mount.ts";
 import type { PartKind, RequestRecorder } from "../routing/recorder.ts";
 import { type AnyRoute, neededBy } from "../routing/registry.ts";
 import { observePublishes } from "../topics/publisher.ts";
@@ -64,6 +65,7 @@ export class Recorder implements RequestRecorder {
   #now = 0;
   /** What became an error reply, of requests that are only counted. */
   readonly #thrown = new WeakMap<RequestContext, unknown>();
+  readonly #numbers = new WeakMap<Request, number>();
   /** Resolved at the next change. */
   #change: PromiseWithResolvers<void> | undefined;
 
@@ -91,11 +93,6 @@ export class Recorder implements RequestRecorder {
   /** The headers of declared API keys, in lower case. */
   get secretHeaders(): ReadonlySet<string> {
     return this.#secretHeaders ??= new Set(keyHeadersOf(neededBy(this.#options.routes())));
-  }
-
-  /** The number of the newest request; 0 before the first one. */
-  get newest(): number {
-    return this.#number;
   }
 
   /** The number of the oldest request that it keeps. */
@@ -138,9 +135,9 @@ export class Recorder implements RequestRecorder {
   }
 
   /** It is listed if it fails. */
-  count(context: RequestContext, route: RouteInfo | null, reply: Promise<Response>): Promise<Response> {
+  count(context: RequestContext, route: RouteInfo | null, run: () => Promise<Response>): Promise<Response> {
     const begin = this.#counted++ % MEASURED === 0 ? performance.now() : undefined;
-    return reply.then((response) => {
+    return run().then((response) => {
       this.#measure(route, response, begin === undefined ? undefined : performance.now() - begin);
       if (response.status < 500) return response;
       const end = performance.now();
@@ -151,11 +148,38 @@ export class Recorder implements RequestRecorder {
     });
   }
 
+  /** Of a mounted application, whose requests are parts of those that this recorder takes. */
+  readonly mounted: RequestRecorder = {
+    takes: () => this.#current.getStore() !== undefined,
+    count: (_context, route, run) => this.#countOf(route, this.#counted % MEASURED === 1, run),
+    record: (context, _request, route, run) => {
+      const recording = this.#current.getStore()!;
+      if (route) recording.enter(route);
+      recordTasks(context, recording);
+      context.isRecorded = true;
+      return this.#countOf(route, true, run);
+    },
+    step: (...step) => this.step(...step),
+    middleware: (middleware) => this.middleware(middleware),
+    errors: (boundary) => this.errors(boundary),
+  };
+
+  /** Counts a request for its route alone. */
+  #countOf(route: RouteInfo | null, isMeasured: boolean, run: () => Promise<Response>): Promise<Response> {
+    if (!route) return run();
+    const begin = isMeasured ? performance.now() : undefined;
+    return run().then((response) => {
+      this.#statisticsOf(route).add(response.status, begin === undefined ? undefined : performance.now() - begin);
+      return response;
+    });
+  }
+
   #add(context: RequestContext, route: RouteInfo | null, begin: number): Recording {
     // After the reply, Deno (2.9) has them only if they were read before.
     void context.raw.headers;
     const recording = new Recording(++this.#number, context, route, begin, this.#options.keepsSecrets);
     this.#recordings.set(recording.number, recording);
+    this.#numbers.set(context.raw, recording.number);
     if (this.#recordings.size > MAX_REQUESTS) this.#dropOldest();
     this.#touch(recording);
     return recording;
@@ -189,7 +213,7 @@ export class Recorder implements RequestRecorder {
     return (thrown, request) => {
       const recording = this.#current.getStore();
       if (recording) recording.thrown = thrown;
-      else this.#thrown.set(contextOf(request), thrown);
+      else for (const context of throughMounts(contextOf(request))) this.#thrown.set(context, thrown);
       return boundary(thrown, request);
     };
   }
@@ -203,6 +227,11 @@ export class Recorder implements RequestRecorder {
   find(number: number): Recording | undefined {
     this.#settle(Date.now());
     return this.#recordings.get(number);
+  }
+
+  /** Undefined if the request was only counted. */
+  numberOf(request: Request): number | undefined {
+    return this.#numbers.get(request);
   }
 
   statisticsOf(route: RouteInfo): RouteStatistics | undefined {
@@ -248,6 +277,15 @@ export class Recorder implements RequestRecorder {
       this.#recordings.delete(number);
       return;
     }
+  }
+}
+
+/** The context of a request, and those of the applications that mount this one. */
+function* throughMounts(inner: RequestContext): Generator<RequestContext> {
+  for (let context: RequestContext | undefined = inner; context;) {
+    yield context;
+    const outer: HttpRequest | undefined = (context.connection as Partial<MountInfo> | undefined)?.request;
+    context = outer && contextOf(outer);
   }
 }
 

@@ -6,6 +6,7 @@ import { isThrownReply } from "../http/reply.ts";
 import { describeError, type LogEntry } from "../log/log.ts";
 import { ownFrames } from "../log/log_text.ts";
 import { redactText, redactUrl } from "../log/redaction.ts";
+import { MountRoute } from "../routing/mount.ts";
 import type { PartKind } from "../routing/recorder.ts";
 import { pathStart } from "../http/query.ts";
 import { type Pairs, redactHeaders } from "./redact.ts";
@@ -56,7 +57,9 @@ interface Head {
 
 export class Recording {
   readonly number: number;
-  readonly route: RouteInfo | null;
+  #route: RouteInfo | null;
+  /** Of the path, for the mounted applications around the route. */
+  #prefix = "";
   /** As `performance.now()`, and in milliseconds since 1970. */
   readonly begin: number;
   readonly time: number;
@@ -87,7 +90,7 @@ export class Recording {
     this.#keeps = keeps;
     this.number = number;
     this.version = number;
-    this.route = route;
+    this.#route = route;
     this.begin = begin;
     this.time = Date.now();
     this.#context = context;
@@ -102,6 +105,17 @@ export class Recording {
     if (this.#head) return this.#head.url;
     const { url } = this.#context!.raw;
     return redactUrl(url.slice(pathStart(url)));
+  }
+
+  /** Called when a mounted application has found the route. */
+  enter(route: RouteInfo): void {
+    if (!(this.#route instanceof MountRoute)) return;
+    this.#prefix += this.#route.prefix;
+    this.#route = route;
+  }
+
+  get route(): string | null {
+    return this.#route && `${this.#route.method} ${this.#prefix}${this.#route.path}`;
   }
 
   beginPart(kind: PartKind, name: string): Part | undefined {
@@ -205,7 +219,7 @@ export class Recording {
   /** What a list shows. */
   get summary(): RequestSummary {
     const { number, version, time, method, url, route, status = null, duration = null } = this;
-    return { number, version, time, method, url, route: routeName(route), status, duration, who: this.#who };
+    return { number, version, time, method, url, route, status, duration, who: this.#who };
   }
 
   details(keys: ReadonlySet<string>): RequestDetails {
@@ -265,10 +279,6 @@ export interface RequestDetails extends RequestSummary, Failure {
     /** As JSON. */
     readonly fields: string;
   }[];
-}
-
-export function routeName(route: RouteInfo | null): string | null {
-  return route && `${route.method} ${route.path}`;
 }
 
 function failureOf(thrown: unknown): Failure {

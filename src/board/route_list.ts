@@ -1,7 +1,9 @@
 /** What the board shows of each route. */
+import type { ShownApp } from "../app/board_host.ts";
 import { guardsOf } from "../binding/levels.ts";
 import { spanNameOf } from "../binding/dependency.ts";
-import { type AnyRoute, isDocumented } from "../routing/registry.ts";
+import type { AppHandle } from "../http/app_handle.ts";
+import { isDocumented } from "../routing/registry.ts";
 import { MountRoute } from "../routing/mount.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -9,8 +11,8 @@ export interface RouteInfoView {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
-  /** Whether the document has it. */
-  readonly isDocumented: boolean;
+  /** The documentation page that has it, from the root of the host. */
+  readonly docs: string | null;
   readonly tag: string | null;
   readonly summary: string | null;
   readonly guards: readonly string[];
@@ -29,14 +31,16 @@ export interface RouteInfoView {
 
 const INPUTS = ["params", "query", "headers", "cookies", "body", "form", "receive", "send", "response"] as const;
 
-export function routeList(routes: readonly AnyRoute[], recorder: Recorder): RouteInfoView[] {
+export function routeList({ app, prefix, mounts, routes }: ShownApp, recorder: Recorder): RouteInfoView[] {
+  const around = mounts.flatMap(({ levels }) => levels);
   return routes.map((route) => {
-    const { method, path, operationId, options, levels } = route;
+    const { method, operationId, options } = route;
+    const levels = [...around, ...route.levels];
     const guards = [...new Set(guardsOf(levels).flat())];
     const statistics = recorder.statisticsOf(route);
     return {
-      ...{ method, path, operationId },
-      isDocumented: isDocumented(route) && !(route instanceof MountRoute),
+      ...{ method, path: prefix + route.path, operationId },
+      docs: isDocumented(route) && !(route instanceof MountRoute) ? docsOf(app, prefix) : null,
       tag: options.tags?.[0] ?? null,
       summary: options.summary ?? null,
       guards: guards.map(spanNameOf),
@@ -50,6 +54,10 @@ export function routeList(routes: readonly AnyRoute[], recorder: Recorder): Rout
       p99: statistics?.durations.quantile(0.99) ?? null,
     };
   });
+}
+
+function docsOf({ basePath, docsUrl }: AppHandle, prefix: string): string | null {
+  return docsUrl === null ? null : basePath + prefix + docsUrl;
 }
 
 function scopesOf(way: ReadonlyMap<string, { readonly scopes: readonly string[] }>): readonly string[] {

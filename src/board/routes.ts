@@ -31,8 +31,6 @@ interface BoardInfo {
   readonly title: string;
   readonly version: string;
   readonly readOnly: boolean;
-  /** The documentation page, from the root of the application; null without one. */
-  readonly docs: string | null;
 }
 
 /** What changed since the last event. */
@@ -52,9 +50,9 @@ const consumer = v.object({ topic: v.string(), consumer: v.string(), id: v.optio
 export const board: Router<BoardState> = new Router({ state });
 
 export const getInfo = board.get("/api/info", { response: typed<BoardInfo>() }, async (request) => {
-  const { title, version, docsUrl, basePath } = request.state.app;
+  const { title, version } = request.state.app;
   const { readOnly } = visitOf(request);
-  return { title, version, readOnly, docs: docsUrl === null ? null : basePath + docsUrl };
+  return { title, version, readOnly };
 });
 
 export const watchRequests = board.get("/api/requests/events", {
@@ -87,7 +85,9 @@ export const getRequest = board.get("/api/requests/{number}", {
   const { recorder } = request.state;
   const recording = recorder.find(number);
   if (!recording) throw new HTTPError(404, "This request is no longer kept");
-  return { ...recording.details(recorder.secretHeaders), body: recording.body ?? null };
+  const details = recording.details(recorder.secretHeaders);
+  const published = details.published.map((one) => ({ ...one, topic: request.state.work.placeOf(one.topic) }));
+  return { ...details, published, body: recording.body ?? null };
 });
 
 export const sendAgain = board.post("/api/requests/{number}/send", {

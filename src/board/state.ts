@@ -13,8 +13,8 @@ export interface SentAgain {
   readonly status: number;
   /** In milliseconds. */
   readonly duration: number;
-  /** The number of the new request. */
-  readonly number: number;
+  /** The number of the new request; null if it was only counted. */
+  readonly number: number | null;
 }
 
 export interface BoardState {

@@ -1,7 +1,7 @@
 /** What the board shows of topics, consumers, crons, nodes and the process, while it is watched. */
 import { errorText } from "../log/log_text.ts";
 import { streamProgress } from "../http/open_streams.ts";
-import type { BoardTarget } from "../app/board_host.ts";
+import type { BoardTarget, ShownApp } from "../app/board_host.ts";
 import { Models } from "../describe/json_schema/models.ts";
 import type { JsonSchema } from "../schema/json_schema.ts";
 import { toId, toPosition } from "../topics/message.ts";
@@ -120,6 +120,15 @@ interface FailureRow {
   readonly attempts: number;
 }
 
+/** One of the stores of an application. */
+interface Source {
+  readonly shown: ShownApp;
+  readonly store: TopicStore;
+  readonly isDurable: boolean;
+  readonly logs: readonly LogRef[];
+  readonly records: RecordStore | undefined;
+}
+
 interface ConsumerHistory {
   readonly handled: Map<number, number>;
   readonly lags: { time: number; lag: number }[];
@@ -179,20 +188,35 @@ export class WorkView {
 
   /** Undefined if there is no such topic. */
   async topic(name: string): Promise<{ readonly view: TopicView; readonly store: TopicStore } | undefined> {
-    for (const { store, logs } of await this.#sources()) {
-      const log = logs.find((log) => log.name === name);
+    for (const { shown, store, logs } of await this.#sources()) {
+      const log = logs.find((log) => placedName(shown, log.name) === name);
       if (!log) continue;
-      const view = this.#viewOf(log, store);
+      const view = this.#viewOf(shown, log, store);
       await view.update(store, now(store));
       return { view, store };
     }
     return undefined;
   }
 
+  /** The application that a name of a topic or a cron begins with, and the name there. */
+  find(name: string): { readonly shown: ShownApp; readonly own: string } {
+    const { apps } = this.#target;
+    const shown = apps.find((app) => app.at !== "" && name.startsWith(placedName(app, ""))) ?? apps[0]!;
+    return { shown, own: name.slice(placedName(shown, "").length) };
+  }
+
+  /** The name of a topic with the place of the first application that declares it. */
+  placeOf(topic: string): string {
+    const { apps } = this.#target;
+    const shown = apps.find(({ topics }) => topics.declared.some(({ name }) => name === topic)) ?? apps[0]!;
+    return placedName(shown, topic);
+  }
+
   /** The JSON Schema of the messages of a declared topic; undefined if there is none. */
   schemaOf(name: string): JsonSchema | undefined {
     if (this.#schemas.has(name)) return this.#schemas.get(name);
-    const schema = this.#target.topics.declared.find((topic) => topic.name === name)?.options.schema;
+    const { shown, own } = this.find(name);
+    const schema = shown.topics.declared.find((topic) => topic.name === own)?.options.schema;
     let json: JsonSchema | undefined;
     try {
       const models = new Models("#/$defs/");
@@ -207,10 +231,11 @@ export class WorkView {
   }
 
   /** The newest first. */
-  async failuresOf(topic: string, name: string): Promise<FailureRow[]> {
+  async failuresOf(placed: string, name: string): Promise<FailureRow[]> {
     const rows: FailureRow[] = [];
-    for (const { records } of await this.#sources()) {
-      if (!records || !await records.get(consumerKey({ topic, name }))) continue;
+    const { shown: owner, own: topic } = this.find(placed);
+    for (const { shown, records } of await this.#sources()) {
+      if (shown !== owner || !records || !await records.get(consumerKey({ topic, name }))) continue;
       for await (const { value } of records.list(failureKey({ topic, name }))) {
         const { id, error, attempts }: Failure = JSON.parse(value);
         rows.push({ id, error, attempts });
@@ -221,26 +246,26 @@ export class WorkView {
 
   async #readNow(): Promise<WorkInfo> {
     const begin = performance.now();
-    const { topics, crons } = this.#target;
+    const { apps } = this.#target;
     const time = Date.now();
     const topicInfos: TopicInfo[] = [];
     const consumers: ConsumerInfo[] = [];
     let failure: string | null = null;
     let delay: number | null = null;
-    for (const { store, isDurable, logs, records } of await this.#sources()) {
+    for (const source of await this.#sources()) {
+      const { store, isDurable, logs } = source;
       try {
         const before = performance.now();
         if (logs[0]) await store.bounds(logs[0]);
         if (isDurable) delay = logs[0] ? performance.now() - before : null;
-        for (const log of logs) topicInfos.push(await this.#readTopic(log, store, isDurable));
-        if (!records) continue;
-        for (const log of logs) consumers.push(...await this.#readConsumers(log, store, records, isDurable));
+        for (const log of logs) topicInfos.push(await this.#readTopic(log, source));
+        for (const log of logs) consumers.push(...await this.#readConsumers(log, source));
       } catch (error) {
         failure = errorText(error);
       }
     }
     this.#addHealth(time, delay);
-    const cronInfos = await Promise.all((await crons.report()).map((cron) => this.#cronInfo(cron))).catch(() => []);
+    const cronInfos = await Promise.all(apps.map((shown) => this.#cronsOf(shown)));
     const took = performance.now() - begin;
     this.#pause = Math.max(INTERVAL, took / MOST_BUSY);
     this.#readAt = performance.now();
@@ -249,53 +274,60 @@ export class WorkView {
       time,
       topics: topicInfos.sort(byName),
       consumers: consumers.sort((one, other) => byName(nameOf(one), nameOf(other))),
-      crons: cronInfos,
+      crons: cronInfos.flat(),
       health: {
         nodes: await this.#nodes.list().catch(() => []),
         streams: streamProgress.open,
         sockets: this.#target.openSockets(),
         memory: { total: rss, heap: heapUsed },
-        store: { durable: topics.isDurableOpen, failure },
+        store: { durable: apps.some(({ topics }) => topics.isDurableOpen), failure },
         points: this.#health,
       },
     };
   }
 
   /** The stores in use: a durable one is never opened for the board. */
-  async #sources() {
-    const { topics } = this.#target;
-    const declared = topics.declared;
-    const sources = [];
-    for (const isDurable of [true, false]) {
-      const own = declared.filter(({ options }) => options.isDurable === isDurable)
-        .map(({ name, options: { policy } }): LogRef => ({ name, policy }));
-      if (isDurable ? !topics.isDurableOpen : own.length === 0) continue;
-      const store = topics.storeOf(isDurable);
-      const listed = isDurable ? await store.list?.().catch(() => []) ?? [] : [];
-      const names = new Set(own.map(({ name }) => name));
-      const records = await store.openRecords?.();
-      sources.push({ store, isDurable, records, logs: [...own, ...listed.filter(({ name }) => !names.has(name))] });
+  async #sources(): Promise<readonly Source[]> {
+    const sources: Source[] = [];
+    const { apps } = this.#target;
+    // Applications that are mounted may share the store: what none declares is shown once.
+    const known = new Set(apps.flatMap(({ topics }) => {
+      return topics.declared.filter(({ options }) => options.isDurable).map(({ name }) => name);
+    }));
+    for (const shown of apps) {
+      const { topics } = shown;
+      for (const isDurable of [true, false]) {
+        const own = topics.declared.filter(({ options }) => options.isDurable === isDurable)
+          .map(({ name, options: { policy } }): LogRef => ({ name, policy }));
+        if (isDurable ? !topics.isDurableOpen : own.length === 0) continue;
+        const store = topics.storeOf(isDurable);
+        const listed = isDurable ? await store.list?.().catch(() => []) ?? [] : [];
+        const others = listed.filter(({ name }) => !known.has(name));
+        for (const { name } of others) known.add(name);
+        sources.push({ shown, store, isDurable, records: await store.openRecords?.(), logs: [...own, ...others] });
+      }
     }
     return sources;
   }
 
-  #viewOf(log: LogRef, store: TopicStore): TopicView {
-    const key = `${store.capabilities.durability}/${log.name}`;
+  #viewOf(shown: ShownApp, log: LogRef, store: TopicStore): TopicView {
+    const key = `${store.capabilities.durability}/${placedName(shown, log.name)}`;
     let view = this.#views.get(key);
     if (!view) this.#views.set(key, view = new TopicView(log));
     return view;
   }
 
-  async #readTopic(log: LogRef, store: TopicStore, isDurable: boolean): Promise<TopicInfo> {
-    const view = this.#viewOf(log, store);
-    const { topics } = this.#target;
+  async #readTopic(log: LogRef, { shown, store, isDurable }: Source): Promise<TopicInfo> {
+    const view = this.#viewOf(shown, log, store);
+    const { topics } = shown;
     const { name, policy: { age, count, bytes } } = log;
     const failure = await view.update(store, now(store)).then(() => null, (error) => {
       if (error instanceof TypeError) return error.message;
       throw error;
     });
     return {
-      ...{ name, durable: isDurable, messages: view.messages, bytes: view.bytes, head: view.head, failure },
+      ...{ name: placedName(shown, name), durable: isDurable, messages: view.messages, bytes: view.bytes },
+      ...{ head: view.head, failure },
       newest: view.newest ?? null,
       subscribers: topics.subscribers.get(name) ?? 0,
       retention: { age: finite(age), count: finite(count), bytes: finite(bytes) },
@@ -304,27 +336,34 @@ export class WorkView {
     };
   }
 
-  async #readConsumers(
-    log: LogRef,
-    store: TopicStore,
-    records: RecordStore,
-    isDurable: boolean,
-  ): Promise<ConsumerInfo[]> {
+  /** A consumer of a topic that several applications declare belongs to the one that declares it. */
+  #isElsewhere({ shown, isDurable }: Source, topic: string, name: string): boolean {
+    const declares = ({ topics }: ShownApp) =>
+      topics.consumers.some((one) => one.name === name && one.log.name === topic);
+    return isDurable && !declares(shown) && this.#target.apps.some(declares);
+  }
+
+  async #readConsumers(log: LogRef, source: Source): Promise<ConsumerInfo[]> {
+    const { shown, store, records, isDurable } = source;
+    if (!records) return [];
     const infos: ConsumerInfo[] = [];
-    const { topics } = this.#target;
+    const { topics } = shown;
+    const topic = placedName(shown, log.name);
     for (const report of await reportConsumers(store, log)) {
       const { name, position, lag, inFlight, failures, lost, lastError = null, paused } = report;
-      const history = this.#historyOf(`${isDurable} ${log.name}/${name}`);
+      if (this.#isElsewhere(source, log.name, name)) continue;
+      const history = this.#historyOf(`${isDurable} ${topic}/${name}`);
       await this.#count(history, position, log, store);
       const declared = topics.consumers.find((one) => one.name === name && one.log.name === log.name);
       const time = now(store);
       history.lags.push({ time, lag });
       while (history.lags[0]!.time < time - 600_000) history.lags.shift();
       const held = await this.#inFlight(log, name, store, records, history);
+      const deadLetter = declared?.options.deadLetter;
       infos.push({
-        ...{ topic: log.name, name, durable: isDurable, isDeclared: declared !== undefined },
+        ...{ topic, name, durable: isDurable, isDeclared: declared !== undefined },
         ...{ position, lag, inFlightCount: inFlight, inFlight: held, failures, lost, lastError },
-        deadLetter: declared?.options.deadLetter ?? null,
+        deadLetter: deadLetter === undefined ? null : placedName(shown, deadLetter),
         attempts: declared?.options.attempts ?? null,
         paused: paused?.getTime() ?? null,
         handled: ratesOf(history.handled, time),
@@ -388,11 +427,16 @@ export class WorkView {
     });
   }
 
-  async #cronInfo(cron: CronReport): Promise<CronInfo> {
+  async #cronsOf(shown: ShownApp): Promise<CronInfo[]> {
+    const reports = await shown.crons.report().catch(() => []);
+    return await Promise.all(reports.map((report) => this.#cronInfo(report, shown)));
+  }
+
+  async #cronInfo(cron: CronReport, shown: ShownApp): Promise<CronInfo> {
     const { name, schedule, timeZone, running, recent, runs, failures, skipped } = cron;
     return {
-      ...{ name, schedule, timeZone, runs, failures, skipped },
-      next: await this.#target.crons.upcoming(name, UPCOMING),
+      ...{ name: placedName(shown, name), schedule, timeZone, runs, failures, skipped },
+      next: await shown.crons.upcoming(name, UPCOMING),
       running: running ? { scheduled: running.scheduled.getTime(), began: running.began.getTime() } : null,
       recent: recent.map(({ scheduled, began, ended, error = null }) => ({
         ...{ scheduled: scheduled.getTime(), began: began.getTime(), ended: ended.getTime(), error },
@@ -414,6 +458,11 @@ export class WorkView {
       due = now + LOOP_INTERVAL;
     }, LOOP_INTERVAL);
   }
+}
+
+/** The name of a topic or a cron, with the place of a mounted application: `/shop orders`. */
+function placedName({ at }: ShownApp, name: string): string {
+  return at === "" ? name : `${at} ${name}`;
 }
 
 /** Resolves after a time, or when the signal aborts. */

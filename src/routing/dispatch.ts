@@ -277,7 +277,7 @@ export class Dispatcher {
     entry: ServedRoute,
   ): Promise<Response> {
     const { info, recorded } = entry;
-    if (!recorder.takes()) return recorder.count(context, info, runRoute(context, request, entry, "full"));
+    if (!recorder.takes()) return recorder.count(context, info, () => runRoute(context, request, entry, "full"));
     const served = recorded ? { ...entry, ...recorded } : entry;
     return recorder.record(context, request, info, () => runRoute(context, request, served, "full"));
   }

@@ -187,6 +187,11 @@ export class MountRoute extends Route {
     return this.template.text === "" ? "/" : this.template.text;
   }
 
+  /** What the mounted application does not see of the path. */
+  get prefix(): string {
+    return this.#strips ? this.template.text : "";
+  }
+
   override get name(): string {
     return `the mount ${this.path}`;
   }
@@ -206,7 +211,7 @@ export class MountRoute extends Route {
     const { basePath = "", placesOf } = this.app ?? {};
     const places = placesOf?.(declared) ?? [];
     if (basePath !== "") return places.map((place) => ({ basePath, ...place }));
-    const prefix = this.#strips ? this.template.text : "";
+    const { prefix } = this;
     return places.map((place) => place.basePath === undefined ? { ...place, path: prefix + place.path } : place);
   }
 

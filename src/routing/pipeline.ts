@@ -111,6 +111,8 @@ interface Work {
   readonly hintFor?: ((request: HttpRequest) => ResourceMetadataHint | undefined) | undefined;
   readonly model?: Schema | undefined;
   readonly status?: number | undefined;
+  /** The path of the application that runs as the handler. */
+  readonly mountedAt?: string | undefined;
 }
 
 const NO_BINDER = compileBinder({ inputs: NO_INPUTS, pathNames: [], name: "", levels: [] });
@@ -146,9 +148,12 @@ export function routeEndpoint(route: AnyRoute, parts: PipelineParts, finalize: R
     return handshake.upgradeAfter(endpoint, finalize);
   }
   const { handler, options: { response: model, status } } = route;
-  const keep = authorize && route instanceof MountRoute ? route.keep.bind(route) : undefined;
+  const mount = route instanceof MountRoute ? route : undefined;
+  const keep = authorize && mount?.keep.bind(mount);
+  const mountedAt = mount?.app && mount.path;
   const idempotent = route.idempotency && route;
-  return inMiddlewares({ ...common, handler, model, status, keep, idempotent }, middlewares, parts, finalize, extent);
+  const work = { ...common, handler, model, status, keep, idempotent, mountedAt };
+  return inMiddlewares(work, middlewares, parts, finalize, extent);
 }
 
 const asItIs: ReplyStep = (_context, response) => response;
@@ -168,10 +173,11 @@ function inMiddlewares(
 
 /** Without `finalize` the reply belongs to the request alone, so that middleware may change it. */
 function workEndpoint(work: Work, parts: PipelineParts, finalize: ReplyStep | undefined, extent: Extent): Endpoint {
-  const { name, authorize, begin, keep, model, status } = work;
+  const { name, authorize, begin, keep, model, status, mountedAt } = work;
   const { toErrorReply, stopping, cors, recorder } = parts;
   const { isAsync, bind, resolve, supply } = recorder ? recordedBinder(work.binder, recorder) : work.binder;
-  const handler = recorder ? recorder.step("handler", work.name, work.handler) : work.handler;
+  const kind = mountedAt === undefined ? "handler" : "mount";
+  const handler = recorder ? recorder.step(kind, mountedAt ?? name, work.handler) : work.handler;
   const reply = recorder ? recorder.step("reply", "", toReply) : toReply;
   const isForGuards = extent === "guards";
   const toDeclaredReply = isDeclaredReply(model) ? replierOf(model, status, name) : undefined;

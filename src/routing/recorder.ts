@@ -12,6 +12,7 @@ export type PartKind =
   | "dependency"
   | "validation"
   | "handler"
+  | "mount"
   | "model"
   | "reply"
   | "task";
@@ -23,8 +24,8 @@ export type PartKind =
 export interface RequestRecorder {
   /** Whether the next request is recorded with its parts, and not only counted. */
   takes(): boolean;
-  /** Counts a request, which runs without its parts. */
-  count(context: RequestContext, route: RouteInfo | null, reply: Promise<Response>): Promise<Response>;
+  /** Runs a request without its parts, and counts it. */
+  count(context: RequestContext, route: RouteInfo | null, run: () => Promise<Response>): Promise<Response>;
   /** Runs a request. `route` is null if none matches. */
   record(
     context: RequestContext,

@@ -3,10 +3,8 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { count, duration } from "../format.ts";
-import { info } from "../info.ts";
 import { type Route, useRoutes } from "../live.ts";
 import { Empty, Loading, Page, Table } from "../parts.tsx";
-import { useStore } from "../store.ts";
 
 const ORDERS = {
   path: { title: "By path", key: ({ path }: Route) => path },
@@ -58,9 +56,8 @@ export function RoutesPage(): JSX.Element {
 }
 
 function RouteRow({ route }: { route: Route }): JSX.Element {
-  const docs = useStore(info)?.docs;
-  const { method, path, calls, errors, refusals, p50, p99, guards, scopes, limits, models, summary } = route;
-  const link = docs && route.isDocumented
+  const { method, path, calls, errors, refusals, p50, p99, guards, scopes, limits, models, summary, docs } = route;
+  const link = docs
     ? `${docs}#/${encodeURIComponent(route.tag ?? "default")}/${encodeURIComponent(route.operationId)}`
     : undefined;
   return (

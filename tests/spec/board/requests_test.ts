@@ -211,6 +211,23 @@ Deno.test("Under load, 100 requests a second are recorded with their parts, and 
   await app.stop();
 });
 
+Deno.test("The duration of a request that is only counted has its sync part, too", async () => {
+  const app = new App();
+  app.get("/fine", async () => "fine");
+  app.get("/busy", async () => {
+    const end = performance.now() + 0.4;
+    while (performance.now() < end);
+    return "busy";
+  });
+  showBoard(app);
+  for (let index = 0; index < 200; index++) await ask(app, "/fine");
+  for (let index = 0; index < 400; index++) await ask(app, "/busy");
+  const routes = await first(boardOf(app).events("/api/routes/events"));
+  const { p50 } = routes.find(({ path }) => path === "/busy")!;
+  assert(p50! > 0.35, `${p50} ms`);
+  await app.stop();
+});
+
 Deno.test("Two applications of one process do not see the requests of each other", async () => {
   const [one, other] = [new App(), new App()];
   one.get("/", async () => await (await other.fetch(new Request("http://localhost/inner"))).text());
