@@ -88,6 +88,10 @@ export interface Visit {
   /** For the log. */
   readonly by: string;
   readonly readOnly: boolean;
+  /** Whether its client is on this machine, and may see bodies and send requests again. */
+  readonly isLocal: boolean;
+  /** The path of the application, for links out of the board. */
+  readonly basePath: string;
 }
 
 /** An application that a board shows: its own, or one that is mounted there. */
@@ -269,7 +273,7 @@ export class BoardHost implements Service {
     const { url, deps, isLocal } = entrance;
     const identify = identifyBy(deps, limiters);
     const handler = async (request: HttpRequest): Promise<Response> => {
-      const { connection, raw, pathEnd } = contextOf(request);
+      const { connection, raw, pathEnd, basePath } = contextOf(request);
       if (connection instanceof LoggedConnection) connection.isLogged = false;
       const by = await identify(request);
       if (!this.#open) throw new HTTPError(503, "The board is not open");
@@ -277,7 +281,7 @@ export class BoardHost implements Service {
       // The URLs of the page are relative to a folder.
       if (below === "") return new Response(null, { status: 308, headers: { location: `./${lastOf(url)}/` } });
       const target = below + raw.url.slice(pathEnd);
-      return await this.#open.answer(request, { target, by, readOnly: entrance.readOnly });
+      return await this.#open.answer(request, { target, by, readOnly: entrance.readOnly, isLocal, basePath });
     };
     const pages = { precheck: isLocal ? refuseOthers : refusePages, cors: undefined };
     const common = { method: ANY_METHOD, handler, pages, isPrivate: true, isApart: true };

@@ -3,7 +3,7 @@ import { HTTPError, isHTTPError } from "../base/errors.ts";
 import { quote } from "../base/options.ts";
 import { isThrownReply, type ThrownReply } from "../http/reply.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
-import { hideInQuery } from "../log/redaction.ts";
+import { hideHeader, hideInQuery } from "../log/redaction.ts";
 import type { Mistake } from "../schema/schema.ts";
 import {
   type DeclaredReply,
@@ -367,7 +367,9 @@ function credentialsFor(
 export function hideKeys(dependencies: Iterable<PreparedDependency>): void {
   for (const { security } of withNeeded<PreparedDependency>(dependencies)) {
     for (const { scheme } of security.flatMap((way) => [...way.values()])) {
-      if (scheme.type === "apiKey" && scheme.in === "query") hideInQuery(scheme.name);
+      if (scheme.type !== "apiKey") continue;
+      if (scheme.in === "query") hideInQuery(scheme.name);
+      else if (scheme.in === "header") hideHeader(scheme.name);
     }
   }
 }

@@ -152,13 +152,14 @@ async function valueOf(result: Promise<unknown>): Promise<unknown> {
 }
 
 async function open(
-  { name, endsWithHandler }: PreparedDependency,
+  dependency: PreparedDependency,
   generator: AsyncGenerator<unknown, void, void>,
   request: HttpRequest,
 ): Promise<unknown> {
+  const { name, endsWithHandler } = dependency;
   const { done, value } = await generator.next();
   if (done) throw new TypeError(`Cannot resolve the dependency "${name}": it ended without yielding a value`);
-  const opened = new OpenDependency(name, generator, endsWithHandler, contextOf(request));
+  const opened = new OpenDependency(spanNameOf(dependency), generator, endsWithHandler, contextOf(request));
   if (value instanceof Error) throw (await opened.fail(value)).thrown;
   contextOf(request).addOpened(opened);
   return value;
@@ -169,8 +170,8 @@ type Resume = (failure: Failure | undefined) => Promise<IteratorResult<unknown, 
 
 /** A dependency between its `yield` and its end. It ends in the async context in which it began. */
 export class OpenDependency implements Opened {
+  readonly name: string;
   readonly endsWithHandler: boolean;
-  readonly #name: string;
   readonly #generator: AsyncGenerator<unknown, void, void>;
   readonly #resume: Resume;
   readonly #logger: Logger;
@@ -182,7 +183,7 @@ export class OpenDependency implements Opened {
    */
   constructor(name: string, generator: AsyncGenerator<unknown, void, void>, endsWithHandler: boolean, logger: Logger) {
     this.endsWithHandler = endsWithHandler;
-    this.#name = name;
+    this.name = name;
     this.#generator = generator;
     this.#resume = deferred((failure) => failure ? generator.throw(failure.thrown) : generator.next());
     this.#logger = logger;
@@ -212,7 +213,7 @@ export class OpenDependency implements Opened {
     await this.#generator.return();
     const when = failure ? " after an error" : "";
     return new TypeError(
-      `Cannot clean up the dependency "${this.#name}": it yielded more than once${when}, yield one value`,
+      `Cannot clean up the dependency "${this.name}": it yielded more than once${when}, yield one value`,
       failure ? { cause: failure.thrown } : {},
     );
   }
@@ -221,7 +222,7 @@ export class OpenDependency implements Opened {
   #logReplaced(thrown: unknown, error: unknown): void {
     if (isExpected(thrown) || isExpected(error) || isCauseOf(thrown, error)) return;
     this.#logger.log("error", "A dependency failed after another error", {
-      dependency: this.#name,
+      dependency: this.name,
       error: describeError(thrown),
     });
   }

@@ -2,6 +2,7 @@
 import { App } from "../app/app.ts";
 import type { BoardTarget, OpenBoard, ShownApp, Visit } from "../app/board_host.ts";
 import { HTTPError } from "../base/errors.ts";
+import type { ConnectionInfo } from "../http/connection.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import { log } from "../log/log.ts";
 import type { Redelivery } from "../topics/consumers.ts";
@@ -23,7 +24,7 @@ const OF_BODY = /^(?:content-length|transfer-encoding|connection|host)$/;
 export async function openBoard(target: BoardTarget): Promise<OpenBoard> {
   const { app, apps, isLocal } = target;
   const [{ topics }] = apps as [ShownApp];
-  const recorder = new Recorder({ routes: () => apps.flatMap(({ routes }) => routes), keepsSecrets: isLocal });
+  const recorder = new Recorder({ keepsSecrets: isLocal });
   const nodes = new Nodes({
     ...{ records: topics.records, title: app.title, version: app.version, isShared: topics.isDurableOpen },
   });
@@ -38,6 +39,10 @@ export async function openBoard(target: BoardTarget): Promise<OpenBoard> {
     sendAgain: (number) => sendAgain(number, target, recorder),
     publish: async (topic, data, options) => {
       const { shown, own } = work.find(topic);
+      // Another name would become a topic in memory.
+      if (!shown.topics.declared.some(({ name }) => name === own)) {
+        throw new TypeError(`Cannot publish to "${topic}": this application does not declare it, use one that does`);
+      }
       const result = await shown.topics.topic(own).publish(data, options);
       work.expire();
       return result;
@@ -114,14 +119,21 @@ async function sendAgain(number: number, { app }: BoardTarget, recorder: Recorde
   const recording = recorder.find(number);
   if (!recording) throw new HTTPError(404, "This request is no longer kept");
   const sent = recording.sent;
-  if (!sent) throw new HTTPError(409, "This request cannot be sent again: its headers were not kept");
+  if (!sent) throw new HTTPError(409, "This request cannot be sent again: it has not ended");
   if (sent.body === null) throw new HTTPError(409, "This request cannot be sent again: its body was not kept");
   const headers = new Headers(sent.headers.filter(([name]) => !OF_BODY.test(name)) as [string, string][]);
   const begin = performance.now();
-  const request = new Request(sent.url, { method: recording.method, headers, body: sent.body ?? null });
-  const response = await app.fetch(request);
+  const { method } = recording;
+  if (/^(?:connect|trace|track)$/i.test(method)) throw new HTTPError(409, `A ${method} request cannot be sent again`);
+  const request = new Request(sent.url, { method, headers, body: sent.body ?? null });
+  recorder.demand();
+  const response = await app.fetch(request, connectionFrom(sent.peer));
   await response.body?.cancel();
   return { status: response.status, duration: performance.now() - begin, number: recorder.numberOf(request) ?? null };
+}
+
+function connectionFrom(peer: string | null): ConnectionInfo | undefined {
+  return peer === null ? undefined : { remoteAddr: { transport: "tcp", hostname: peer, port: 0 } };
 }
 
 async function changeConsumer(

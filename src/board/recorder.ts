@@ -1,16 +1,16 @@
 /** Records the requests of an application, in a bounded memory. */
 import { nodeAsyncHooks } from "../base/runtime.ts";
 import { isGuard } from "../binding/levels.ts";
-import { type PreparedDependency, spanNameOf, withNeeded } from "../binding/dependency.ts";
+import { type PreparedDependency, spanNameOf } from "../binding/dependency.ts";
 import { observeDependencies } from "../binding/resolver.ts";
+import type { Opened } from "../http/after_response.ts";
 import type { RequestContext } from "../http/context.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
 import type { RouteInfo } from "../http/route_info.ts";
-import { observeEntries } from "../log/log.ts";
+import { describeError, log, observeEntries } from "../log/log.ts";
 import type { ErrorBoundary, Middleware } from "../routing/middleware.ts";
 import type { MountInfo } from "../routing/mount.ts";
 import type { PartKind, RequestRecorder } from "../routing/recorder.ts";
-import { type AnyRoute, neededBy } from "../routing/registry.ts";
 import { observePublishes } from "../topics/publisher.ts";
 import { Recording } from "./recording.ts";
 import { RequestPoints, RouteStatistics } from "./statistics.ts";
@@ -19,14 +19,12 @@ export const MAX_REQUESTS = 500;
 export const MAX_BYTES: number = 5 * 1024 * 1024;
 /**
  * How many requests are recorded with their parts in each second, and at once. Others are counted,
- * and listed if they fail: a recording costs the garbage collector more than the request.
+ * and listed if they fail: a recording costs more than a small request.
  */
 const RATE = 100;
 const BURST = 100;
 /** Of those that are counted, one of so many is measured. */
 const MEASURED = 8;
-/** How long requests stay unread, in milliseconds: most are gone then, and cost nothing more. */
-const SETTLE_AFTER = 500;
 
 interface Recordings {
   getStore(): Recording | undefined;
@@ -39,7 +37,6 @@ let recordings: Recordings | undefined;
 let open = 0;
 
 export interface RecorderOptions {
-  readonly routes: () => readonly AnyRoute[];
   /** Whether requests stay as they were sent, to send them again. */
   readonly keepsSecrets: boolean;
 }
@@ -52,15 +49,14 @@ export class Recorder implements RequestRecorder {
   readonly #recordings = new Map<number, Recording>();
   readonly #routes = new Map<RouteInfo, RouteStatistics>();
   readonly #current: Recordings;
-  #secretHeaders: ReadonlySet<string> | undefined;
   #version = 0;
-  #settledAt = 0;
-  #firstUnsettled = 1;
   #number = 0;
+  #bytes = 0;
   /** How many requests may be recorded with their parts. */
   #tokens = BURST;
   #refilledAt = 0;
   #counted = 0;
+  #hasWarned = false;
   /** When the clock was read last, in milliseconds since 1970. */
   #now = 0;
   /** What became an error reply, of requests that are only counted. */
@@ -85,14 +81,7 @@ export class Recorder implements RequestRecorder {
 
   /** The bytes that it keeps, as estimated. */
   get bytes(): number {
-    let bytes = 0;
-    for (const recording of this.#recordings.values()) bytes += recording.bytes;
-    return bytes;
-  }
-
-  /** The headers of declared API keys, in lower case. */
-  get secretHeaders(): ReadonlySet<string> {
-    return this.#secretHeaders ??= new Set(keyHeadersOf(neededBy(this.#options.routes())));
+    return this.#bytes;
   }
 
   /** The number of the oldest request that it keeps. */
@@ -113,11 +102,13 @@ export class Recorder implements RequestRecorder {
   ): Promise<Response> {
     const begin = performance.now();
     const recording = this.#add(context, route, begin);
-    recordTasks(context, recording);
+    recordWorkAfter(context, recording);
     context.isRecorded = true;
     return this.#current.run(recording, run).then((response) => {
-      this.#finish(recording, response, performance.now() - begin);
-      this.#measure(route, response, recording.duration!);
+      const duration = performance.now() - begin;
+      this.#now = Date.now();
+      this.#finish(recording, response, duration);
+      this.#measure(route, response, duration);
       return response;
     });
   }
@@ -126,7 +117,6 @@ export class Recorder implements RequestRecorder {
     // Where the clock is a system call, it costs as much as a tenth of a request.
     if (this.#tokens < 1 && this.#counted % MEASURED !== 0) return false;
     const now = this.#now = Date.now();
-    if (now - this.#settledAt > SETTLE_AFTER) this.#settle(now);
     this.#tokens = Math.min(BURST, this.#tokens + (now - this.#refilledAt) / 1_000 * RATE);
     this.#refilledAt = now;
     if (this.#tokens < 1) return false;
@@ -134,16 +124,22 @@ export class Recorder implements RequestRecorder {
     return true;
   }
 
+  /** Records the next request with its parts, whatever the load is. */
+  demand(): void {
+    this.#tokens = Math.max(1, this.#tokens);
+  }
+
   /** It is listed if it fails. */
   count(context: RequestContext, route: RouteInfo | null, run: () => Promise<Response>): Promise<Response> {
     const begin = this.#counted++ % MEASURED === 0 ? performance.now() : undefined;
     return run().then((response) => {
-      this.#measure(route, response, begin === undefined ? undefined : performance.now() - begin);
+      if (begin !== undefined) this.#now = Date.now();
+      const duration = begin === undefined ? undefined : performance.now() - begin;
+      this.#measure(route, response, duration);
       if (response.status < 500) return response;
-      const end = performance.now();
-      const recording = this.#add(context, route, begin ?? end);
+      const recording = this.#add(context, route, begin ?? performance.now());
       recording.thrown = this.#thrown.get(context);
-      this.#finish(recording, response, begin === undefined ? undefined : end - begin);
+      this.#finish(recording, response, duration);
       return response;
     });
   }
@@ -155,7 +151,7 @@ export class Recorder implements RequestRecorder {
     record: (context, _request, route, run) => {
       const recording = this.#current.getStore()!;
       if (route) recording.enter(route);
-      recordTasks(context, recording);
+      recordWorkAfter(context, recording);
       context.isRecorded = true;
       return this.#countOf(route, true, run);
     },
@@ -177,16 +173,31 @@ export class Recorder implements RequestRecorder {
   #add(context: RequestContext, route: RouteInfo | null, begin: number): Recording {
     // After the reply, Deno (2.9) has them only if they were read before.
     void context.raw.headers;
-    const recording = new Recording(++this.#number, context, route, begin, this.#options.keepsSecrets);
+    const { keepsSecrets } = this.#options;
+    const recording = new Recording(++this.#number, context, route, begin, keepsSecrets, this.#onGrowth);
     this.#recordings.set(recording.number, recording);
+    this.#bytes += recording.bytes;
     this.#numbers.set(context.raw, recording.number);
     if (this.#recordings.size > MAX_REQUESTS) this.#dropOldest();
     this.#touch(recording);
     return recording;
   }
 
+  readonly #onGrowth = (recording: Recording, bytes: number): void => {
+    // It may have been dropped while it ran.
+    if (this.#recordings.get(recording.number) !== recording) return;
+    this.#bytes += bytes;
+    while (this.#bytes > MAX_BYTES && this.#recordings.size > 0) this.#dropOldest();
+  };
+
   #finish(recording: Recording, response: Response, duration: number | undefined): void {
-    recording.finish(response, duration);
+    try {
+      recording.finish(response, duration);
+    } catch (error) {
+      // It must not change a reply.
+      if (!this.#hasWarned) log("warn", "The board could not record a request", { error: describeError(error) });
+      this.#hasWarned = true;
+    }
     this.#touch(recording);
   }
 
@@ -220,12 +231,10 @@ export class Recorder implements RequestRecorder {
 
   /** The newest first, of those that changed after a version. */
   changedSince(version: number): readonly Recording[] {
-    this.#settle(Date.now());
     return [...this.#recordings.values()].filter((recording) => recording.version > version).reverse();
   }
 
   find(number: number): Recording | undefined {
-    this.#settle(Date.now());
     return this.#recordings.get(number);
   }
 
@@ -256,25 +265,10 @@ export class Recorder implements RequestRecorder {
     this.#change = undefined;
   }
 
-  /** Reads what is finished, and drops the oldest beyond the bound of memory. */
-  #settle(now: number): void {
-    this.#settledAt = now;
-    for (const [number, recording] of this.#recordings) {
-      if (number < this.#firstUnsettled && recording.isSettled) continue;
-      if (recording.isFinished) recording.settle(this.secretHeaders);
-    }
-    this.#firstUnsettled = this.#number;
-    let bytes = this.bytes;
-    for (const [number, recording] of this.#recordings) {
-      if (bytes <= MAX_BYTES) break;
-      bytes -= recording.bytes;
-      this.#recordings.delete(number);
-    }
-  }
-
   #dropOldest(): void {
-    for (const number of this.#recordings.keys()) {
+    for (const [number, { bytes }] of this.#recordings) {
       this.#recordings.delete(number);
+      this.#bytes -= bytes;
       return;
     }
   }
@@ -295,7 +289,11 @@ function observe(current: Recordings): void {
   observeDependencies((dependency, run) => {
     const recording = current.getStore();
     if (!recording) return run();
-    return during(recording, kindOf(dependency), spanNameOf(dependency), run);
+    const kind = kindOf(dependency);
+    const result = during(recording, kind, spanNameOf(dependency), run);
+    // Of a guard that runs others, the one of them that accepted is the caller's.
+    if (kind === "guard" && !dependency.inner) result.then(() => recording.addGuard(spanNameOf(dependency)), () => {});
+    return result;
   });
 }
 
@@ -323,18 +321,27 @@ function during<Result>(recording: Recording, kind: PartKind, name: string, run:
   return result;
 }
 
-/** Also records the tasks after the reply. */
-function recordTasks(context: RequestContext, recording: Recording): void {
-  const { addTask } = context;
+/** Also records the tasks after the reply, and the ends of dependencies. */
+function recordWorkAfter(context: RequestContext, recording: Recording): void {
+  const { addTask, addOpened } = context;
   context.addTask = (task, always) => {
     addTask.call(context, () => during(recording, "task", task.name || "task", task), always);
   };
+  context.addOpened = (opened) => addOpened.call(context, recordedEnd(opened, recording));
 }
 
-function keyHeadersOf(dependencies: Iterable<PreparedDependency>): string[] {
-  return [...withNeeded<PreparedDependency>(dependencies)].flatMap(({ security }) => {
-    return security.flatMap((way) => [...way.values()]).flatMap(({ scheme }) => {
-      return scheme.type === "apiKey" && scheme.in === "header" ? [scheme.name.toLowerCase()] : [];
-    });
-  });
+function recordedEnd(opened: Opened, recording: Recording): Opened {
+  const { name, endsWithHandler } = opened;
+  let hasEnded = false;
+  const once = <Result>(end: () => Promise<Result>): Promise<Result> => {
+    if (hasEnded) return end();
+    hasEnded = true;
+    return during(recording, "dependency", `${name}, its end`, end);
+  };
+  return {
+    name,
+    endsWithHandler,
+    end: () => once(() => opened.end()),
+    fail: (thrown) => once(() => opened.fail(thrown)),
+  };
 }

@@ -5,11 +5,11 @@ import type { RouteInfo } from "../http/route_info.ts";
 import { isThrownReply } from "../http/reply.ts";
 import { describeError, type LogEntry } from "../log/log.ts";
 import { ownFrames } from "../log/log_text.ts";
-import { redactText, redactUrl } from "../log/redaction.ts";
+import { redactText } from "../log/redaction.ts";
 import { MountRoute } from "../routing/mount.ts";
 import type { PartKind } from "../routing/recorder.ts";
 import { pathStart } from "../http/query.ts";
-import { type Pairs, redactHeaders } from "./redact.ts";
+import { type Pairs, redactHeaders, redactTarget } from "./redact.ts";
 
 /** A part of a request. Times are milliseconds since its begin. */
 export interface Part {
@@ -35,7 +35,12 @@ export interface Published {
 const MAX_PARTS = 200;
 const MAX_ENTRIES = 100;
 const MAX_PUBLISHED = 50;
+const MAX_ISSUES = 100;
+/** Of an error with its issues, in characters. */
+const MAX_LENGTH = 64 * 1024;
 const MAX_BODY = 64 * 1024;
+/** Of all log entries of a request, in bytes. */
+const MAX_ENTRY_BYTES = 256 * 1024;
 /** The memory of a recording besides its strings, and of each entry in its lists. */
 const OVERHEAD = 600;
 const ENTRY_OVERHEAD = 120;
@@ -45,9 +50,13 @@ export interface Sent {
   readonly url: string;
   readonly headers: Pairs;
   readonly body: string | null | undefined;
+  /** The address of the other end of the connection. */
+  readonly peer: string | null;
 }
 
-/** The parts of the platform's objects, read when they are needed: most requests are never shown. */
+type OnGrowth = (recording: Recording, bytes: number) => void;
+
+/** The parts of the platform's objects. */
 interface Head {
   readonly method: string;
   readonly url: string;
@@ -74,26 +83,47 @@ export class Recording {
   status: number | undefined = undefined;
   /** What became an error reply, until it is described. */
   thrown: unknown = undefined;
-  /** An estimate of its memory. */
-  bytes: number = OVERHEAD;
+  #bytes = OVERHEAD;
+  #entryBytes = 0;
+  /** The guards that have accepted it. */
+  readonly #guards = new Set<string>();
+  readonly #onGrowth: OnGrowth;
+  /** Undefined when it has ended. */
   #context: RequestContext | undefined;
-  #response: Response | undefined;
   #head: Head | undefined;
   readonly #keeps: boolean;
-  #sent: Pick<Sent, "url" | "headers"> | undefined;
+  #sent: Omit<Sent, "body"> | undefined;
   /** Null if there was one that is not kept; undefined without one. */
   #body: string | null | undefined;
-  #failure: Failure | undefined;
+  #failure: KeptFailure | undefined;
 
   /** @param keeps Whether it can be sent again. */
-  constructor(number: number, context: RequestContext, route: RouteInfo | null, begin: number, keeps: boolean) {
+  constructor(
+    number: number,
+    context: RequestContext,
+    route: RouteInfo | null,
+    begin: number,
+    keeps: boolean,
+    onGrowth: OnGrowth,
+  ) {
     this.#keeps = keeps;
+    this.#onGrowth = onGrowth;
     this.number = number;
     this.version = number;
     this.#route = route;
     this.begin = begin;
     this.time = Date.now();
     this.#context = context;
+  }
+
+  /** An estimate of its memory. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  #grow(bytes: number): void {
+    this.#bytes += bytes;
+    this.#onGrowth(this, bytes);
   }
 
   get method(): string {
@@ -104,7 +134,7 @@ export class Recording {
   get url(): string {
     if (this.#head) return this.#head.url;
     const { url } = this.#context!.raw;
-    return redactUrl(url.slice(pathStart(url)));
+    return redactTarget(url.slice(pathStart(url)));
   }
 
   /** Called when a mounted application has found the route. */
@@ -125,7 +155,7 @@ export class Recording {
     }
     const part: Part = { kind, name, begin: performance.now() - this.begin, end: undefined, failed: false };
     this.parts.push(part);
-    this.bytes += ENTRY_OVERHEAD;
+    this.#grow(ENTRY_OVERHEAD);
     return part;
   }
 
@@ -135,13 +165,19 @@ export class Recording {
     part.failed = failed;
   }
 
+  addGuard(name: string): void {
+    this.#guards.add(name);
+  }
+
   addEntry(entry: LogEntry): void {
-    if (this.entries.length === MAX_ENTRIES) {
+    const bytes = ENTRY_OVERHEAD + 2 * (entry.message.length + JSON.stringify(entry.fields).length);
+    if (this.entries.length === MAX_ENTRIES || this.#entryBytes + bytes > MAX_ENTRY_BYTES) {
       this.dropped++;
       return;
     }
     this.entries.push(entry);
-    this.bytes += ENTRY_OVERHEAD + 2 * (entry.message.length + JSON.stringify(entry.fields).length);
+    this.#entryBytes += bytes;
+    this.#grow(bytes);
   }
 
   addPublished(topic: string, bytes: number, result: Promise<{ readonly id: string }>): void {
@@ -151,15 +187,30 @@ export class Recording {
     }
     const published: Published = { topic, bytes, at: performance.now() - this.begin, id: undefined, failed: false };
     this.published.push(published);
-    this.bytes += ENTRY_OVERHEAD + topic.length;
+    this.#grow(ENTRY_OVERHEAD + topic.length);
     result.then(({ id }) => published.id = id, () => published.failed = true);
   }
 
+  /** Reads what it shows of the request and the reply, and lets go of both. */
   finish(response: Response, duration: number | undefined): void {
+    const context = this.#context!;
+    const { method, url } = this;
     this.duration = duration;
     this.status = response.status;
-    this.#response = response;
-    if (this.#keeps) this.#keepBody(this.#context!);
+    const sent = [...context.raw.headers];
+    const headers = redactHeaders(sent);
+    const replyHeaders = redactHeaders(response.headers);
+    const failure = this.#failure = failureOf(this.thrown);
+    this.dropped += failure.dropped;
+    if (this.#keeps) {
+      this.#sent = { url: context.raw.url, headers: sent, peer: context.peer };
+      this.#keepBody(context);
+    }
+    this.#head = { method, url, headers, replyHeaders };
+    // They may hold on to anything.
+    this.#context = this.thrown = undefined;
+    const length = [...headers, ...replyHeaders].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+    this.#grow(2 * ((url.length + length) * (this.#keeps ? 2 : 1) + failure.length));
   }
 
   /** The body, if it is text and not long. */
@@ -181,67 +232,28 @@ export class Recording {
     knownBody.then((bytes) => {
       if (bytes.length > MAX_BODY) return;
       this.#body = new TextDecoder().decode(bytes);
-      this.bytes += 2 * bytes.length;
+      this.#grow(2 * bytes.length);
     }, () => {});
-  }
-
-  get isFinished(): boolean {
-    return this.status !== undefined;
-  }
-
-  /** Whether the platform's objects are no longer needed. */
-  get isSettled(): boolean {
-    return this.#head !== undefined;
-  }
-
-  /**
-   * Reads what it shows of the request and the reply, and lets go of both.
-   *
-   * @param keys The headers of API keys.
-   */
-  settle(keys: ReadonlySet<string>): void {
-    if (!this.#context || !this.#response) return;
-    const { method, url } = this;
-    const sent = [...this.#context.raw.headers];
-    const headers = redactHeaders(sent, keys);
-    const replyHeaders = redactHeaders(this.#response.headers, keys);
-    const length = [...headers, ...replyHeaders].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-    this.bytes += 2 * (url.length + length) * (this.#keeps ? 2 : 1);
-    if (this.#keeps) this.#sent = { url: this.#context.raw.url, headers: sent };
-    this.#head = { method, url, headers, replyHeaders };
-    // It may hold on to anything.
-    this.#failure = failureOf(this.thrown);
-    this.bytes += 2 * (this.#failure.error?.length ?? 0);
-    this.thrown = undefined;
-    this.#context = this.#response = undefined;
   }
 
   /** What a list shows. */
   get summary(): RequestSummary {
     const { number, version, time, method, url, route, status = null, duration = null } = this;
-    return { number, version, time, method, url, route, status, duration, who: this.#who };
+    return { number, version, time, method, url, route, status, duration, who: [...this.#guards].join(", ") };
   }
 
-  details(keys: ReadonlySet<string>): RequestDetails {
+  get details(): RequestDetails {
     const { parts, published, dropped } = this;
-    const { headers, replyHeaders } = this.#head ?? {
-      headers: redactHeaders(this.#context!.raw.headers, keys),
-      replyHeaders: this.#response ? redactHeaders(this.#response.headers, keys) : [],
-    };
+    const { headers, replyHeaders } = this.#head ??
+      { headers: redactHeaders(this.#context!.raw.headers), replyHeaders: [] };
     return {
       ...this.summary,
       ...{ parts, published, dropped, headers, replyHeaders },
       entries: this.entries.map(({ time, level, message, fields }) => ({
         ...{ time: time.getTime(), level, message, fields: JSON.stringify(fields) },
       })),
-      ...this.#failure ?? failureOf(this.thrown),
+      ...{ issues: this.#failure?.issues ?? [], error: this.#failure?.error ?? null },
     };
-  }
-
-  /** The names of the guards that have accepted it. */
-  get #who(): string {
-    const guards = this.parts.filter(({ kind, end, failed }) => kind === "guard" && end !== undefined && !failed);
-    return [...new Set(guards.map(({ name }) => name))].join(", ");
   }
 }
 
@@ -266,6 +278,13 @@ interface Failure {
   readonly error: string | null;
 }
 
+interface KeptFailure extends Failure {
+  /** In characters. */
+  readonly length: number;
+  /** How many issues are not kept. */
+  readonly dropped: number;
+}
+
 export interface RequestDetails extends RequestSummary, Failure {
   readonly parts: readonly Part[];
   readonly published: readonly Published[];
@@ -281,8 +300,23 @@ export interface RequestDetails extends RequestSummary, Failure {
   }[];
 }
 
-function failureOf(thrown: unknown): Failure {
-  return { issues: thrown instanceof ValidationError ? thrown.issues : [], error: errorOf(thrown) };
+/** Never throws: a thrown value may be anything, also a proxy. */
+function failureOf(thrown: unknown): KeptFailure {
+  try {
+    const all = isHTTPError(thrown) && thrown instanceof ValidationError ? thrown.issues : [];
+    const error = errorOf(thrown);
+    let length = error?.length ?? 0;
+    const issues: Issue[] = [];
+    for (const issue of all) {
+      length += issue.message.length + issue.path.reduce<number>((sum, key) => sum + String(key).length, 0);
+      if (issues.length === MAX_ISSUES || length > MAX_LENGTH) break;
+      issues.push(issue);
+    }
+    return { issues, error, length: Math.min(length, MAX_LENGTH), dropped: all.length - issues.length };
+  } catch {
+    const error = describeError(thrown);
+    return { issues: [], error, length: error.length, dropped: 0 };
+  }
 }
 
 function errorOf(thrown: unknown): string | null {

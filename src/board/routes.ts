@@ -85,15 +85,18 @@ export const getRequest = board.get("/api/requests/{number}", {
   const { recorder } = request.state;
   const recording = recorder.find(number);
   if (!recording) throw new HTTPError(404, "This request is no longer kept");
-  const details = recording.details(recorder.secretHeaders);
+  const { details } = recording;
   const published = details.published.map((one) => ({ ...one, topic: request.state.work.placeOf(one.topic) }));
-  return { ...details, published, body: recording.body ?? null };
+  return { ...details, published, body: (visitOf(request).isLocal && recording.body) || null };
 });
 
 export const sendAgain = board.post("/api/requests/{number}/send", {
   params: { number: v.number() },
   response: typed<SentAgain>(),
 }, async (request, { number }) => {
+  if (!visitOf(request).isLocal) {
+    throw new HTTPError(409, "This request cannot be sent again: its credentials are not kept for this board");
+  }
   act(request, "sends a request again", { number });
   return await request.state.sendAgain(number);
 });

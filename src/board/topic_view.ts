@@ -49,6 +49,7 @@ export class TopicView {
   readonly #counts = new Map<number, number>();
   #incarnation = "";
   #head: Cursor = LOG_START;
+  #updating: Promise<void> = Promise.resolve();
   /** When the newest message was stored. */
   newest: number | undefined;
 
@@ -73,7 +74,13 @@ export class TopicView {
     return ratesOf(this.#counts, now);
   }
 
-  async update(store: TopicStore, now: number): Promise<void> {
+  /** Reads what is new. Two readings at once would count messages twice. */
+  update(store: TopicStore, now: number): Promise<void> {
+    const update = () => this.#updateNow(store, now);
+    return this.#updating = this.#updating.then(update, update);
+  }
+
+  async #updateNow(store: TopicStore, now: number): Promise<void> {
     let low = LOG_START;
     for (;;) {
       const page = await store.read(this.log, this.#head, LIMITS);

@@ -126,7 +126,6 @@ interface Source {
   readonly store: TopicStore;
   readonly isDurable: boolean;
   readonly logs: readonly LogRef[];
-  readonly records: RecordStore | undefined;
 }
 
 interface ConsumerHistory {
@@ -234,8 +233,9 @@ export class WorkView {
   async failuresOf(placed: string, name: string): Promise<FailureRow[]> {
     const rows: FailureRow[] = [];
     const { shown: owner, own: topic } = this.find(placed);
-    for (const { shown, records } of await this.#sources()) {
-      if (shown !== owner || !records || !await records.get(consumerKey({ topic, name }))) continue;
+    for (const { shown, store } of await this.#sources()) {
+      const records = shown === owner ? await store.openRecords?.() : undefined;
+      if (!records || !await records.get(consumerKey({ topic, name }))) continue;
       for await (const { value } of records.list(failureKey({ topic, name }))) {
         const { id, error, attempts }: Failure = JSON.parse(value);
         rows.push({ id, error, attempts });
@@ -254,15 +254,24 @@ export class WorkView {
     let delay: number | null = null;
     for (const source of await this.#sources()) {
       const { store, isDurable, logs } = source;
+      const read: TopicInfo[] = [];
+      let consumersOf: ConsumerInfo[] = [];
       try {
         const before = performance.now();
         if (logs[0]) await store.bounds(logs[0]);
         if (isDurable) delay = logs[0] ? performance.now() - before : null;
-        for (const log of logs) topicInfos.push(await this.#readTopic(log, source));
-        for (const log of logs) consumers.push(...await this.#readConsumers(log, source));
+        for (const log of logs) read.push(await this.#readTopic(log, source));
+        for (const log of logs) consumersOf.push(...await this.#readConsumers(log, source));
       } catch (error) {
-        failure = errorText(error);
+        const reason = failure = errorText(error);
+        // What is known stays: it would look as if nothing was declared.
+        for (const log of logs.slice(read.length)) read.push(this.#topicInfo(log, source, reason));
+        const names = new Set(read.map(({ name }) => name));
+        const isOfSource = ({ topic, durable }: ConsumerInfo) => durable === isDurable && names.has(topic);
+        consumersOf = this.#latest?.consumers.filter(isOfSource) ?? [];
       }
+      topicInfos.push(...read);
+      consumers.push(...consumersOf);
     }
     this.#addHealth(time, delay);
     const cronInfos = await Promise.all(apps.map((shown) => this.#cronsOf(shown)));
@@ -304,7 +313,7 @@ export class WorkView {
         const listed = isDurable ? await store.list?.().catch(() => []) ?? [] : [];
         const others = listed.filter(({ name }) => !known.has(name));
         for (const { name } of others) known.add(name);
-        sources.push({ shown, store, isDurable, records: await store.openRecords?.(), logs: [...own, ...others] });
+        sources.push({ shown, store, isDurable, logs: [...own, ...others] });
       }
     }
     return sources;
@@ -317,14 +326,19 @@ export class WorkView {
     return view;
   }
 
-  async #readTopic(log: LogRef, { shown, store, isDurable }: Source): Promise<TopicInfo> {
-    const view = this.#viewOf(shown, log, store);
-    const { topics } = shown;
-    const { name, policy: { age, count, bytes } } = log;
-    const failure = await view.update(store, now(store)).then(() => null, (error) => {
+  async #readTopic(log: LogRef, source: Source): Promise<TopicInfo> {
+    const { shown, store } = source;
+    const failure = await this.#viewOf(shown, log, store).update(store, now(store)).then(() => null, (error) => {
       if (error instanceof TypeError) return error.message;
       throw error;
     });
+    return this.#topicInfo(log, source, failure);
+  }
+
+  #topicInfo(log: LogRef, { shown, store, isDurable }: Source, failure: string | null): TopicInfo {
+    const view = this.#viewOf(shown, log, store);
+    const { topics } = shown;
+    const { name, policy: { age, count, bytes } } = log;
     return {
       ...{ name: placedName(shown, name), durable: isDurable, messages: view.messages, bytes: view.bytes },
       ...{ head: view.head, failure },
@@ -344,7 +358,8 @@ export class WorkView {
   }
 
   async #readConsumers(log: LogRef, source: Source): Promise<ConsumerInfo[]> {
-    const { shown, store, records, isDurable } = source;
+    const { shown, store, isDurable } = source;
+    const records = await store.openRecords?.();
     if (!records) return [];
     const infos: ConsumerInfo[] = [];
     const { topics } = shown;
@@ -428,7 +443,7 @@ export class WorkView {
   }
 
   async #cronsOf(shown: ShownApp): Promise<CronInfo[]> {
-    const reports = await shown.crons.report().catch(() => []);
+    const reports = await shown.crons.report().catch(() => shown.crons.report(false));
     return await Promise.all(reports.map((report) => this.#cronInfo(report, shown)));
   }
 

@@ -6,6 +6,7 @@ export type Task = () => unknown;
 
 /** What a dependency opened for a request. A second call of either method does nothing. */
 export interface Opened {
+  readonly name: string;
   readonly endsWithHandler: boolean;
   end(): Promise<void>;
   /** Ends it after a failure, and never rejects. The result is the same error, or its own. */

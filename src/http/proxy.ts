@@ -42,15 +42,9 @@ const OPTIONS: OptionNames<ProxyOptions> = { hops: true, from: true, header: tru
 /** No chain of proxies is longer. It bounds the work for long headers. */
 const MAX_HOPS = 32;
 
-/** Headers that proxies add. */
-const FORWARDING = [
-  "forwarded",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-prefix",
-  "x-forwarded-proto",
-  "x-real-ip",
-];
+/** Headers that proxies, load balancers and tunnels add. */
+const FORWARDING =
+  /^(?:via|(?:x-)?forwarded(?:-.+)?|x-(?:original|envoy|real|azure|cluster|appengine)-.+|.*client-?ip|cf-(?:ray|connecting-.+)|cdn-loop)$/;
 
 const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
 
@@ -135,7 +129,9 @@ export function peerAddress(address: Deno.Addr | undefined): string | null {
 
 /** Whether the client is on this machine. A page can send the headers of a proxy, too. */
 export function isDirectLoopback(headers: Headers, peer: string | null): boolean {
-  return peer !== null && LOOPBACK_ADDRESS.test(peer) && !FORWARDING.some((name) => headers.has(name));
+  if (peer === null || !LOOPBACK_ADDRESS.test(peer)) return false;
+  for (const name of headers.keys()) if (FORWARDING.test(name)) return false;
+  return true;
 }
 
 /** Whether a request comes from this machine, and names it as its host. */

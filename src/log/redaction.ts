@@ -1,8 +1,10 @@
-/** Hides credentials in queries, wherever the framework writes a URL. */
+/** Hides credentials in queries, wherever the framework writes a URL, and names secret headers. */
 
 /** In lower case: a misspelt name has sent the secret, too. */
 const secrets = new Set<string>();
 const secretQueries = new Set<string>();
+/** Those of declared API keys, in lower case. */
+const secretHeaders = new Set<string>();
 let pattern: RegExp | undefined;
 
 /** For all output, also of requests without a route. */
@@ -12,6 +14,15 @@ export function hideInQuery(name: string): void {
   const spellings = [...secrets].flatMap((name) => [name, encodeURIComponent(name), name.replaceAll(" ", "+")]);
   const names = spellings.map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   pattern = new RegExp(`([?&](?:${names.join("|")})=)[^&#\\s"<>\\\\]*`, "gi");
+}
+
+/** For the board, which shows headers. */
+export function hideHeader(name: string): void {
+  secretHeaders.add(name.toLowerCase());
+}
+
+export function isHiddenHeader(name: string): boolean {
+  return secretHeaders.has(name.toLowerCase());
 }
 
 /** Authorization servers send codes in any parameter. */

@@ -188,7 +188,8 @@ export class Dispatcher {
       for (const segments of route.patterns) this.#tree.add(method, segments, served);
     }
     for (const { method, path, pages, isPrivate, isApart = false, ...plain } of builtIns) {
-      const finalize = pages ? finalizer(background, pages.cors) : isPrivate ? privately : this.#finalize;
+      const own = pages ? finalizer(background, pages.cors) : this.#finalize;
+      const finalize = isPrivate ? keepFromSharedCaches(own) : own;
       const precheck = inOrder([
         nameSpan(method, path),
         refuseOtherHosts(hosts),

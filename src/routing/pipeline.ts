@@ -179,19 +179,21 @@ function workEndpoint(work: Work, parts: PipelineParts, finalize: ReplyStep | un
   const kind = mountedAt === undefined ? "handler" : "mount";
   const handler = recorder ? recorder.step(kind, mountedAt ?? name, work.handler) : work.handler;
   const reply = recorder ? recorder.step("reply", "", toReply) : toReply;
+  const replier = isDeclaredReply(model) ? replierOf(model, status, name) : undefined;
   const isForGuards = extent === "guards";
-  const toDeclaredReply = isDeclaredReply(model) ? replierOf(model, status, name) : undefined;
+  const toDeclaredReply = recorder && replier ? recorder.step("reply", "", replier) : replier;
   const reduceOne = model && !toDeclaredReply ? reducerTo(model, name) : undefined;
   const reduceAll = reduceOne && isAsyncGeneratorFunction(work.handler) ? eachOf(reduceOne) : reduceOne;
   const reduce = recorder && reduceAll ? recorder.step("model", "", reduceAll) : reduceAll;
   const runOnce = work.idempotent && idempotentAnswer(work.idempotent, {
+    handler,
     toErrorReply,
     toReply: async (result, context) => {
       const reduced = reduce && !(result instanceof Response) ? await reduce(result) : result;
       const isPlain = !toDeclaredReply || reduced instanceof Response;
-      const reply =
-        await (isPlain ? toReply(reduced, status, context, stopping) : toDeclaredReply(reduced, context, stopping));
-      const own = reduced instanceof Response ? context.reply.toOwned(reply) : reply;
+      const made =
+        await (isPlain ? reply(reduced, status, context, stopping) : toDeclaredReply(reduced, context, stopping));
+      const own = reduced instanceof Response ? context.reply.toOwned(made) : made;
       // Before the reply is kept: it must not say that a commit has happened that fails.
       if (context.afterResponse?.awaitsHandler) await endWithHandler(context, own);
       return own;
@@ -337,6 +339,7 @@ function closing(context: RequestContext, response: Response): Response {
 }
 
 interface Replies {
+  readonly handler: AnyHandler;
   readonly toReply: (result: unknown, context: RequestContext) => Promise<Response>;
   readonly toErrorReply: ErrorBoundary;
 }
@@ -350,8 +353,8 @@ type Args = Readonly<Record<string, unknown>>;
 type IdempotentAnswer = (request: HttpRequest, args: Args, input: Args, values: Values) => Promise<Response>;
 
 function idempotentAnswer(
-  { handler, compiled: { binder }, idempotency, options, name }: Route,
-  { toReply, toErrorReply }: Replies,
+  { compiled: { binder }, idempotency, options, name }: Route,
+  { handler, toReply, toErrorReply }: Replies,
 ): IdempotentAnswer {
   const { by } = idempotency!;
   const isBodyDeclared = options.body !== undefined || options.form !== undefined;

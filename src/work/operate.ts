@@ -40,6 +40,10 @@ const MAX_ATTEMPTS = 200;
 const MAX_PAUSE = 100;
 const MAX_BYTES = 1024 * 1024;
 const READ_AT_ONCE = 256;
+/** The record of the operator that handles the failures of a consumer. */
+const OPERATORS = "operators";
+/** How long an operator that was killed keeps others waiting, in milliseconds. */
+const HOLD = 30_000;
 
 /** `after` is the id of the last message that a reader has seen. */
 export async function reportWork(
@@ -168,13 +172,43 @@ export async function changeState(
   throw new Error(`${problem}: others change it all the time, try again`);
 }
 
+/** Waits for other operators: two at once would redeliver each failure twice. */
+async function alone<Result>({ records, consumer }: Place, work: () => Promise<Result>): Promise<Result> {
+  const key = [OPERATORS, consumer.topic, consumer.name];
+  const hold = (expect: string | null) => records.set(key, "true", { expect, expiresIn: HOLD });
+  const deadline = performance.now() + 2 * HOLD;
+  let version = await hold(null);
+  while (version === null) {
+    if (performance.now() > deadline) {
+      throw new Error(`Cannot change the failures of ${quote(pathOf(consumer))}: another operator does, try again`);
+    }
+    await new Promise<void>((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE));
+    version = await hold(null);
+  }
+  let renewed: Promise<string | null> = Promise.resolve(version);
+  const renew = () => renewed = renewed.then((held) => held === null ? null : hold(held)).catch(() => null);
+  const timer = setInterval(renew, HOLD / 3);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    const held = await renewed;
+    // It expires in any case.
+    if (held !== null) await records.delete(key, { expect: held }).catch(() => {});
+  }
+}
+
 /**
  * Redelivers the failures whose messages are still kept.
  *
  * @param ids By default all.
  * @throws {TypeError} If the store cannot list its topics.
  */
-export async function retryFailures(place: Place, ids?: ReadonlySet<string>): Promise<Redelivery> {
+export function retryFailures(place: Place, ids?: ReadonlySet<string>): Promise<Redelivery> {
+  return alone(place, () => redeliver(place, ids));
+}
+
+async function redeliver(place: Place, ids?: ReadonlySet<string>): Promise<Redelivery> {
   const { store, records, consumer } = place;
   const record = await records.get(consumerKey(consumer));
   if (record === null) return { redelivered: 0, gone: [] };
@@ -215,14 +249,17 @@ async function findLog({ store, consumer, declared }: Place): Promise<LogRef | u
 }
 
 /** Returns how many failures there were. */
-export async function discardFailures({ records, consumer }: Place, ids?: ReadonlySet<string>): Promise<number> {
-  const found: string[] = [];
-  for await (const { key } of records.list(failureKey(consumer))) {
-    const id = key.at(-1)!;
-    if (!ids || ids.has(id)) found.push(id);
-  }
-  for (const id of found) await records.delete(failureKey(consumer, id), {});
-  return found.length;
+export function discardFailures(place: Place, ids?: ReadonlySet<string>): Promise<number> {
+  const { records, consumer } = place;
+  return alone(place, async () => {
+    const found: string[] = [];
+    for await (const { key } of records.list(failureKey(consumer))) {
+      const id = key.at(-1)!;
+      if (!ids || ids.has(id)) found.push(id);
+    }
+    for (const id of found) await records.delete(failureKey(consumer, id), {});
+    return found.length;
+  });
 }
 
 /** Processes that run the consumer begin anew. */

@@ -51,6 +51,8 @@ Deno.test("The board of this machine is there for loopback peers and hosts alone
     { peer: "127.0.0.1", headers: { "x-forwarded-for": "127.0.0.1" } },
     { peer: "127.0.0.1", headers: { forwarded: "for=127.0.0.1" } },
     { peer: "127.0.0.1", headers: { "x-real-ip": "127.0.0.1" } },
+    ...["via", "x-forwarded-port", "x-forwarded-server", "cf-connecting-ip", "true-client-ip", "x-client-ip"]
+      .map((name) => ({ peer: "127.0.0.1", headers: { [name]: "1" } })),
   ];
   for (const sender of refused) {
     for (const path of ["/_board/", "/_board/board.js", "/_board/api/info", "/_board/api/requests/events"]) {
@@ -108,6 +110,20 @@ Deno.test("In production the guards protect each file and endpoint of the board"
   const ok = async (path: string) => await statusOf(app, { path, headers: AUTHORIZED });
   assertEquals([await ok("/board/"), await ok("/board/board.js"), await ok("/board/nothing")], [200, 200, 404]);
   assertEquals(await statusOf(app, { path: "/_board/", peer: "127.0.0.1" }), 404);
+  await app.stop();
+});
+
+Deno.test("Caches that users share store nothing of a board", async () => {
+  const app = new App({ board: { deps: { admin }, readOnly: false } });
+  showBoard(app);
+  for (const url of ["http://localhost/board", "http://localhost/_board"]) {
+    for (const path of ["", "/", "/board.js", "/api/info", "/api/requests/7", "/api/work/events", "/nothing"]) {
+      const request = new Request(url + path, { headers: AUTHORIZED });
+      const response = await app.fetch(request, connectionFrom("127.0.0.1"));
+      await response.body?.cancel();
+      assertMatch(response.headers.get("cache-control") ?? "", /private|no-store/, path);
+    }
+  }
   await app.stop();
 });
 

@@ -68,6 +68,43 @@ Deno.test("A topic has its size, its newest message, its schema, and pages of it
   await app.stop();
 });
 
+Deno.test("Messages are counted once, however many read a topic at the same time", async () => {
+  const app = new App({ log: () => {} });
+  const orders = app.topic("orders", { retention: { count: 5_000 } });
+  showBoard(app);
+  await app.start();
+  for (let total = 0; total < 2_500; total++) await orders.publish(total);
+  const board = boardOf(app);
+  await Promise.all(Array.from({ length: 5 }, () => board.get("/api/messages", { topic: "orders" })));
+  const { topics } = await reading(app, () => true);
+  assertEquals(topics[0]!.messages, 2_500);
+  await app.stop();
+});
+
+Deno.test("A topic of another application is shown, and the board publishes nothing to it", async () => {
+  const folder = await Deno.makeTempDir();
+  const options = { topics: `${folder}/topics.sqlite`, log: () => {} };
+  const other = new App(options);
+  const theirs = other.topic("theirs", { durable: true });
+  await other.start();
+  await theirs.publish("one");
+  await other.stop();
+  const app = new App(options);
+  app.topic("mine", { durable: true });
+  showBoard(app);
+  const board = boardOf(app);
+  const refusal = await assertRejects(
+    () => board.post("/api/publish", { body: { topic: "theirs", data: "two" } }),
+    ProblemError,
+  );
+  assertEquals(refusal.status, 422);
+  assertEquals((await board.get("/api/messages", { topic: "theirs" })).messages.map(({ preview }) => preview), [
+    '"one"',
+  ]);
+  await app.stop();
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("A message is published by the board, and one that does not fit is refused with the reason", async () => {
   const app = new App({ log: () => {} });
   const orders = app.topic("orders", { schema: Order });
@@ -130,6 +167,33 @@ Deno.test("A consumer has what is in flight and its failures, which are retried 
   held.resolve();
   await reading(app, ({ consumers }) => consumers[0]!.failures === 0 && handled.length === 3);
   assertEquals(handled.toSorted(), ["a", "b", "slow"]);
+  await app.stop();
+});
+
+Deno.test("Failures are redelivered once, though two tabs ask for it at the same time", async () => {
+  const app = new App({ log: () => {} });
+  const orders = app.topic("orders");
+  let fails = true;
+  const handled: unknown[] = [];
+  orders.consume("mail", { retry: { attempts: 1 } }, async ({ data }) => {
+    if (fails) throw new Error("no mail");
+    handled.push(data);
+  });
+  showBoard(app);
+  await app.start();
+  for (let total = 0; total < 20; total++) await orders.publish(total);
+  await reading(app, ({ consumers }) => consumers[0]?.failures === 20);
+  fails = false;
+  const board = boardOf(app);
+  const act = (action: "retry" | "discard") =>
+    board.post("/api/consumers/{action}", { action, body: { topic: "orders", consumer: "mail" } });
+  const replies = await Promise.all([act("retry"), act("retry"), act("retry"), act("discard")]);
+  const counts = replies.map(({ message }) => Number(/^\d+/.exec(message)![0]));
+  assertEquals(counts.toSorted((one, other) => one - other), [0, 0, 0, 20]);
+  if (replies[3]!.message.startsWith("0")) {
+    await app.consumers.idle("orders/mail");
+    assertEquals(handled.length, 20);
+  }
   await app.stop();
 });
 
