@@ -58,6 +58,13 @@ export interface GroupOptions extends ScopeOptions {
    * @default {false}
    */
   hidden?: boolean;
+  /**
+   * Whether clients should use another route instead. By default as in the innermost router or
+   * include that sets it.
+   *
+   * @default {false}
+   */
+  deprecated?: boolean;
 }
 
 /** The options of a route, except its schemas, dependencies and rate limits. */
@@ -83,8 +90,6 @@ export interface RouteSettings extends GroupOptions {
    * method and path in ASCII letters. Declare it if you bundle: minifiers rename functions.
    */
   operationId?: string;
-  /** Whether clients should use another route instead. */
-  deprecated?: boolean;
   /** Exposes the route to agents at the application's `mcpUrl`. */
   tool?: boolean | ToolOptions;
   /**
@@ -199,7 +204,7 @@ export interface RouteInfo {
   readonly operationId: string;
   /**
    * Its declared options, completed by those of the application, routers and includes around it:
-   * `tags`, `responses`, `hidden` and `crossOrigin`.
+   * `tags`, `responses`, `hidden`, `deprecated` and `crossOrigin`.
    */
   readonly options: Readonly<RouteDeclaration & WebSocketDeclaration>;
 }

@@ -113,7 +113,7 @@ const OPTIONS: { readonly [Name in keyof AllOptions]-?: Option<Name> } = {
   tags: { on: GROUPS, inherit: (values) => [...new Set(values.flat())], check: checkTags },
   hidden: { on: GROUPS, inherit: (values) => values.includes(true), check: checkBoolean },
   operationId: { on: ROUTE },
-  deprecated: { on: ROUTE },
+  deprecated: { on: GROUPS, inherit: (values) => values.at(-1)!, check: checkBoolean },
   tool: { on: ROUTE },
   crossOrigin: { on: ALL, inherit: (values) => values.at(-1)!, check: checkBoolean },
   rateLimit: { on: ALL, inherit: EACH_LEVEL },

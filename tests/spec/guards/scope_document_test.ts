@@ -1,7 +1,7 @@
 // Section 1 of the contract of guards, in the document: "Everything here is declared once, and from
 // that come the check, the types, the document, the page and the tools."
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { App, dependency, Router } from "@webfw/core";
 import { bearer } from "@webfw/core/auth";
 import * as v from "valibot";
@@ -39,6 +39,25 @@ Deno.test("A router that is included twice, once behind a guard, has its securit
   assertEquals(paths["/open/books"]?.get?.security, undefined);
   assertEquals(paths["/open/books"]?.get?.responses[401], undefined);
   assertEquals(paths["/closed/books"]?.get?.security, [{ bearer: [] }]);
+});
+
+Deno.test("`deprecated` of a router or an include holds for its routes, unless an inner one takes it back", () => {
+  const books = new Router({ prefix: "/books" });
+  books.get("", async () => []);
+  books.get("/new", { deprecated: false }, async () => []);
+  const old = new Router({ prefix: "/old", deprecated: true });
+  old.get("", async () => []);
+  const app = new App();
+  app.include(books, { prefix: "/v1", deprecated: true });
+  app.include(books, { prefix: "/v2" });
+  app.include(old);
+  const { paths } = app.openapi();
+  assertEquals(Object.keys(paths).filter((path) => paths[path]?.get?.deprecated), ["/v1/books", "/old"]);
+  assertEquals(app.routes.find(({ path }) => path === "/v1/books")?.options.deprecated, true);
+  // A declaration whose mistake the compiler would find.
+  const wrong = { deprecated: "yes" as unknown as boolean };
+  assertThrows(() => new Router(wrong), TypeError, '"deprecated" must be true or false, got "yes"');
+  assertThrows(() => new App().get("/", wrong, async () => []), TypeError, '"deprecated" must be true or false');
 });
 
 Deno.test("Query parameters of a scope's `deps` are arguments of its tools", async () => {
