@@ -127,25 +127,16 @@ export type ConsumerHandler<Data, Owner> = (
 
 /**
  * Handles a batch. All of its messages are done when the handler, or its promise, resolves, except
- * those in `failed`. If it throws, all have failed.
+ * those in `failed`. If it throws, all have failed. An `error` is what would be thrown for one.
  *
  * @ignore
  */
 export type BatchHandler<Data, Owner> = (
   messages: readonly TopicMessage<Data>[],
   context: ConsumerContext & Owner,
-) => void | BatchResult | Promise<void | BatchResult>;
+) => void | { failed: readonly FailedMessage[] } | Promise<void | { failed: readonly FailedMessage[] }>;
 
-/**
- * The ids of the messages that failed, each alone or with what would have been thrown for it.
- *
- * @ignore
- */
-export interface BatchResult {
-  failed: readonly FailedMessage[];
-}
-
-/** @ignore A message of a batch that failed. */
+/** @ignore The id of a message of a batch that failed, alone or with its error. */
 export type FailedMessage = string | { readonly id: string; readonly error: unknown };
 
 /**

@@ -217,7 +217,6 @@ export type { SubscribeOptions } from "../topics/subscription.ts";
 export type {
   BatchHandler,
   BatchOptions,
-  BatchResult,
   ConsumeOptions,
   ConsumerHandler,
   FailedMessage,
