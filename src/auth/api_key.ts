@@ -11,6 +11,7 @@ import {
   isAccepted,
   makeVerifyingGuard,
   MAX_CREDENTIAL,
+  type StatefulGuardOptions,
   unauthorized,
 } from "./credentials.ts";
 
@@ -19,14 +20,14 @@ import {
  *
  * @category Dependencies
  */
-export interface ApiKeyOptions extends GuardOptions {
+export interface ApiKeyOptions<State = Record<string, unknown>> extends StatefulGuardOptions<State> {
   /** Prefer a header: proxies log URLs, and browsers keep them in their history. */
   in: "header" | "query" | "cookie";
   /** The name of the header, the query parameter or the cookie. */
   name: string;
 }
 
-const OPTIONS: OptionNames<Omit<ApiKeyOptions, keyof GuardOptions>> = { in: true, name: true };
+const OPTIONS: OptionNames<Omit<ApiKeyOptions, keyof GuardOptions>> = { in: true, name: true, state: true };
 
 const SOURCES = { header: "headers", query: "query", cookie: "cookies" } as const;
 
@@ -61,11 +62,11 @@ const SOURCES = { header: "headers", query: "query", cookie: "cookies" } as cons
  */
 export function apiKey<Value, State = Record<string, unknown>>(
   verify: (key: string, request: HttpRequest<State>) => Promise<Value | null | undefined | false>,
-  options: ApiKeyOptions,
+  options: ApiKeyOptions<State>,
 ): Dependency<Value, RequiredState<State>> {
   const action = "make an apiKey guard";
   checkVerify(verify, action);
-  checkGuardOptions(options, OPTIONS, action);
+  checkGuardOptions<ApiKeyOptions<State>>(options, OPTIONS, action);
   const { scheme = "apiKey", in: source, name, description } = options;
   if (!Object.hasOwn(SOURCES, source)) {
     throw new TypeError(`Cannot ${action}: "in" must be "header", "query" or "cookie", got ${quote(source)}`);

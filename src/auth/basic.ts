@@ -12,6 +12,7 @@ import {
   hasAuthorization,
   isAccepted,
   makeVerifyingGuard,
+  type StatefulGuardOptions,
   unauthorized,
 } from "./credentials.ts";
 
@@ -20,14 +21,14 @@ import {
  *
  * @category Dependencies
  */
-export interface BasicOptions extends GuardOptions {
+export interface BasicOptions<State = Record<string, unknown>> extends StatefulGuardOptions<State> {
   /**
    * The realm of the challenge, in ASCII; some browsers show it. By default the name of the scheme.
    */
   realm?: string;
 }
 
-const OPTIONS: OptionNames<Omit<BasicOptions, keyof GuardOptions>> = { realm: true };
+const OPTIONS: OptionNames<Omit<BasicOptions, keyof GuardOptions>> = { realm: true, state: true };
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -68,11 +69,11 @@ export function basic<Value, State = Record<string, unknown>>(
     password: string,
     request: HttpRequest<State>,
   ) => Promise<Value | null | undefined | false>,
-  options: BasicOptions = {},
+  options: BasicOptions<State> = {},
 ): Dependency<Value, RequiredState<State>> {
   const action = "make a basic guard";
   checkVerify(verify, action);
-  checkGuardOptions(options, OPTIONS, action);
+  checkGuardOptions<BasicOptions<State>>(options, OPTIONS, action);
   const { scheme = "basic", realm = scheme, description } = options;
   checkString(realm, "realm", action);
   if (!/^[\x20-\x7e]*$/.test(realm)) {

@@ -15,6 +15,7 @@ import {
   makeVerifyingGuard,
   type PasswordFlow,
   readPasswordFlow,
+  type StatefulGuardOptions,
   unauthorized,
 } from "./credentials.ts";
 
@@ -23,7 +24,7 @@ import {
  *
  * @category Dependencies
  */
-export interface BearerOptions<Value> extends GuardOptions {
+export interface BearerOptions<Value, State = Record<string, unknown>> extends StatefulGuardOptions<State> {
   /**
    * Returns the subject of a token, a string or number, so that a renewed token belongs to the same
    * caller of `idempotent` routes. By default each token is a caller of its own.
@@ -39,6 +40,7 @@ export interface BearerOptions<Value> extends GuardOptions {
 }
 
 const OPTIONS: OptionNames<Omit<BearerOptions<unknown>, keyof GuardOptions>> = {
+  state: true,
   subject: true,
   passwordFlow: true,
 };
@@ -76,11 +78,11 @@ const OPTIONS: OptionNames<Omit<BearerOptions<unknown>, keyof GuardOptions>> = {
  */
 export function bearer<Value, State = Record<string, unknown>>(
   verify: (token: string, request: HttpRequest<State>) => Promise<Value | null | undefined | false>,
-  options: BearerOptions<NoInfer<Value>> = {},
+  options: BearerOptions<NoInfer<Value>, State> = {},
 ): Dependency<Value, RequiredState<State>> {
   const action = "make a bearer guard";
   checkVerify(verify, action);
-  checkGuardOptions(options, OPTIONS, action);
+  checkGuardOptions<BearerOptions<Value, State>>(options, OPTIONS, action);
   const { scheme = "bearer", description, subject, passwordFlow } = options;
   if (subject !== undefined && typeof subject !== "function") {
     throw new TypeError(`Cannot ${action}: "subject" must be a function, got ${quote(subject)}`);

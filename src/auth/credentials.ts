@@ -1,5 +1,5 @@
 /** The common parts of guards: options, and functions that read, compare and refuse credentials. */
-import type { DeclaredReply, Dependency, PreparedDependency, RequiredState } from "../binding/dependency.ts";
+import type { DeclaredReply, Dependency, PreparedDependency, RequiredState, StateType } from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import { type OAuth2Flows, readSecurity, type SecurityRequirement, type SecurityScheme } from "../binding/security.ts";
 import { HTTPError } from "../base/errors.ts";
@@ -20,6 +20,16 @@ export interface GuardOptions {
   scheme?: string;
   /** The description in the document, such as how to get credentials. */
   description?: string;
+}
+
+/**
+ * The options of guards whose function gets the request.
+ *
+ * @ignore
+ */
+export interface StatefulGuardOptions<State> extends GuardOptions {
+  /** The type of `request.state` in the function, made by `stateType`. */
+  state?: StateType<State>;
 }
 
 /** Where clients get a token for the name and the password of a user. */

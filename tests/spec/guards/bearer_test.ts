@@ -141,7 +141,7 @@ Deno.test("Wrong options throw where the guard is made", () => {
     [() => bearer(null as never), "Cannot make a bearer guard: the first argument must be an async function, got null"],
     [
       () => bearer(async () => 1, { schema: "x" } as never),
-      'Cannot make a bearer guard: the option "schema" is unknown, the nearest is "scheme"; there are subject, passwordFlow, scheme, description',
+      'Cannot make a bearer guard: the option "schema" is unknown, the nearest is "scheme"; there are state, subject, passwordFlow, scheme, description',
     ],
     [
       () => bearer(async () => 1, { description: 1 as never }),
