@@ -1,5 +1,14 @@
 /** Webhooks that come in: requests whose body the sender has signed with a shared secret. */
-import type { Dependency, RequiredState } from "../binding/dependency.ts";
+import {
+  type AnyDependency,
+  type Dependency,
+  type NeededState,
+  type None,
+  type RequiredState,
+  type StateType,
+  toDependencies,
+  type ValuesOf,
+} from "../binding/dependency.ts";
 import { makeGuard } from "../binding/guard.ts";
 import { readSecurity } from "../binding/security.ts";
 import { checkOptions, type Duration, type OptionNames, toMilliseconds } from "../base/options.ts";
@@ -13,12 +22,16 @@ import { hmac, keysOf, readScheme, type Scheme, type Sent, signatureOf, type Sig
  *
  * @category Dependencies
  */
-export interface SignedOptions<State = Record<string, unknown>> {
+export interface SignedOptions<State = Record<string, unknown>, Dependencies = None> {
   /**
    * How the requests are signed: as Standard Webhooks, GitHub or Stripe do it, or by parts of your
    * own.
    */
   scheme: "standard" | "github" | "stripe" | SignatureScheme;
+  /** The type of `request.state` in the function `secret`, made by `stateType`. */
+  state?: StateType<State>;
+  /** Dependencies whose values the function `secret` gets, such as the guard of a partner. */
+  deps?: Dependencies & Readonly<Record<string, AnyDependency>>;
   /**
    * The secret that is shared with the sender; of an array, each is accepted, so that it can be
    * replaced without a gap. An async function returns the secret of a tenant; if it returns
@@ -28,7 +41,10 @@ export interface SignedOptions<State = Record<string, unknown>> {
   secret:
     | string
     | readonly string[]
-    | ((request: HttpRequest<State>) => Promise<string | readonly string[] | null | undefined>);
+    | ((
+      request: HttpRequest<State>,
+      args: ValuesOf<Dependencies>,
+    ) => Promise<string | readonly string[] | null | undefined>);
   /**
    * How far the time of sending may be from now, in the past and in the future. GitHub sends no
    * time, so that a recorded request can be sent again.
@@ -54,7 +70,14 @@ export interface SignedMessage {
   readonly sentAt: Date | null;
 }
 
-const OPTIONS: OptionNames<SignedOptions> = { scheme: true, secret: true, tolerance: true, description: true };
+const OPTIONS: OptionNames<SignedOptions> = {
+  scheme: true,
+  state: true,
+  deps: true,
+  secret: true,
+  tolerance: true,
+  description: true,
+};
 
 /**
  * A guard of requests that their sender has signed, such as the webhooks of a payment provider.
@@ -86,12 +109,15 @@ const OPTIONS: OptionNames<SignedOptions> = { scheme: true, secret: true, tolera
  *
  * @category Dependencies
  */
-export function signed<State = Record<string, unknown>>(
-  options: SignedOptions<State>,
-): Dependency<SignedMessage, RequiredState<State>> {
+export function signed<
+  State = Record<string, unknown>,
+  Dependencies extends Readonly<Record<string, AnyDependency>> = None,
+>(
+  options: SignedOptions<State, Dependencies>,
+): Dependency<SignedMessage, RequiredState<State> & NeededState<Dependencies[keyof Dependencies]>> {
   const action = "make a signed guard";
-  checkOptions(options, OPTIONS as OptionNames<SignedOptions<State>>, action);
-  const { description, secret } = options;
+  checkOptions(options, OPTIONS as OptionNames<SignedOptions<State, Dependencies>>, action);
+  const { description, deps, secret } = options;
   checkString(description, "description", action);
   const scheme = readScheme(options.scheme, action);
   const { name, header, timestamp } = scheme;
@@ -99,18 +125,19 @@ export function signed<State = Record<string, unknown>>(
     throw new TypeError(`Cannot ${action}: "tolerance" needs a timestamp, and ${name} signs none`);
   }
   const tolerance = toMilliseconds(options.tolerance ?? "5m", "the tolerance of a signed guard");
-  const keysFor = readSecret(secret as SignedOptions<never>["secret"], scheme, action);
+  const keysFor = readSecret(secret as Secret, scheme, action);
   const callers = new WeakMap<SignedMessage, string>();
   const challenge = `Signature realm=${quotedString(name)}, header=${quotedString(header)}`;
-  return makeGuard<SignedMessage, RequiredState<State>>({
+  return makeGuard<SignedMessage, RequiredState<State> & NeededState<Dependencies[keyof Dependencies]>>({
     name,
+    deps: Object.fromEntries(toDependencies(deps)),
     security: readSecurity(requirementOf(name, { type: "apiKey", in: "header", name: header }, description), name),
     replies: [UNAUTHORIZED],
     isSent: (request) => request.raw.headers.has(header),
     readHeaders: scheme.furtherHeaders,
     // The sender, whose secret may be one of several: of a function, each secret is a sender.
     callerOf: (_request, value) => callers.get(value as SignedMessage),
-    resolve: async (request) => {
+    resolve: async (request, args) => {
       const sent = scheme.read(request.raw.headers);
       if (!sent) throw unauthorized(`Sign the request, and send the signature in the header ${header}`, challenge);
       const sentAt = timestamp === undefined ? null : dateOf(sent.timestamp);
@@ -118,7 +145,7 @@ export function signed<State = Record<string, unknown>>(
       if (sentAt && !(Math.abs(Date.now() - sentAt.getTime()) <= tolerance)) {
         throw unauthorized("The request was signed too long ago, or the clocks differ: sign it again", challenge);
       }
-      const keys = await keysFor(request);
+      const keys = await keysFor(request, args);
       const body = await contextOf(request).body.sentBytes();
       const key = keys.find((key) => isSignedBy(key, scheme, sent, body));
       if (!key) throw unauthorized("The signature is not valid", challenge);
@@ -141,13 +168,15 @@ function dateOf(timestamp: string): Date {
   return new Date(/^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1000 : NaN);
 }
 
-/** The keys of a request; none if the program knows no secret for it. */
-type KeysFor = (request: HttpRequest) => Promise<readonly Uint8Array[]>;
+type Secret = SignedOptions<Record<string, unknown>, Readonly<Record<string, AnyDependency>>>["secret"];
 
-function readSecret(secret: SignedOptions<never>["secret"], scheme: Scheme, action: string): KeysFor {
+/** The keys of a request; none if the program knows no secret for it. */
+type KeysFor = (request: HttpRequest, args: Readonly<Record<string, unknown>>) => Promise<readonly Uint8Array[]>;
+
+function readSecret(secret: Secret, scheme: Scheme, action: string): KeysFor {
   if (typeof secret === "function") {
-    return async (request) => {
-      const secrets = await secret(request as HttpRequest<never>);
+    return async (request, args) => {
+      const secrets = await secret(request, args);
       // An unknown tenant has none.
       const hasNone = secrets === undefined || secrets === null || secrets.length === 0;
       return hasNone ? [] : keysOf(secrets, scheme, "verify a signature");

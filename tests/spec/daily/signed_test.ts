@@ -2,7 +2,7 @@
 // constant time, refuses old timestamps; documented as an apiKey in a header. The body is read for it, and not twice."
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { anySecurity, App, Form, Stream } from "@webfw/core";
+import { anySecurity, App, Form, Router, Stream } from "@webfw/core";
 import { apiKey, sign, signed, type SignedOptions, type SignOptions } from "@webfw/core/auth";
 import type { OpenAPIParameter } from "@webfw/core/openapi";
 import * as v from "valibot";
@@ -141,6 +141,43 @@ Deno.test("The secret can be that of a tenant in the path, and an unknown tenant
   assertEquals(await (await app.fetch(post("{}", headers, "/ada"))).json(), "ada");
   assertEquals((await app.fetch(post("{}", headers, "/bob"))).status, 401);
   assertEquals((await app.fetch(post("{}", headers, "/eve"))).status, 401);
+});
+
+Deno.test("`secret` gets the values of `deps`, which refuse first, and the document asks for all of it", async () => {
+  const partners = new Map([["k-1", { secret: "s-1" }], ["k-2", { secret: "s-2" }]]);
+  let lookups = 0;
+  const partner = apiKey(async (key) => {
+    lookups++;
+    return partners.get(key);
+  }, { in: "header", name: "x-api-key" });
+  const sender = signed({
+    scheme: { header: "x-hmac" },
+    deps: { partner },
+    secret: async (_request, { partner }) => partner.secret,
+  });
+  const plain = signed({ scheme: { header: "x-hmac" }, secret: "s-3" });
+  const app = new App();
+  const router = new Router({ prefix: "/router", deps: { partner } });
+  router.post("", { deps: { sender } }, async (_request, { partner }) => partner.secret);
+  app.include(router);
+  app.post("/", { deps: { sender } }, async () => "signed");
+  app.post("/any", { deps: { sender: anySecurity(sender, plain) } }, async () => "any");
+  const ask = async (path: string, headers: Record<string, string>) => {
+    const reply = await app.fetch(post("{}", headers, path));
+    return [reply.status, reply.ok ? await reply.json() : (await reply.json()).detail];
+  };
+  const signature = (await mac("s-1", "{}")).toHex();
+  for (const path of ["/router", "/", "/any"]) {
+    lookups = 0;
+    const { status } = await app.fetch(post("{}", { "x-api-key": "k-1", "x-hmac": signature }, path));
+    assertEquals([status, lookups], [200, 1], path);
+    assertEquals((await ask(path, { "x-api-key": "k-2", "x-hmac": signature }))[0], 401);
+  }
+  assertEquals(await ask("/", { "x-hmac": signature }), [401, "Send a key in the header x-api-key"]);
+  assertEquals(await ask("/any", { "x-hmac": (await mac("s-3", "{}")).toHex() }), [200, "any"]);
+  assertEquals(app.openapi().paths["/"]?.post?.security, [{ apiKey: [], "x-hmac": [] }]);
+  const wrong = { scheme: "github", secret: "s", deps: [partner] } as unknown as SignedOptions;
+  assertThrows(() => signed(wrong), TypeError, "give each one by the name of its argument");
 });
 
 Deno.test("The handler gets the body that was verified: JSON, a form with a file, a stream", async () => {
