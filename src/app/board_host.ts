@@ -298,9 +298,13 @@ function lastOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Pages of other origins must not use the board, whatever `origins` of the application says. */
+/**
+ * Pages of other origins must not use the board, whatever `origins` of the application says. They
+ * could not read a reply, but open its streams. A link to the board may be anywhere.
+ */
 function refusePages(request: HttpRequest): void {
-  if (!isSafe(request.method)) refuseCrossOrigin(request.raw, contextOf(request).host, OriginList.none);
+  const isLink = isSafe(request.method) && request.raw.headers.get("sec-fetch-mode") === "navigate";
+  if (!isLink) refuseCrossOrigin(request.raw, contextOf(request).host, OriginList.none);
 }
 
 /**

@@ -90,13 +90,17 @@ Deno.test("Pages of other origins cannot act, whatever origins the application a
   assertEquals(await act({ "sec-fetch-site": "same-site", origin: "http://localhost:9000" }), 403);
   assertEquals(await act({ origin: "http://localhost:8000" }), 200);
   assertEquals(await act({ "sec-fetch-site": "same-origin" }), 200);
-  const response = await app.fetch(
-    new Request("http://localhost/_board/api/info", { headers: { origin: "https://attacker.example" } }),
-    connectionFrom("127.0.0.1"),
-  );
-  await response.body?.cancel();
-  assertEquals(response.headers.get("access-control-allow-origin"), null);
-  assertEquals(response.headers.get("cross-origin-resource-policy"), "same-origin");
+  const read = async (headers: HeadersInit) => {
+    const request = new Request("http://localhost/_board/api/work/events", { headers });
+    const response = await app.fetch(request, connectionFrom("127.0.0.1"));
+    await response.body?.cancel();
+    assertEquals(response.headers.get("access-control-allow-origin"), null);
+    return [response.status, response.headers.get("cross-origin-resource-policy")];
+  };
+  assertEquals((await read({ origin: "https://attacker.example" }))[0], 403);
+  assertEquals((await read({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" }))[0], 403);
+  assertEquals(await read({ "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors" }), [200, "same-origin"]);
+  assertEquals(await read({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }), [200, "same-origin"]);
   await app.stop();
 });
 

@@ -10,6 +10,7 @@ import * as v from "valibot";
 import { App } from "../../../mod.ts";
 import { ProblemError } from "../../../src/client/mod.ts";
 import type { WorkInfo } from "../../../src/board/work_view.ts";
+import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import { boardOf, showBoard } from "./board.ts";
 
 /** The first reading that a condition holds for. */
@@ -223,6 +224,43 @@ Deno.test("A cron has its next five times, and runs now with its outcome", async
   assertEquals((await board.post("/api/crons/run", { body: { name: "sweep" } })).error, null);
   assertEquals((await board.post("/api/crons/run", { body: { name: "fails" } })).error, "no disk");
   assertEquals(runs, 1);
+  await app.stop();
+});
+
+Deno.test("While the store does not answer, what is declared and was known stays, with the reason", async () => {
+  let isDown = false;
+  const guarded = <Target extends object>(target: Target): Target =>
+    new Proxy(target, {
+      get(_, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        return (...args: unknown[]) => {
+          if (isDown && name !== "close" && name !== "now") throw new Error("no connection");
+          const result: unknown = value.apply(target, args);
+          return name === "openRecords" ? Promise.resolve(result as object).then(guarded) : result;
+        };
+      },
+    });
+  const app = new App({ topics: guarded(new MemoryStore()), log: () => {} });
+  const orders = app.topic("orders", { durable: true });
+  orders.consume("mail", async () => {});
+  app.cron("sweep", "0 3 * * *", async () => {});
+  showBoard(app);
+  await app.start();
+  await orders.publish("one");
+  await reading(app, ({ consumers }) => consumers.length === 1);
+  isDown = true;
+  const { topics, consumers, crons, health } = await reading(app, ({ health }) => health.store.failure !== null);
+  assertEquals(topics.map(({ name, messages, failure }) => [name, messages, failure]), [[
+    "orders",
+    1,
+    "no connection",
+  ]]);
+  assertEquals(consumers.map(({ name }) => name), ["mail"]);
+  assertEquals(crons.map(({ name, next }) => [name, next.length]), [["sweep", 5]]);
+  assertEquals(health.store.failure, "no connection");
+  isDown = false;
+  await reading(app, ({ health }) => health.store.failure === null);
   await app.stop();
 });
 
