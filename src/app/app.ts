@@ -132,7 +132,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
     checkTopic: (name) => this.#topics.checkStored(name),
     storeSchema: () => schemaOf(this.#location),
     runCron: (name) => this.#crons.runNow(name),
-    receiveWebhooks: (receiver) => this.#webhooks.receiver = receiver,
+    receiveWebhooks: (receiver) => this.#service.mounted.receiveWebhooks(receiver),
     publishScheduled: (topic) => this.#topics.publishScheduled(topic),
     afterReplies: async () => await this.#service.target.background()?.done(),
     showBoard: () => this.#service.showBoard(),

@@ -242,6 +242,10 @@ export class AppService<App extends AppHandle & { readonly fetch: Fetch }, State
       abort: (...reason) => this.lifecycle.abort(...reason),
       close: () => this.lifecycle.close(),
       reopen: () => this.lifecycle.reopen(),
+      receiveWebhooks: (receiver) => {
+        this.#parts.webhooks.receiver = receiver;
+        for (const app of this.#mountedHere) app.receiveWebhooks(receiver);
+      },
       basePath: this.#parts.app.basePath,
       placesOf: (declared) => this.#parts.registry.placesOf(declared),
     };

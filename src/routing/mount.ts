@@ -64,6 +64,8 @@ export interface MountedApp extends Service<unknown> {
   /** Called if other workers of this process serve it, too. */
   expectWorkers(): void;
   reopen(): void;
+  /** Answers webhooks in place of the network, in its mounts, too. */
+  receiveWebhooks(receiver: ((request: Request) => Response | Promise<Response>) | undefined): void;
   /** Shares tasks and WebSockets with the application that mounts it. */
   join(outer: SharedWork): void;
   /** The option; empty without it. */

@@ -24,6 +24,8 @@ export interface StoredWebhook {
   readonly body: unknown;
   /** Encrypted. */
   readonly secrets: string;
+  /** Whether the application that has declared it allows addresses that are not public. */
+  readonly allowPrivate: boolean;
 }
 
 export interface DeclaredWebhook {
@@ -39,6 +41,8 @@ export interface OutboxParts {
   readonly records: Records;
   readonly attempts: number;
   readonly allowPrivate: boolean;
+  /** Another application with the same store may have sent the webhook. */
+  readonly isDeclared: (webhook: string) => boolean;
   readonly receiver: () => WebhookReceiver | undefined;
 }
 
@@ -73,7 +77,8 @@ export class Outbox {
     const action = `send the webhook "${name}"`;
     checkOptions(options, SEND_OPTIONS, action);
     const { secret, id = crypto.randomUUID(), transaction } = options;
-    const target = checkTarget(url, this.#parts.allowPrivate, action).href;
+    const { allowPrivate } = this.#parts;
+    const target = checkTarget(url, allowPrivate, action).href;
     checkMessageId(id, action);
     keysOf(secret, this.#scheme, action);
     const isInCall = runsInCall(transaction);
@@ -85,7 +90,7 @@ export class Outbox {
     const publish = (dataset: Dataset) => {
       const body = outputOf(dataset, action);
       const secrets = this.#seal.close(JSON.stringify([secret].flat()), contextOf(target, id));
-      const message: StoredWebhook = { webhook: name, id, url: target, body, secrets };
+      const message: StoredWebhook = { webhook: name, id, url: target, body, secrets, allowPrivate };
       // One id may go to several URLs.
       const unique = { id: hashOf(JSON.stringify([name, target, id])), type: name };
       const { topic } = this.#parts;
@@ -142,8 +147,9 @@ export class Outbox {
     throw isGone ? new Discard(message) : new Error(message);
   }
 
-  async #post({ id, url, body, secrets }: StoredWebhook, signal: AbortSignal): Promise<Answer> {
-    const { allowPrivate, receiver } = this.#parts;
+  async #post({ webhook, id, url, body, secrets, ...stored }: StoredWebhook, signal: AbortSignal): Promise<Answer> {
+    const { isDeclared, receiver } = this.#parts;
+    const { allowPrivate } = isDeclared(webhook) ? this.#parts : stored;
     const keys = keysOf(this.#open(secrets, url, id), this.#scheme, "sign a webhook");
     const text = JSON.stringify(body);
     const headers = {

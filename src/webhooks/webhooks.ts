@@ -125,6 +125,7 @@ export class Webhooks {
       records: this.#topics.records,
       attempts: PAUSES.length + 1,
       allowPrivate: this.#allowPrivate,
+      isDeclared: (name) => this.#declared.has(name),
       receiver: () => this.receiver,
     });
   }

@@ -9,6 +9,7 @@ import { signed } from "@webfw/core/auth";
 import type { OpenAPIParameter, OpenAPIPathItem } from "@webfw/core/openapi";
 import { TestClient } from "@webfw/core/testing";
 import type { Webhook, WebhookDelivery } from "@webfw/core/types";
+import dns from "node:dns/promises";
 import { DatabaseSync } from "node:sqlite";
 import * as v from "valibot";
 import { makeCertificate } from "../../support/certificate.ts";
@@ -270,6 +271,52 @@ Deno.test("In a transaction it is sent if that commits, and never if it is rolle
   await assertRejects(() => paid.send(receiver.url(), { order: 6 }, options), TypeError, "transaction is undefined");
   db.close();
   await app.stop();
+});
+
+Deno.test("A mounted application sends its own webhooks, which a test client answers, too", async () => {
+  const inner = sender({ webhooks: {} });
+  const paid = inner.webhook("order.paid", { body: Paid });
+  inner.post("/pay", async () => await paid.send("https://partner.example/", { order: 7 }, { secret: SECRET }));
+  const outer = sender({ webhooks: {} });
+  outer.mount("/shop", inner);
+  const answered: string[] = [];
+  {
+    const webhooks = async (request: Request) => new Response(`Thanks, ${answered.push(await request.text())}`);
+    await using client = new TestClient(outer, { webhooks });
+    const reply = await client.post("/shop/pay");
+    const { id } = await reply.json() as { id: string };
+    await inner.consumers.idle();
+    assertEquals([answered, (await lastTry(paid, id)).answer], [['{"order":7}'], "Thanks, 1"]);
+  }
+  await outer.stop();
+});
+
+Deno.test("allowPrivate is that of the application which has declared the webhook, whichever one with its store sends it", async () => {
+  await using folder = await TemporaryFolder.make();
+  const topics = { sqlite: folder.within("shop.sqlite") };
+  await using receiver = new Receiver(() => new Response());
+  // A name that the check of the URL cannot know.
+  const named = receiver.url().replace("127.0.0.1", "partner.example");
+  const { lookup } = dns;
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => void Object.assign(dns, { lookup }));
+  Object.assign(dns, { lookup: async () => [{ address: "127.0.0.1", family: 4 }] });
+  for (const isAllowed of [true, false]) {
+    // Only the other one runs, so it sends.
+    const one = sender({ topics, webhooks: { allowPrivate: isAllowed } });
+    const paid = one.webhook(`paid.${isAllowed}`, { body: Paid });
+    const { id } = await paid.send(named, { order: 7 }, { secret: SECRET });
+    const other = sender({ topics, webhooks: { allowPrivate: !isAllowed } });
+    other.webhook("other", { body: Paid });
+    await other.start();
+    await until("a try", async () => (await Array.fromAsync(paid.deliveries({ id }))).length === 1);
+    assertEquals([(await lastTry(paid, id)).state, receiver.received.length], [
+      isAllowed ? "delivered" : "retrying",
+      1,
+    ]);
+    await other.stop();
+    await one.stop();
+  }
 });
 
 Deno.test("A wrong URL, data or option is an error where it is sent, and no message has the URL's or the signature's secret", async () => {

@@ -24,6 +24,7 @@ Deno.test("the state after each try: the last one and a 410 are failures", async
   let status = 500;
   const outbox = await Outbox.open({
     ...{ topic: topics.topic<StoredWebhook>("webhooks"), records: topics.records, attempts: 5, allowPrivate: false },
+    isDeclared: () => true,
     receiver: () => () => new Response(`${status}`, { status }),
   });
   const declared = {
