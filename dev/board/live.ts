@@ -54,11 +54,15 @@ class Live<Value> {
 }
 
 const POINTS = 120;
+/** Milliseconds of a point. */
+const POINT = 5_000;
 
 const requests = new Live<Requests>(async (signal, store) => {
   for await (const event of api.events("/api/requests/events", {}, { signal })) {
     if (event.gap) continue;
-    const { begin, requests, oldest, points } = event.data;
+    const { begin, requests, oldest } = event.data;
+    // Before the begin, nothing was counted.
+    const points = event.data.points.filter(({ time }) => time > begin - POINT);
     const known = store.value?.begin === begin ? store.value : undefined;
     const changed = new Map(requests.map((request) => [request.number, request]));
     const kept = known?.requests.filter(({ number }) => number >= oldest && !changed.has(number)) ?? [];

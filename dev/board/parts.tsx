@@ -52,10 +52,16 @@ export function Status({ status }: { status: number | null }): JSX.Element {
 
 /** A figure with its name and unit. */
 export function Tile(
-  { name, value, hint, isBad = false }: { name: string; value: string; hint?: string; isBad?: boolean },
+  { name, value, hint, isBad = false, isText = false }: {
+    name: string;
+    value: string;
+    hint?: string;
+    isBad?: boolean;
+    isText?: boolean;
+  },
 ): JSX.Element {
   return (
-    <div class={isBad ? "tile bad" : "tile"}>
+    <div class={`tile ${isBad ? "bad" : ""} ${isText ? "text" : ""}`}>
       <dt>{name}</dt>
       <dd>{value}{hint && <small>{hint}</small>}</dd>
     </div>

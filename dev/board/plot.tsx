@@ -13,7 +13,17 @@ interface PlotProps {
   readonly times: readonly number[];
   readonly series: readonly PlotSeries[];
   readonly format: (value: number) => string;
+  /** Possible distances of the lines. */
+  readonly steps?: readonly number[];
 }
+
+/** For bytes: 1, 2, 4, … */
+export const BINARY: readonly number[] = Array.from({ length: 45 }, (_, index) => 2 ** index);
+/** For counts: 1, 2, 5, 10, … */
+export const WHOLE: readonly number[] = Array.from(
+  { length: 24 },
+  (_, index) => [1, 2, 5][index % 3]! * 10 ** Math.floor(index / 3),
+);
 
 export interface PlotSeries {
   readonly name: string;
@@ -39,7 +49,7 @@ const darkness = matchMedia("(prefers-color-scheme: dark)");
 const isDark = new Store(darkness.matches);
 darkness.addEventListener("change", () => isDark.set(darkness.matches));
 
-export function Plot({ title, note, times, series, format }: PlotProps): JSX.Element {
+export function Plot({ title, note, times, series, format, steps }: PlotProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const dark = useStore(isDark);
@@ -67,7 +77,10 @@ export function Plot({ title, note, times, series, format }: PlotProps): JSX.Ele
         },
         axes: [
           { ...axis, size: 26, space: 70, values: "{HH}:{mm}" },
-          { ...axis, size: 62, space: 34, values: (_plot, splits) => splits.map(format) },
+          {
+            ...{ ...axis, size: 62, space: 34, values: (_plot, splits) => splits.map(format) },
+            ...(steps && { incrs: [...steps] }),
+          },
         ],
         series: [
           {},
@@ -96,7 +109,7 @@ export function Plot({ title, note, times, series, format }: PlotProps): JSX.Ele
   return (
     <figure class="plot">
       <figcaption>
-        {title} <small>{note}, the last 10 minutes</small>
+        {title} <small>{note}</small>
         <ul>
           {series.map(({ name, values, colour }) => {
             const newest = values.findLast((value) => value !== null);

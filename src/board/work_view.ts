@@ -148,6 +148,8 @@ export class WorkView {
   #reading: Promise<WorkInfo> | undefined;
   #readAt = -Infinity;
   #pause = INTERVAL;
+  /** Ends the pauses of all watchers. */
+  #expiry = new AbortController();
   #loopTimer: ReturnType<typeof setInterval> | undefined;
   #worstLoop = 0;
 
@@ -162,7 +164,8 @@ export class WorkView {
     try {
       while (!signal.aborted) {
         yield await this.read();
-        await pause(Math.max(0, this.#readAt + this.#pause - performance.now()), signal);
+        const until = AbortSignal.any([signal, this.#expiry.signal]);
+        await pause(Math.max(0, this.#readAt + this.#pause - performance.now()), until);
       }
     } finally {
       if (--this.#watchers === 0) clearInterval(this.#loopTimer);
@@ -179,6 +182,8 @@ export class WorkView {
   /** After an action, the next reading is at once. */
   expire(): void {
     this.#readAt = -Infinity;
+    this.#expiry.abort();
+    this.#expiry = new AbortController();
   }
 
   close(): void {

@@ -28,10 +28,10 @@ export function ConsumersPage(): JSX.Element {
             head={[
               "Consumer",
               "State",
-              "Lag",
-              "Handled, last 10 minutes",
-              "In flight",
               "Failures",
+              "Lag",
+              "In flight",
+              "Handled, last 10 minutes",
               "Lost",
               "Last error",
             ]}
@@ -44,13 +44,13 @@ export function ConsumersPage(): JSX.Element {
                 <td>
                   <State consumer={consumer} />
                 </td>
+                <td class={consumer.failures > 0 ? "number badtext" : "number"}>{count(consumer.failures)}</td>
                 <td class="number">{duration(consumer.lag)}</td>
-                <td>
+                <td class="number">{count(consumer.inFlightCount)}</td>
+                <td class="whole">
                   <Spark counts={consumer.handled.counts} name={`Messages that ${consumer.name} handled`} />{" "}
                   {rate(newestRate(consumer.handled))}
                 </td>
-                <td class="number">{count(consumer.inFlightCount)}</td>
-                <td class={consumer.failures > 0 ? "number badtext" : "number"}>{count(consumer.failures)}</td>
                 <td class="number">{count(consumer.lost)}</td>
                 <td class="cut" title={consumer.lastError ?? undefined}>{consumer.lastError ?? "–"}</td>
               </tr>
@@ -111,9 +111,9 @@ export function ConsumerPage({ topic, name }: { topic: string; name: string }): 
         <Tile name="Failures" value={count(failures)} hint="given up, kept to retry" isBad={failures > 0} />
         <Tile name="Lost" value={count(lost)} hint="removed before they were handled" isBad={lost > 0} />
         <div class="tile">
-          <dt>Dead letters</dt>
+          <dt>Dead letters to</dt>
           <dd>
-            {deadLetter === null ? "none" : <a href={`#/topics/${encodeURIComponent(deadLetter)}`}>{deadLetter}</a>}
+            {deadLetter === null ? "no topic" : <a href={`#/topics/${encodeURIComponent(deadLetter)}`}>{deadLetter}</a>}
           </dd>
         </div>
         <Tile

@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import { ago, bytes, clock, count, duration } from "../format.ts";
 import { useRequests, useWork } from "../live.ts";
 import { Code, Loading, Page, Section, Table, Tile, Tiles, useNow } from "../parts.tsx";
-import { Plot, type PlotSeries } from "../plot.tsx";
+import { BINARY, Plot, type PlotSeries, WHOLE } from "../plot.tsx";
 
 export function HealthPage(): JSX.Element {
   const work = useWork();
@@ -51,13 +51,13 @@ export function HealthPage(): JSX.Element {
         <Tile
           name="Event loop"
           value={duration(last?.loop ?? null)}
-          hint="longest delay of late"
+          hint="longest delay since the last reading"
           isBad={(last?.loop ?? 0) > 200}
         />
         <Tile name="Memory" value={bytes(used.total)} hint={`${bytes(used.heap)} of it in the heap`} />
         <Tile name="Streams" value={count(streams)} hint="open, with those of this page" />
         <Tile name="WebSockets" value={count(sockets)} hint="open" />
-        <Tile name="429" value={count(refused)} hint="in the last 10 minutes" isBad={refused > 0} />
+        <Tile name="Replies of 429" value={count(refused)} hint="in the last 10 minutes" isBad={refused > 0} />
       </Tiles>
       <Section title="Nodes that share the store">
         <Table name="Nodes" head={["Node", "Version", "Since", "Last sign"]}>
@@ -75,13 +75,14 @@ export function HealthPage(): JSX.Element {
       </Section>
       <div class="plots">
         <Plot title="Delays" note="event loop and store" times={times} series={delays} format={duration} />
-        <Plot title="Memory" note="of the process" times={times} series={memory} format={bytes} />
+        <Plot title="Memory" note="of the process" times={times} series={memory} format={bytes} steps={BINARY} />
         <Plot
           title="Refused by limits"
           note="replies of 429 in 5 s"
           times={limitedTimes}
           series={limited}
           format={count}
+          steps={WHOLE}
         />
       </div>
     </Page>

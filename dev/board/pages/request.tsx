@@ -75,9 +75,9 @@ export function RequestPage({ number }: { number: number }): JSX.Element {
             <Status status={status} />
           </dd>
         </div>
-        <Tile name="Duration" value={duration(details.duration)} hint={slowest(parts)} />
+        <Tile name="Duration" value={duration(details.duration)} hint={slowest(parts, details.duration)} />
         <Tile name="Time" value={clock(time)} />
-        <Tile name="Route" value={route?.replace(/^\S+ /, "") ?? "none matches"} />
+        <Tile name="Route" value={route?.replace(/^\S+ /, "") ?? "none matches"} isText />
         <Tile name="Who" value={who || "–"} hint={who ? "the guard that accepted it" : "no guard"} />
       </Tiles>
       {error !== null && (
@@ -263,12 +263,12 @@ function Waterfall({ parts, total }: { parts: readonly Part[]; total: number | n
   );
 }
 
-/** Which part took the longest: most ask for nothing else. */
-function slowest(parts: readonly Part[]): string {
+/** Which part took the longest, if it matters: most ask for nothing else. */
+function slowest(parts: readonly Part[], total: number | null): string {
   const inner = parts.filter(({ kind, end }) =>
     kind !== "middleware" && kind !== "mount" && kind !== "task" && end !== undefined
   );
   const longest = inner.toSorted((one, other) => (other.end! - other.begin) - (one.end! - one.begin))[0];
-  if (!longest) return "";
+  if (!longest || longest.end! - longest.begin < 0.3 * (total ?? 0)) return "";
   return `most in ${longest.kind} ${longest.kind === "handler" ? "" : longest.name}`.trim();
 }

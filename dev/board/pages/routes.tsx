@@ -71,7 +71,9 @@ function RouteRow({ route }: { route: Route }): JSX.Element {
       <td class="number">{duration(p50)}</td>
       <td class="number">{duration(p99)}</td>
       <td>{[guards.join(", "), scopes.join(" ")].filter(Boolean).join(": ") || "–"}</td>
-      <td>{limits.map(({ limit, per }) => `${count(limit)} per ${duration(per)}`).join(", ") || "–"}</td>
+      <td class="whole">
+        {limits.map(({ limit, per }) => `${count(limit)} per ${duration(per)}`).join(", ") || "–"}
+      </td>
       <td>{models.join(", ") || "–"}</td>
     </tr>
   );

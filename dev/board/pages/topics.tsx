@@ -43,7 +43,7 @@ export function TopicsPage(): JSX.Element {
                   <a href={`#/topics/${encodeURIComponent(topic.name)}`}>{topic.name}</a>
                   {topic.failure !== null && <span class="badtext">{topic.failure}</span>}
                 </th>
-                <td>
+                <td class="whole">
                   <Spark counts={topic.rates.counts} name={`Messages of ${topic.name}`} />{" "}
                   {rate(newestRate(topic.rates))}
                 </td>
