@@ -47,10 +47,12 @@ export function clock(time: number): string {
   return isToday ? CLOCK.format(time) : `${DAY.format(time)}, ${CLOCK.format(time)}`;
 }
 
-/** The date and time in a zone, with the day. */
+/** The date and time in a zone, with the day, and the year unless it is this one. */
 export function inZone(time: number, timeZone?: string): string {
+  const isThisYear = new Date(time).getFullYear() === new Date().getFullYear();
   return new Intl.DateTimeFormat("en-GB", {
     ...{ weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" },
+    ...(!isThisYear && { year: "numeric" as const }),
     ...(timeZone !== undefined && { timeZone }),
   }).format(time);
 }

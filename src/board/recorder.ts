@@ -223,8 +223,11 @@ export class Recorder implements RequestRecorder {
   errors(boundary: ErrorBoundary): ErrorBoundary {
     return (thrown, request) => {
       const recording = this.#current.getStore();
-      if (recording) recording.thrown = thrown;
-      else for (const context of throughMounts(contextOf(request))) this.#thrown.set(context, thrown);
+      if (recording) {
+        recording.thrown = thrown;
+        return during(recording, "reply", "of an error", () => boundary(thrown, request));
+      }
+      for (const context of throughMounts(contextOf(request))) this.#thrown.set(context, thrown);
       return boundary(thrown, request);
     };
   }

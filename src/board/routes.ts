@@ -10,7 +10,7 @@ import type { BoardState, SentAgain } from "./state.ts";
 import type { RequestDetails, RequestSummary } from "./recording.ts";
 import type { RequestPoint } from "./statistics.ts";
 import type { MessagePage } from "./topic_view.ts";
-import { pause, type WorkInfo } from "./work_view.ts";
+import { type FailureRow, pause, type WorkInfo } from "./work_view.ts";
 import type { RouteInfoView } from "./route_list.ts";
 import type { JsonSchema } from "../schema/json_schema.ts";
 
@@ -164,7 +164,7 @@ export const publish = board.post("/api/publish", {
 
 export const listFailures = board.get("/api/failures", {
   query: { topic: v.string(), consumer: v.string() },
-  response: typed<readonly { readonly id: string; readonly error: string; readonly attempts: number }[]>(),
+  response: typed<readonly FailureRow[]>(),
 }, async (request, { topic, consumer }) => await request.state.work.failuresOf(topic, consumer));
 
 export const changeConsumer = board.post("/api/consumers/{action}", {

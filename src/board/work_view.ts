@@ -114,8 +114,10 @@ export interface WorkInfo {
   readonly health: HealthInfo;
 }
 
-interface FailureRow {
+export interface FailureRow {
   readonly id: string;
+  /** Null if it is not known. */
+  readonly time: number | null;
   readonly error: string;
   readonly attempts: number;
 }
@@ -242,8 +244,8 @@ export class WorkView {
       const records = shown === owner ? await store.openRecords?.() : undefined;
       if (!records || !await records.get(consumerKey({ topic, name }))) continue;
       for await (const { value } of records.list(failureKey({ topic, name }))) {
-        const { id, error, attempts }: Failure = JSON.parse(value);
-        rows.push({ id, error, attempts });
+        const { id, error, attempts, time }: Failure = JSON.parse(value);
+        rows.push({ id, error, attempts, time: time ?? null });
       }
     }
     return rows.sort((one, other) => one.id < other.id ? 1 : -1);

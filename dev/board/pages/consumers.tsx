@@ -11,8 +11,15 @@ import { act, ask, Code, Empty, Loading, Page, Section, Spark, Table, Tile, Tile
 import { Plot, type PlotSeries } from "../plot.tsx";
 import { Message, newestRate, timesOf } from "./topics.tsx";
 
-type Failure = { readonly id: string; readonly error: string; readonly attempts: number };
+type Failure = Awaited<ReturnType<typeof failuresOf>>[number];
 type Action = "retry" | "discard" | "pause" | "resume" | "redrive";
+
+/** So many are read again with each reading: one may have failed again. */
+const FEW = 200;
+
+function failuresOf(topic: string, consumer: string) {
+  return api.get("/api/failures", { topic, consumer });
+}
 
 export function ConsumersPage(): JSX.Element {
   const work = useWork();
@@ -208,8 +215,8 @@ function Failures({ consumer }: { consumer: Consumer }): JSX.Element {
   const [failures, setFailures] = useState<readonly Failure[]>([]);
   const [open, setOpen] = useState<string | undefined>(undefined);
   useEffect(() => {
-    api.get("/api/failures", { topic, consumer: name }).then(setFailures, () => {});
-  }, [topic, name, number]);
+    failuresOf(topic, name).then(setFailures, () => {});
+  }, [topic, name, number > FEW ? number : consumer]);
   const opened = failures.find(({ id }) => id === open);
   return (
     <Section title={`Failures (${count(failures.length)})`}>
@@ -244,7 +251,10 @@ function Failures({ consumer }: { consumer: Consumer }): JSX.Element {
           {opened && (
             <div class="card">
               <h3>{opened.error}</h3>
-              <p>{opened.attempts === 1 ? "1 try" : `${opened.attempts} tries`}</p>
+              <p>
+                {opened.attempts === 1 ? "1 try" : `${opened.attempts} tries`}
+                {opened.time !== null && `, given up at ${clock(opened.time)}`}
+              </p>
               <Message topic={topic} id={opened.id} onClose={() => setOpen(undefined)} />
               {mayAct && (
                 <div class="actions">

@@ -237,9 +237,13 @@ function Messages({ topic, id }: { topic: Topic; id: string | undefined }): JSX.
 /** A message as a whole. */
 export function Message({ topic, id, onClose }: { topic: string; id: string; onClose?: () => void }): JSX.Element {
   const [text, setText] = useState("Loading…");
+  const [time, setTime] = useState<number | undefined>(undefined);
   useEffect(() => {
     api.get("/api/message", { topic, id }).then(
-      ({ data }) => setText(JSON.stringify(data, null, 2)),
+      ({ data, time }) => {
+        setText(JSON.stringify(data, null, 2));
+        setTime(time);
+      },
       (error) => setText(reasonOf(error)),
     );
   }, [topic, id]);
@@ -249,6 +253,7 @@ export function Message({ topic, id, onClose }: { topic: string; id: string; onC
     <div class="message">
       <div class="actions">
         <code class="wrap">{id}</code>
+        {time !== undefined && <small>published at {clock(time)}</small>}
         <button type="button" onClick={copy}>Copy</button>
         {onClose && <button type="button" onClick={onClose}>Close</button>}
       </div>

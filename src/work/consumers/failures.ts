@@ -13,6 +13,8 @@ export interface Failure {
   readonly id: string;
   readonly error: string;
   readonly attempts: number;
+  /** When it was stored, by the clock of the node; earlier releases did not store it. */
+  readonly time?: number;
   /** The hash of its key, if the consumer has keys. */
   readonly key?: string | undefined;
 }
@@ -124,7 +126,7 @@ export class Failures {
 
   async #keep({ key }: Delivery, id: string, { error, attempts }: Reason): Promise<void> {
     const { consumer, records } = this.#options;
-    const failure: Failure = { id, error, attempts, ...(key !== undefined && { key }) };
+    const failure: Failure = { id, error, attempts, time: Date.now(), ...(key !== undefined && { key }) };
     await records.set(failureKey(consumer, id), JSON.stringify(failure), {});
     this.#untilTrim--;
     this.#trimming ??= this.#deleteWhileDue().finally(() => this.#trimming = undefined);

@@ -104,6 +104,16 @@ Deno.test("Pages of other origins cannot act, whatever origins the application a
   await app.stop();
 });
 
+Deno.test("Nor can pages that the application around a mounted one accepts read the board of that one", async () => {
+  const inner = new App({ board: { deps: { admin } } });
+  const app = new App({ origins: ["https://shop.example"] });
+  app.mount("/inner", inner);
+  const read = (headers: HeadersInit) =>
+    statusOf(app, { path: "/inner/board/api/info", headers: { ...AUTHORIZED, ...headers } });
+  assertEquals([await read({}), await read({ origin: "https://shop.example" })], [200, 403]);
+  await app.stop();
+});
+
 Deno.test("In production the guards protect each file and endpoint of the board", async () => {
   const app = new App({ board: { deps: { admin } } });
   for (

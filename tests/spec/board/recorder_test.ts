@@ -91,6 +91,26 @@ Deno.test("The ends of dependencies are parts, before and after the reply", asyn
   await app.stop();
 });
 
+Deno.test("What makes the reply of an error is a part", async () => {
+  const app = new App({ log: () => {} });
+  app.onError(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+  app.get("/", async () => {
+    throw new Error("no disk");
+  });
+  showBoard(app);
+  await ask(app, "/");
+  const { parts } = await newest(app);
+  assertEquals(parts.map(({ kind, name }) => `${kind} ${name}`.trim()), [
+    "validation",
+    "handler GET /",
+    "reply of an error",
+  ]);
+  assert(parts[2]!.end! - parts[2]!.begin >= 19);
+  await app.stop();
+});
+
 Deno.test("An idempotent route has its handler, its model and its reply among its parts", async () => {
   const app = new App();
   app.post("/pay", { idempotent: "1h", response: v.object({ paid: v.boolean() }) }, async () => ({ paid: true }));

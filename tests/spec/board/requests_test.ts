@@ -98,10 +98,10 @@ Deno.test("A refused request has its issues, and a failed one its error with the
   await ask(app, "/books/one");
   const refused = await newest(app);
   assertEquals(refused.issues.map(({ in: source, path }) => [source, path]), [["path", ["id"]]]);
-  assertEquals([refused.status, refused.parts.at(-1)!.failed], [422, true]);
+  assertEquals([refused.status, refused.parts.at(-2)!.failed], [422, true]);
   await ask(app, "/books/1");
   const failed = await newest(app);
-  assertEquals([failed.status, failed.parts.at(-1)!.kind, failed.parts.at(-1)!.failed], [500, "handler", true]);
+  assertEquals([failed.status, failed.parts.at(-2)!.kind, failed.parts.at(-2)!.failed], [500, "handler", true]);
   assertStringIncludes(failed.error!, "Error: no book 1");
   assertStringIncludes(failed.error!, "requests_test.ts");
   assertEquals(failed.error!.includes("/src/routing/"), false);

@@ -154,6 +154,7 @@ Deno.test("A consumer has what is in flight and its failures, which are retried 
   assert(mail!.lag > 0 && mail!.inFlight[0]!.attempt === 1);
   assertEquals(mail!.lastError, "no mail for c");
   const failures = await board.get("/api/failures", { topic: "orders", consumer: "mail" });
+  assert(failures.every(({ time }) => time! <= Date.now() && time! > Date.now() - 600_000));
   assertEquals(failures.map(({ error, attempts }) => [error, attempts]), [
     ["no mail for c", 1],
     ["no mail for b", 1],
