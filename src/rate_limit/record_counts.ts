@@ -1,7 +1,7 @@
 /** Counts in the record store of the application, for all nodes. */
 import { OrderedMap } from "../base/ordered_map.ts";
 import { outsideRequests } from "../base/async_context.ts";
-import { beforeClose, type Records, recordsOf } from "../store/records.ts";
+import { beforeClose, type Records, recordsOf, timeOf } from "../store/records.ts";
 import { type Count, type CountedLimit, type Counts, MAX_CALLERS } from "./counts.ts";
 
 const SPACE = "rate limits";
@@ -16,7 +16,7 @@ const MAX_PAUSE_MS = 8;
 
 interface StoredWindow {
   readonly count: number;
-  /** In milliseconds since 1970, by the clock of the node that began it. */
+  /** In milliseconds since 1970, by the clock of the store, since those of nodes differ. */
   readonly ends: number;
 }
 
@@ -82,6 +82,10 @@ class StoredWindows {
     this.#place = place;
   }
 
+  get time(): number {
+    return timeOf(this.#records);
+  }
+
   /**
    * Adds requests to a count, up to the limit. Without requests it only reads. The result has the
    * count before.
@@ -93,9 +97,9 @@ class StoredWindows {
     const key = [await this.#place, `:${caller.toWellFormed()}`];
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const entry = await this.#records.get<StoredWindow>(key);
-      const now = Date.now();
+      const now = this.time;
       const known = entry && entry.value.ends > now ? entry.value : undefined;
-      // A node whose clock is ahead must not make the time longer.
+      // An estimate of the clock that is ahead must not make the time longer.
       const ends = known ? Math.min(known.ends, now + perMs) : now + perMs;
       const before = known?.count ?? 0;
       const counted = { before, ends, resetMs: ends - now };
@@ -141,7 +145,7 @@ class SettledCounts implements Counts {
 
   count(limit: CountedLimit, caller: string): Count | Promise<Count> {
     const window = this.#known.get(caller);
-    if (window && isCurrent(window)) return this.#count(window, caller);
+    if (window && isCurrent(window, this.#windows.time)) return this.#count(window, caller);
     return this.#countLater(limit, caller);
   }
 
@@ -179,7 +183,7 @@ class SettledCounts implements Counts {
       this.#startTimer();
     }
     const remaining = Math.max(0, limit - stored - window.pending);
-    return { isRefused, remaining, resetMs: Math.max(0, ends - Date.now()) };
+    return { isRefused, remaining, resetMs: Math.max(0, ends - this.#windows.time) };
   }
 
   /** Concurrent calls share a read and a write. */
@@ -189,7 +193,7 @@ class SettledCounts implements Counts {
 
   async #settleOne(window: KnownWindow, caller: string): Promise<void> {
     const { limit } = window;
-    if (window.ends <= Date.now()) window.pending = 0;
+    if (window.ends <= this.#windows.time) window.pending = 0;
     const written = window.pending;
     const readAt = performance.now();
     const { before, ends } = await this.#windows.add(limit, caller, written);
@@ -235,15 +239,15 @@ class SettledCounts implements Counts {
       }
     };
     await Promise.all(Array.from({ length: SETTLE_AT_ONCE }, work));
-    while (this.#known.oldest && this.#known.oldest.value.ends <= Date.now()) {
+    while (this.#known.oldest && this.#known.oldest.value.ends <= this.#windows.time) {
       this.#known.delete(this.#known.oldest.key);
     }
   }
 }
 
 /** Whether a request can be counted without the store. */
-function isCurrent({ limit: { limit }, stored, ends, readAt, settling, pending }: KnownWindow): boolean {
-  if (ends <= Date.now()) return false;
+function isCurrent({ limit: { limit }, stored, ends, readAt, settling, pending }: KnownWindow, time: number): boolean {
+  if (ends <= time) return false;
   // No other node makes it less.
   if (stored >= limit) return true;
   const age = performance.now() - readAt;

@@ -36,6 +36,8 @@ export interface RecordsContext {
   /** What is done before the store closes. */
   readonly closing?: Set<() => Promise<void>>;
   readonly processes?: () => ProcessStore;
+  /** In milliseconds since 1970, by the clock of the store; by default this machine's. */
+  readonly now?: () => number;
 }
 
 let partsOf: (records: Records) => { readonly context: RecordsContext; readonly space: string };
@@ -276,6 +278,11 @@ export class Records {
 /** The framework's own records, apart from those of the application. */
 export function recordsOf(records: Records, space: string): Records {
   return new Records(partsOf(records).context, space);
+}
+
+/** The time by which records expire, in milliseconds since 1970. */
+export function timeOf(records: Records): number {
+  return partsOf(records).context.now?.() ?? Date.now();
 }
 
 /** Runs an action each time before the store closes, which waits for it. */

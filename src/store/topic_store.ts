@@ -237,7 +237,7 @@ export interface TopicStore extends ProcessStore {
    *
    * @param transaction A {@linkcode SqlTransaction}, not yet checked.
    * @param ready Open subscriptions get the message if it is added after this; a store waits for it
-   * unless its reads wait for transactions.
+   * unless its reads wait for transactions. If it is given, the transaction may have ended.
    * @throws {TypeError} If it is no open transaction of this store's database.
    */
   appendIn?(transaction: unknown, log: LogRef, message: NewMessage, ready?: Promise<void>): Promise<void>;

@@ -272,8 +272,10 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
     } catch (error) {
       return Promise.reject(error);
     }
+    // The transaction may have ended when an asynchronous check has.
+    const ready = this.#validator?.isAsync ? Promise.resolve() : undefined;
     const publish = (dataset: Dataset | undefined) =>
-      this.#runtime.publishIn(transaction, this.#toMessage(data, dataset, options), due);
+      this.#runtime.publishIn(transaction, this.#toMessage(data, dataset, options), due, ready);
     // A synchronous function would commit its rows despite a promise that rejects.
     if (isInCall) return publish(this.#validator?.validate(data) as Dataset | undefined);
     return Promise.try(() => this.#validator?.validate(data)).then(publish);
@@ -555,15 +557,23 @@ export class TopicRuntime<Data> {
   }
 
   /** Runs a statement in the transaction of the application. */
-  publishIn(transaction: SqlTransaction, message: PublishedMessage, due: DueTime | undefined): Promise<void> {
+  publishIn(
+    transaction: SqlTransaction,
+    message: PublishedMessage,
+    due: DueTime | undefined,
+    ready: Promise<void> | undefined,
+  ): Promise<void> {
     const store = this.#context.store(this.options.isDurable);
     checkMessageSize(message, store.capabilities, this.name);
     const { id = toGeneratedId(crypto.randomUUID(), 0) } = message;
     const isGenerated = message.id === undefined;
     const append = (trace?: string) =>
-      due
-        ? this.#scheduleIn(transaction, { ...message, id, trace }, due)
-        : store.appendIn!(transaction, this.#ref, { ...message, id, isGenerated, trace }, this.#resolvingStarts);
+      due ? this.#scheduleIn(transaction, { ...message, id, trace }, due, ready) : store.appendIn!(
+        transaction,
+        this.#ref,
+        { ...message, id, isGenerated, trace },
+        this.#resolvingStarts ?? ready,
+      );
     return this.#spans ? this.#spans.publishIn(message.bytes, append) : append();
   }
 
@@ -572,21 +582,16 @@ export class TopicRuntime<Data> {
     transaction: SqlTransaction,
     message: PublishedMessage & { readonly id: string },
     due: DueTime,
+    ready: Promise<void> | undefined,
   ): Promise<void> {
     const { scheduler, store: storeOf, now } = this.#context;
     const store = storeOf(true);
     const at = "at" in due ? due.at : (store.now?.() ?? now()) + due.after;
     const data = encodeScheduled(this.#ref, message, at);
     scheduler(true).then((scheduler) => scheduler.start(), () => {});
-    return store.appendIn!(transaction, SCHEDULED_LOG, {
-      ...{
-        id: toGeneratedId(crypto.randomUUID(), 0),
-        isGenerated: true,
-        type: undefined,
-        data,
-        bytes: countBytes(data),
-      },
-    });
+    const id = toGeneratedId(crypto.randomUUID(), 0);
+    const scheduled = { id, isGenerated: true, type: undefined, data, bytes: countBytes(data) };
+    return store.appendIn!(transaction, SCHEDULED_LOG, scheduled, ready);
   }
 
   schedule(message: PublishedMessage, due: DueTime, signal: AbortSignal | undefined): Promise<ScheduledMessage> {

@@ -96,7 +96,8 @@ export class Topics implements Service, TopicDeclarations {
     const watches = { isEnding: () => this.#isEnding, open: this.#followers };
     const processes = () => this.storeOf(this.#areRecordsDurable());
     const closing = this.#closing;
-    this.records = new Records({ open: () => this.#openRecords(), watches, closing, processes }, "app");
+    const open = () => this.#openRecords();
+    this.records = new Records({ open, watches, closing, processes, now: () => this.recordsTime }, "app");
     this.#context = {
       store: (isDurable) => this.storeOf(isDurable),
       isEnding: () => this.#isEnding,

@@ -1,9 +1,12 @@
 // The connections of a node to PostgreSQL: "up to five connections and one that listens".
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { App } from "@webfw/core";
 import { type PostgresLocation, toLocation } from "../../src/store/location.ts";
 import { postgresOpener } from "../../src/store/sql/open_postgres.ts";
 import type { PostgresEngine } from "../../src/store/sql/postgres_engine.ts";
+import { takeData } from "../contract/reading.ts";
+import { CapturedLog } from "../spec/support/captured_log.ts";
 import { MovedClock } from "../spec/support/moved_clock.ts";
 import { Relay } from "../support/relay.ts";
 import { until } from "../support/wait.ts";
@@ -37,6 +40,23 @@ else {
     assertEquals(new Set(pids).size, 5);
   });
 
+  Deno.test("Connections to PostgreSQL: where the server allows fewer, those that there are serve all", async () => {
+    using log = new CapturedLog();
+    await server.query("CREATE ROLE few LOGIN CONNECTION LIMIT 2; GRANT CREATE ON DATABASE postgres TO few");
+    const app = new App({ topics: server.urlFor("few") });
+    const other = new App({ topics: server.url });
+    const [topics, others] = [app, other].map((app) =>
+      Array.from({ length: 10 }, (_, index) => app.topic<number>(`few ${index}`, { durable: true }))
+    );
+    const readers = topics!.map((topic) => topic.subscribe());
+    await Promise.all(readers.map((reader) => reader.cursor()));
+    for (let round = 0; round < 20; round++) await Promise.all(topics!.map((topic) => topic.publish(round)));
+    await Promise.all(others!.map((topic) => topic.publish(20)));
+    for (const reader of readers) assertEquals((await takeData(reader, 21)).at(-1), 20);
+    await Promise.all([app.stop(), other.stop()]);
+    assert(!log.text.includes("does not answer"), log.text);
+  });
+
   test("a statement that is refused leaves its connection usable", async (engine) => {
     const pid = await pidOf(engine.query);
     await assertRejects(() => engine.query("SELECT nonsense"), Error, "nonsense");
@@ -63,11 +83,11 @@ else {
 
   test("a transaction that fails is undone, also if the failure of a statement was caught", async (engine) => {
     await server.query("CREATE TABLE IF NOT EXISTS numbers (n int); TRUNCATE numbers");
-    await engine.transaction(async (query) => void await query("INSERT INTO numbers VALUES (1)"));
+    await engine.transaction(async (query) => void await query("INSERT INTO public.numbers VALUES (1)"));
     await assertRejects(
       () =>
         engine.transaction(async (query) => {
-          await query("INSERT INTO numbers VALUES (2)");
+          await query("INSERT INTO public.numbers VALUES (2)");
           throw new Error("no");
         }),
       Error,
@@ -76,13 +96,13 @@ else {
     await assertRejects(
       () =>
         engine.transaction(async (query) => {
-          await query("INSERT INTO numbers VALUES (3)");
+          await query("INSERT INTO public.numbers VALUES (3)");
           await query("SELECT nonsense").catch(() => {});
         }),
       Error,
       "The transaction was rolled back",
     );
-    assertEquals(await engine.query("SELECT n FROM numbers"), [{ n: 1 }]);
+    assertEquals(await engine.query("SELECT n FROM public.numbers"), [{ n: 1 }]);
   });
 
   Deno.test("Connections to PostgreSQL: the defaults of the role do not matter", async () => {
@@ -90,10 +110,17 @@ else {
       ALTER ROLE odd SET default_transaction_isolation = 'serializable';
       ALTER ROLE odd SET default_transaction_read_only = on;
       ALTER ROLE odd SET synchronous_commit = off; ALTER ROLE odd SET statement_timeout = 1;
+      ALTER ROLE odd SET search_path = odd, public, pg_catalog;
       ALTER ROLE odd SET DateStyle = 'German'; ALTER ROLE odd SET standard_conforming_strings = off`);
     const location = toLocation(server.urlFor("odd")) as PostgresLocation;
     const engine = await postgresOpener(location)(new AbortController().signal);
-    const names = ["transaction_isolation", "transaction_read_only", "synchronous_commit", "statement_timeout"];
+    const names = [
+      "transaction_isolation",
+      "transaction_read_only",
+      "synchronous_commit",
+      "statement_timeout",
+      "search_path",
+    ];
     const settings = await engine.query(
       `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(", ")}`,
     );
@@ -102,6 +129,7 @@ else {
       transaction_read_only: "off",
       synchronous_commit: "on",
       statement_timeout: "2500ms",
+      search_path: "pg_catalog",
     }]);
     await engine.closed();
   });
@@ -151,7 +179,7 @@ else {
     });
   }
 
-  test("a connection that listens is one more, and says when it is lost", async (engine) => {
+  test("a connection that listens is one more, and says when it is lost or closed", async (engine) => {
     const [heard, lost] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
     let losses = 0;
     await engine.listen!(heard.resolve, () => {
@@ -165,7 +193,8 @@ else {
     const end = await engine.listen!(() => {}, () => losses++);
     end();
     await engine.listen!(() => {}, () => losses++);
+    // It may be closed to be opened again, and whoever listens must do so again.
     await engine.closed();
-    assertEquals(losses, 1);
+    assertEquals(losses, 2);
   });
 }

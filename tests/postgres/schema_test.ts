@@ -73,6 +73,19 @@ else {
     await Promise.all(apps.map((app) => app.stop()));
   });
 
+  Deno.test("The schema in PostgreSQL: it may have a word of SQL as its name", async () => {
+    for (const schema of ["user", "order"]) {
+      const app = new App({ topics: { url: server.url, schema } });
+      const news = app.topic<number>("news", DURABLE);
+      await app.start();
+      const subscription = news.subscribe();
+      await news.publish(1);
+      assertEquals(await takeData(subscription, 1), [1]);
+      await app.stop();
+      await server.query(`DROP SCHEMA "${schema}" CASCADE; ${schemaText("postgres", schema)}`);
+    }
+  });
+
   test("tables of a newer version are refused, and the node is named as the older one", async (schema) => {
     await server.query(`${schemaText("postgres", schema)} UPDATE ${schema}.version SET version = 1000`);
     const message = await failure("postgres", schema);

@@ -8,6 +8,8 @@ import { postgresOpener } from "../../src/store/sql/open_postgres.ts";
 import { SqlStore } from "../../src/store/sql/sql_store.ts";
 import { Clock } from "../contract/clock.ts";
 import { append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
+import { SkippedTimeout } from "../spec/support/skipped_timeout.ts";
+import { until } from "../support/wait.ts";
 import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "./postgres_server.ts";
 
 const MINUTE = 60_000;
@@ -144,6 +146,43 @@ else {
     assertEquals((await append(other, LOG, [messageOf(0, "b")])).outcomes[0]!.duplicate, true);
     await server.query(insert("c", 6));
     for (const store of [one, other]) assertEquals(dataOf(await readAll(store, LOG)), [1, 2, 3, 4, 5, 6]);
+  });
+
+  test("a transaction may publish any number of messages: a statement moves a part of them", async (shop) => {
+    const stored: number[] = [];
+    const store = shop.open((query) => async (text, parameters) => {
+      const rows = await query(text, parameters);
+      if (rows[0] && "stored" in rows[0]) stored.push(Number(rows[0].stored));
+      return rows;
+    });
+    await append(store, LOG, [messageOf(0)]);
+    stored.length = 0;
+    await server.query(`INSERT INTO ${shop.schema}.outbox (name, id, data, bytes)
+      SELECT 'orders', 'id ' || n, n, 4 FROM generate_series(1, 1000) n`);
+    const { outcomes } = await append(store, LOG, [messageOf(0, "id 700"), messageOf(1_001)]);
+    assertEquals(outcomes.map(({ duplicate }) => duplicate), [true, false]);
+    assertEquals(dataOf(await readAll(shop.open(), LOG)), Array.from({ length: 1_002 }, (_, n) => n));
+    assert(stored.length > 1 && Math.max(...stored) < 500, `At once: ${stored}`);
+  });
+
+  test("any number of records may end at once: a statement removes a part of them", async (shop) => {
+    const removed: number[] = [];
+    const store = shop.open((query) => async (text, parameters) => {
+      const rows = await query(text, parameters);
+      if (text.startsWith("DELETE")) removed.push(rows.length);
+      return rows;
+    });
+    const records = await store.openRecords();
+    await records.set(["stays"], "1", {});
+    await server.query(`INSERT INTO ${shop.schema}.records
+      SELECT 'a/' || n || '/', '1', 'v' || n, CASE WHEN n % 2 = 0 THEN n ELSE -n END FROM generate_series(1, 3500) n`);
+    shop.clock.advance(5 * MINUTE);
+    using _sweeps = new SkippedTimeout(10_000, 15_000);
+    await records.set(["last"], "1", { expiresIn: 10 * MINUTE });
+    await until("those that have ended are removed", async () => {
+      return (await server.query(`SELECT count(*) FROM ${shop.schema}.records`))[0] === "2";
+    });
+    assert(removed.length > 1 && Math.max(...removed) <= 1_000, `At once: ${removed}`);
   });
 
   test("removed messages leave their ids for the window and no data, and then no row", async (shop) => {

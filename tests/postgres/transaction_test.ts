@@ -16,6 +16,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from "npm:kysely@0.28";
 // @ts-types="npm:@types/pg@8"
 import pg from "npm:pg@8.23.1";
 import postgres from "npm:postgres@3.4.9";
+import * as v from "valibot";
 import { takeData } from "../contract/reading.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "./postgres_server.ts";
@@ -260,6 +261,66 @@ else {
       throw new Undo();
     }));
     assertEquals(await shop.compare(), ["tea"]);
+  });
+
+  Deno.test("a message whose transaction has ended before its statement is refused, and not published alone", async () => {
+    await using shop = await Shop.start();
+    const { app, pool, sql } = shop;
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const schema = v.pipeAsync(
+      v.string(),
+      v.checkAsync(async (text) => {
+        await gates[text === "of postgres.js" ? 0 : 1]!.promise;
+        return true;
+      }),
+    );
+    const checked = app.topic("checked", { schema, durable: true });
+    let published: Promise<void> | undefined;
+    const refuse = async (part: string): Promise<void> => {
+      const error = await assertRejects(() => published!, TypeError);
+      assertStringIncludes(error.message, 'Cannot publish to the topic "checked" in a transaction');
+      assertStringIncludes(error.message, part);
+    };
+    await undone(sql.begin(async (tx) => {
+      published = checked.publish("of postgres.js", { transaction: tx });
+      throw new Undo();
+    }));
+    gates[0]!.resolve();
+    await refuse("its statement is in no transaction, nothing is published, await publish before the commit");
+    const client = await pool.connect();
+    await client.query("BEGIN");
+    published = checked.publish("of node-postgres", { transaction: client });
+    await client.query("ROLLBACK");
+    gates[1]!.resolve();
+    await refuse("run BEGIN before");
+    await client.query("BEGIN");
+    const orders = app.topic<string>("orders", { durable: true });
+    published = orders.publish("beside a rollback", { transaction: client });
+    const ended = client.query("ROLLBACK");
+    await assertRejects(() => published!, TypeError, "its statement is in no transaction");
+    await ended;
+    client.release();
+    await checked.publish("end");
+    assertEquals(await takeData(checked.subscribe({ from: "earliest" }), 1), ["end"]);
+    assertEquals(await shop.compare(), []);
+  });
+
+  Deno.test("an adapter that uses the pool in place of the transaction is refused, and publishes nothing", async () => {
+    await using shop = await Shop.start();
+    const { pool, sql, topic } = shop;
+    const clients: SqlTransaction[] = [
+      { query: (text, parameters) => pool.query(text, parameters) },
+      { query: (text, parameters) => sql.unsafe(text, parameters as never[]) },
+      ofDrizzle(drizzleJs(sql)),
+    ];
+    for (const transaction of clients) {
+      await assertRejects(
+        () => topic.publish("tea", { transaction }),
+        TypeError,
+        "let an adapter use the client of the transaction",
+      );
+    }
+    assertEquals(await shop.compare(), []);
   });
 
   Deno.test("a program publishes before its application has started, and its tables are made", async () => {

@@ -2,10 +2,11 @@
  * Notifies watchers of logs and of records. PostgreSQL notifies other processes, and a file shows
  * that another process has written. The poll finds what a notification has missed.
  */
-import { detached } from "../../log/log.ts";
+import { detached, log } from "../../log/log.ts";
+import { reasonOf } from "../cannot_open.ts";
 import { pause } from "../store_connection.ts";
 import { Watchers } from "../topic_store.ts";
-import type { SqlConnection } from "./engine.ts";
+import { isServerFull, type SqlConnection, type SqlEngine } from "./engine.ts";
 import { decodeKey, decodeText, encodeKey, encodeText, stringsOf, type Tables } from "./schema.ts";
 import type { RecordKey } from "../record_store.ts";
 
@@ -13,6 +14,8 @@ import type { RecordKey } from "../record_store.ts";
 const NOTIFY_PAUSE = 5;
 /** The pause before this process listens again, in milliseconds. */
 const LISTEN_PAUSE = 100;
+/** The pause if the server had no connection left, in milliseconds. */
+const FULL_PAUSE = 10_000;
 
 /** What a notification is about. The kind is followed by the name, the key, or the transaction. */
 type Kind = "log" | "record" | "transaction";
@@ -40,6 +43,8 @@ export class ChangeNotifier {
   readonly #closing = new AbortController();
   #polling: Promise<void> | undefined;
   #listening: Promise<void> | undefined;
+  /** The server has no connection for it. */
+  #isFull = false;
   readonly #unsent = new Set<string>();
   #sending: Promise<void> | undefined;
 
@@ -110,12 +115,15 @@ export class ChangeNotifier {
     const { signal } = this.#closing;
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       const { promise: lost, resolve: onLost } = Promise.withResolvers<void>();
+      const ended = () => onLost();
       try {
-        const end = await connection.use(
-          async (engine) => await engine.listen?.((payload) => this.#receive(payload), onLost),
-          signal,
-        );
-        signal.addEventListener("abort", () => onLost());
+        const end = await connection.use((engine) => this.#listenBy(engine, onLost), signal);
+        if (end === "full") {
+          await pause(FULL_PAUSE, signal);
+          continue;
+        }
+        this.#isFull = false;
+        signal.addEventListener("abort", ended);
         // Notifications may have been missed. Watchers of records read now for the first time.
         this.#look();
         if (!isFirst) this.#records.callAll();
@@ -123,8 +131,23 @@ export class ChangeNotifier {
         end?.();
       } catch {
         // The connection has logged it, and the poll goes on.
+      } finally {
+        signal.removeEventListener("abort", ended);
       }
       await pause(LISTEN_PAUSE, signal);
+    }
+  }
+
+  /** "full" is no outage: the other connections of this process work, and the poll goes on. */
+  async #listenBy({ listen }: SqlEngine, onLost: () => void): Promise<(() => void) | "full" | undefined> {
+    try {
+      return await listen?.((payload) => this.#receive(payload), onLost);
+    } catch (error) {
+      if (!isServerFull(error)) throw error;
+      const message = "PostgreSQL has no connection left to listen: messages of other nodes come within a second";
+      if (!this.#isFull) log("warn", message, { reason: reasonOf(error) });
+      this.#isFull = true;
+      return "full";
     }
   }
 

@@ -32,7 +32,8 @@ export interface SqlEngine extends StoreEngine {
    * Listens on the channel that has the name of the schema. Other processes notify there. A file
    * notifies with an empty payload when another connection has written.
    *
-   * @param onLost Called once, when the connection that listens has ended without `close`.
+   * @param onLost Called once, when nothing is heard any more: the connection that listens has ended,
+   * or the database was closed, perhaps to be opened again.
    * @returns Ends it.
    */
   listen?(onNotify: (payload: string) => void, onLost: () => void): Promise<() => void>;
@@ -49,4 +50,9 @@ export type SqlConnection = StoreConnection<SqlEngine>;
 export function codeOf(error: unknown): string | undefined {
   const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+/** PostgreSQL has as many connections as the server, the database or the role may have. */
+export function isServerFull(error: unknown): boolean {
+  return codeOf(error) === "53300";
 }

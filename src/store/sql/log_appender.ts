@@ -107,6 +107,8 @@ export class LogAppender {
           time: Number(row.time),
         });
         if (appended.count > 0) onAppended(batch.name, `${appended.incarnation} ${row.head}`);
+        // The batch comes after all of them.
+        if (row.has_more) continue;
         return appended;
       }
       // Messages without a known policy wait for a process that declares the topic.
@@ -239,6 +241,11 @@ interface FoundMessage {
 
 const NONE: ReadonlyMap<string, FoundMessage> = new Map();
 
+/**
+ * How many messages of the outbox one statement moves at most: a transaction may have published any
+ * number, and a statement must end in time.
+ */
+const MAX_MOVED = 256;
 /** How many parameters both statements of PostgreSQL have in common. */
 const COMMON = 12;
 const UNIQUE_VIOLATION = "23505";
@@ -278,6 +285,10 @@ function statementsOf(tables: Tables) {
   const logId = `(SELECT id FROM ${logs} WHERE name = $1)`;
   const number = (parameter: string) => tables.dialect === "sqlite" ? parameter : `${parameter}::float8`;
   const policy = ["max_age", "max_count", "max_bytes", "dedupe"];
+  /** The oldest messages of the outbox. */
+  const waiting = (columns: string, count = MAX_MOVED) =>
+    `(SELECT ${columns} FROM ${outbox} WHERE name = $1 ORDER BY n LIMIT ${count}) w`;
+  const hasMore = `(SELECT count(*) FROM ${waiting("n", MAX_MOVED + 1)}) > ${MAX_MOVED}`;
   return {
     create: `INSERT INTO ${logs} (name, incarnation, ${policy.join(", ")})
 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
@@ -287,21 +298,22 @@ VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
     lock: `SELECT id FROM ${logs} WHERE name = $1 FOR UPDATE`,
 
     forget: `UPDATE ${messages} SET id = NULL WHERE log = ${logId}
-  AND id IN (${stringsOf(tables, "$2")} UNION ALL SELECT id FROM ${outbox} WHERE name = $1)
+  AND id IN (${stringsOf(tables, "$2")} UNION ALL SELECT id FROM ${waiting("id")})
   AND time < ${timeOf(tables, "$3")} - coalesce(${number("$4")}, (SELECT dedupe FROM ${logs} WHERE name = $1))`,
 
     // SQLite, in one transaction.
-    base: `SELECT head + (SELECT count(*) FROM ${outbox} WHERE name = $1) AS base
+    base: `SELECT head + (SELECT count(*) FROM ${waiting("n")}) AS base, ${hasMore} AS has_more
 FROM ${logs} WHERE name = $1`,
     insert: `INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, token, time)
 SELECT l.id, l.head + row_number() OVER (ORDER BY b.part, b.n), b.id, b.type, b.data, b.bytes, b.trace,
   b.part * $4, max(l.time, $3)
 FROM ${logs} l, (
-  SELECT 0 AS part, n, id, type, data, bytes, trace FROM ${outbox} WHERE name = $1
+  SELECT 0 AS part, n, id, type, data, bytes, trace FROM ${waiting("*")}
   UNION ALL
   SELECT 1, key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each($2)
+  WHERE NOT (${hasMore})
 ) b WHERE l.name = $1 ON CONFLICT DO NOTHING RETURNING seq`,
-    take: `DELETE FROM ${outbox} WHERE name = $1 AND EXISTS ${logId}`,
+    take: `DELETE FROM ${outbox} WHERE n IN (SELECT n FROM ${waiting("n")}) AND EXISTS ${logId}`,
     update: `UPDATE ${logs} AS g SET (head, count, bytes, time) = (
     SELECT coalesce(max(m.seq), g.head), g.count + count(*), g.bytes + coalesce(sum(m.bytes), 0),
       coalesce(max(m.time), g.time) FROM ${messages} m WHERE m.log = g.id AND m.seq > g.head
@@ -330,11 +342,17 @@ SELECT incarnation, head, time, head - $13::bigint AS base FROM u`,
   SELECT id, head, time, ${isRestored(tables, "$3", "$4::bigint", "$5::bigint")} AS is_restored,
     ${timeOf(tables, "$2")} AS now, CASE WHEN $14 THEN $18::float8 ELSE dedupe END AS dedupe
   FROM ${logs} g WHERE name = $1 FOR UPDATE
+), waiting AS (
+  SELECT * FROM ${waiting("n, id", MAX_MOVED + 1)}
+), rest AS (
+  SELECT n FROM waiting ORDER BY n OFFSET ${MAX_MOVED}
 ), over AS (
-  SELECT 1 FROM ${messages} m, l WHERE m.log = l.id AND m.time < l.now - l.dedupe
-    AND m.id = ANY ($13::text[] || ARRAY(SELECT id FROM ${outbox} WHERE name = $1)) LIMIT 1
+  SELECT 1 FROM l, (SELECT unnest($13::text[]) AS id UNION ALL SELECT id FROM waiting) x, LATERAL (
+    SELECT FROM ${messages} m WHERE m.log = l.id AND m.id = x.id AND m.time < l.now - l.dedupe LIMIT 1
+  ) m LIMIT 1
 ), moved AS (
-  DELETE FROM ${outbox} WHERE name = $1 AND EXISTS (SELECT FROM l) AND NOT EXISTS (SELECT FROM over)
+  DELETE FROM ${outbox} WHERE name = $1 AND n <= (SELECT max(n) FROM waiting) AND n NOT IN (SELECT n FROM rest)
+    AND EXISTS (SELECT FROM l) AND NOT EXISTS (SELECT FROM over)
   RETURNING n, id, type, data, bytes, trace
 ), batch AS (
   SELECT row_number() OVER (ORDER BY part, n) AS place, part, id, type, data, bytes, trace FROM (
@@ -343,7 +361,7 @@ SELECT incarnation, head, time, head - $13::bigint AS base FROM u`,
     SELECT 1, n, id, type, data, bytes, trace
     FROM unnest($7::text[], $8::text[], $9::text[], $10::int[], $11::text[])
       WITH ORDINALITY AS b (id, type, data, bytes, trace, n)
-    WHERE NOT EXISTS (SELECT FROM over)
+    WHERE NOT EXISTS (SELECT FROM over) AND NOT EXISTS (SELECT FROM rest)
   ) x
 ), stored AS (
   INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, token, time)
@@ -367,7 +385,7 @@ SELECT incarnation, head, time, head - $13::bigint AS base FROM u`,
 )
 SELECT u.incarnation, u.head, u.time, l.head + (SELECT count(*) FROM moved) AS base, s.count AS stored,
   CASE WHEN s.count < (SELECT count(*) FROM batch) THEN coalesce(s.seqs, '') END AS seqs,
-  EXISTS (SELECT FROM over) AS is_over
+  EXISTS (SELECT FROM over) AS is_over, EXISTS (SELECT FROM rest) AS has_more
 FROM updated u, l, sums s`,
   };
 }

@@ -17,6 +17,11 @@ const SETTINGS = {
   synchronous_commit: "on",
   // A plan for each call would cost as much as the call.
   plan_cache_mode: "force_generic_plan",
+  // It is made while the tables are small, and kept when they have grown.
+  enable_seqscan: "off",
+  enable_bitmapscan: "off",
+  // A function of another schema could replace one that a statement calls.
+  search_path: "pg_catalog",
   client_min_messages: "warning",
   // A request is abandoned after 3 s. It must not be carried out much later.
   statement_timeout: "2500",

@@ -9,12 +9,13 @@ import type { SqlConnection } from "./engine.ts";
 import type { LogAppender } from "./log_appender.ts";
 import { decodeText, type Tables } from "./schema.ts";
 
-/** How often open transactions are looked at, in milliseconds. */
-const INTERVAL = 10;
-/** For transactions that are open for long, and for those of other processes, in milliseconds. */
-const SLOW_INTERVAL = 30;
-/** From when on a transaction is open for long, in milliseconds. */
-const LONG = 2_000;
+/** How often transactions of this process and of others are looked at, in milliseconds. */
+const [OWN_INTERVAL, OTHERS_INTERVAL] = [10, 30];
+/** One that is open for long is looked at less often: after such a part of its time. */
+const LONG_PART = 1 / 200;
+const MAX_INTERVAL = 1_000;
+/** Each role of the database may notify of any transaction. */
+const MAX_OPEN = 10_000;
 
 /**
  * A transaction: the id that PostgreSQL has given it, or for SQLite whether it is open, which must
@@ -56,7 +57,7 @@ export class OpenTransactions {
 
   /** One of another process, which may end before it moves the messages. */
   noteForeign(id: string): void {
-    if (this.#open.has(id)) return;
+    if (!/^\d{1,19}$/.test(id) || this.#open.has(id) || this.#open.size >= MAX_OPEN) return;
     this.#open.set(id, { since: performance.now(), isOwn: false, logs: new Map() });
     this.#follow();
   }
@@ -93,17 +94,24 @@ export class OpenTransactions {
 
   #interval(): number {
     const now = performance.now();
-    for (const { since, isOwn } of this.#open.values()) if (isOwn && now - since < LONG) return INTERVAL;
-    return SLOW_INTERVAL;
+    let least = MAX_INTERVAL;
+    for (const { since, isOwn } of this.#open.values()) {
+      least = Math.min(least, Math.max(isOwn ? OWN_INTERVAL : OTHERS_INTERVAL, (now - since) * LONG_PART));
+    }
+    return least;
   }
 
-  /** One statement for all transactions. An id from before a restore is unknown. */
+  /**
+   * One statement for all transactions. An open one may have no earlier id than the snapshot's end:
+   * that is the first one after the last transaction that has ended. Its status cannot be queried
+   * then, since an id from before a restore would be an error.
+   */
   async #lookPostgres(): Promise<void> {
     const ids = [...this.#open.keys()];
     const rows = await this.#options.connection.use(({ query }) =>
       query(
-        `SELECT x AS id, CASE WHEN x::xid8 < pg_snapshot_xmax(pg_current_snapshot()) THEN pg_xact_status(x::xid8) END
-AS status FROM unnest($1::text[]) AS x`,
+        `SELECT x AS id, CASE WHEN x::xid8 < pg_snapshot_xmax(pg_current_snapshot()) THEN pg_xact_status(x::xid8)
+ELSE 'in progress' END AS status FROM unnest($1::text[]) AS x`,
         [ids],
       )
     );

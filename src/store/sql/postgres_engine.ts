@@ -1,7 +1,7 @@
 /** A database of PostgreSQL: up to five connections, and one that listens. */
 import { detached } from "../../log/log.ts";
 import type { StoreClock } from "../store_connection.ts";
-import { codeOf, type SqlEngine } from "./engine.ts";
+import { codeOf, isServerFull, type SqlEngine } from "./engine.ts";
 import type { PgConnection } from "./pg_client.ts";
 
 const MAX_CONNECTIONS = 5;
@@ -11,6 +11,9 @@ const IDLE_TIMEOUT = 30_000;
 const [PING_INTERVAL, PING_TIMEOUT] = [10_000, 3_000];
 /** How long the time of the database is taken from its last answer about it, in milliseconds. */
 const CLOCK_INTERVAL = 30_000;
+
+/** How long the engine goes on with what it has after the server had no connection left, in ms. */
+const FULL_PAUSE = 5_000;
 
 const CLOSED = "The connections were closed";
 
@@ -47,6 +50,8 @@ export class PostgresEngine implements SqlEngine {
   readonly #closing = new AbortController();
   /** Also those that are being opened. */
   #count = 0;
+  /** Until then the server has no connection left, by `performance.now()`. */
+  #fullUntil = -Infinity;
   #clockRead = -Infinity;
 
   /** With a first connection, which has shown that the database can be used. */
@@ -131,7 +136,11 @@ export class PostgresEngine implements SqlEngine {
   async #acquire(): Promise<PgConnection> {
     while (!this.#isClosed) {
       let connection: PgConnection | undefined = this.#idle.pop()?.connection;
-      if (!connection && this.#count < MAX_CONNECTIONS) connection = await this.#open();
+      if (!connection && this.#mayOpen) {
+        connection = await this.#open();
+        // Another one may be idle meanwhile.
+        if (!connection) continue;
+      }
       connection ??= await new Promise<PgConnection | undefined>((resolve) => this.#waiting.push(resolve));
       if (!connection) continue;
       if (this.#isClosed) {
@@ -158,12 +167,22 @@ export class PostgresEngine implements SqlEngine {
     return opening;
   }
 
-  async #open(): Promise<PgConnection> {
+  get #mayOpen(): boolean {
+    if (this.#count >= MAX_CONNECTIONS) return false;
+    return this.#count === 0 || performance.now() >= this.#fullUntil;
+  }
+
+  /** Undefined if the server has none left, and this process has others. */
+  async #open(): Promise<PgConnection | undefined> {
     this.#count++;
     try {
       return await this.#newConnection((connection) => this.#forget(connection));
     } catch (error) {
       this.#count--;
+      if (isServerFull(error) && this.#count > 0) {
+        this.#fullUntil = performance.now() + FULL_PAUSE;
+        return undefined;
+      }
       this.#waiting.shift()?.(undefined);
       throw error;
     }
@@ -211,7 +230,7 @@ export class PostgresEngine implements SqlEngine {
     const connection = await this.#newConnection((connection) => {
       clearInterval(ping);
       this.#listening.delete(connection);
-      if (!hasEnded && !this.#isClosed) onLost();
+      if (!hasEnded) onLost();
     });
     this.#listening.add(connection);
     const end = () => {

@@ -8,7 +8,7 @@ import { decodeText, encodeText, type Tables, timeOf } from "./schema.ts";
 
 /** Between two sweeps of a process, in milliseconds, and half as much at random. */
 const INTERVAL = 10_000;
-/** The most messages that one statement removes. */
+/** The most messages or records that one statement removes. */
 const MAX_REMOVED = 1_000;
 /**
  * How long the rows of expired and deleted records stay, in milliseconds. Until then a write that
@@ -74,8 +74,10 @@ export class Retention {
       if (is_waiting) await appender.seal(decodeText(String(name)));
       await this.#trim(decodeText(String(name)), NO_BOUNDS);
     }
-    const parameters = [now(), RECORD_MEMORY];
-    await connection.use(({ query }) => query(this.#statements.expire, parameters), signal, "write");
+    const expire = ({ query }: SqlEngine) => query(this.#statements.expire, [now(), RECORD_MEMORY]);
+    for (let removed = MAX_REMOVED; removed === MAX_REMOVED && !signal.aborted;) {
+      removed = (await connection.use(expire, signal, "write")).length;
+    }
   }
 
   async #trimNew(log: LogRef, bounds: readonly number[]): Promise<LogBounds> {
@@ -137,6 +139,11 @@ function statementsOf(tables: Tables) {
   const oldest = (condition: string) =>
     `(SELECT x.time FROM ${messages} x WHERE x.log = g.id AND ${condition} ORDER BY x.seq LIMIT 1)`;
   const now = timeOf(tables, "$1");
+  const isPast = `expires > 0 AND expires < ${now} - $2`;
+  const isOverDeleted = `expires < 0 AND expires > $2 - ${now}`;
+  const ended = `SELECT key FROM (
+  SELECT key FROM ${records} WHERE ${isPast} UNION ALL SELECT key FROM ${records} WHERE ${isOverDeleted}
+) x LIMIT ${MAX_REMOVED}`;
   return {
     due: `SELECT name, is_waiting FROM (
   SELECT name, EXISTS (SELECT 1 FROM ${outbox} o WHERE o.name = g.name) AS is_waiting, count > coalesce(max_count, 9e15)
@@ -146,9 +153,11 @@ function statementsOf(tables: Tables) {
   FROM ${logs} g
 ) d WHERE is_waiting OR is_due`,
 
-    // A deleted record has the time of the deletion as a negative number.
-    expire: `DELETE FROM ${records} WHERE expires > 0 AND expires < ${now} - $2
-  OR expires < 0 AND expires > $2 - ${now}`,
+    // A deleted record has the time of the deletion as a negative number. One that is set again
+    // meanwhile stays.
+    expire: `DELETE FROM ${records} WHERE (${isPast} OR ${isOverDeleted}) AND key ${
+      isPostgres ? `= ANY (ARRAY(${ended}))` : `IN (${ended})`
+    } RETURNING 1`,
 
     // PostgreSQL, in one statement.
     trim: `WITH l AS (${log("FOR UPDATE")}), cut AS (${excess}), moved AS (

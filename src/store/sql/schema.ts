@@ -33,8 +33,9 @@ export function tablesOf(dialect: Dialect, schema: string = DEFAULT_SCHEMA): Tab
   return { dialect, schema, version, logs, messages, outbox, records };
 }
 
-function quoteName(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+/** It may be a word of SQL, such as `user`. */
+export function quoteName(name: string): string {
+  return name === DEFAULT_SCHEMA ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
 /** The time of the database in ms, or that of a parameter that is not null. */

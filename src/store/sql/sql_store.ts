@@ -112,8 +112,10 @@ export class SqlStore implements TopicStore {
     return await this.#appender.append(log, messages, options);
   };
 
-  readonly appendIn: Store["appendIn"] = (transaction, log, message, ready) =>
-    this.#inTransactions.append(transaction, log, message, ready);
+  readonly appendIn: Store["appendIn"] = (transaction, log, message, ready) => {
+    this.#retention.start();
+    return this.#inTransactions.append(transaction, log, message, ready);
+  };
 
   readonly watch: Store["watch"] = ({ name }, onChange) => {
     // The publishers may have ended, and no other process may trim.

@@ -245,7 +245,7 @@ export class SqliteEngine implements SqlEngine {
       this.#waiting.clear();
       if (this.#isClosed) return;
       this.#isClosed = true;
-      for (const listener of this.#listeners) listener.onLost();
+      this.#endListeners();
       onLost();
     };
     this.#worker.on("error", end);
@@ -300,12 +300,18 @@ export class SqliteEngine implements SqlEngine {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#endListeners();
     this.#worker.ref();
     this.#worker.postMessage(null);
   }
 
   async closed(): Promise<void> {
     await this.#ended;
+  }
+
+  #endListeners(): void {
+    for (const { onLost } of this.#listeners) onLost();
+    this.#listeners.clear();
   }
 
   async #query(kind: Kind, text: string, parameters?: readonly unknown[]): Promise<readonly Row[]> {

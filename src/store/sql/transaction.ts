@@ -3,7 +3,7 @@ import { quote } from "../../base/options.ts";
 import { type LogRef, type NewMessage, runsInCall } from "../topic_store.ts";
 import { codeOf, type SqlConnection } from "./engine.ts";
 import type { TransactionId } from "./open_transactions.ts";
-import { encodeText, isTableMissing, type Tables } from "./schema.ts";
+import { encodeText, isTableMissing, quoteName, type Tables } from "./schema.ts";
 
 export interface TransactionAppenderOptions {
   readonly connection: SqlConnection;
@@ -20,13 +20,25 @@ type Run = (text: string, parameters: unknown[]) => unknown;
 interface Client {
   readonly run: Run;
   readonly isOpen?: () => boolean;
+  /**
+   * Whether the statement could run outside of the transaction; and whether the client takes the
+   * next one before that has ended.
+   */
+  readonly mayBeOutside?: "queues" | "one by one";
 }
 
 const COLUMNS = "(name, id, type, data, bytes, trace)";
 
+/** A setting that ends with the transaction. Alone, this statement is one, so nothing is set. */
+const MARK = "SELECT set_config('webfw.transaction', 'open', true)";
+const IS_MARKED = "current_setting('webfw.transaction', true) = 'open'";
+const NOT_NULL_VIOLATION = "23502";
+
 export class TransactionAppender {
   readonly #options: TransactionAppenderOptions;
   readonly #statement: string;
+  /** Fails outside of a transaction with the mark. */
+  readonly #markedStatement: string;
   /** The tables exist. */
   #isOpen = false;
   /** Connections that have the file of the store open. */
@@ -37,16 +49,19 @@ export class TransactionAppender {
     const { outbox, dialect } = options.tables;
     // PostgreSQL would hold a lock of the whole server during the commit of a NOTIFY, so there is
     // none here. SQLite's `?1` is a position, `$1` a name.
-    this.#statement = dialect === "postgres"
-      ? `INSERT INTO ${outbox} ${COLUMNS} VALUES ($1, $2, $3, $4, $5, $6) RETURNING pg_current_xact_id()::text AS transaction`
-      : `INSERT INTO ${outbox} ${COLUMNS} VALUES (?1, ?2, ?3, ?4, ?5, ?6)`;
+    const statement = (data: string) =>
+      dialect === "postgres"
+        ? `INSERT INTO ${outbox} ${COLUMNS} VALUES ($1, $2, $3, ${data}, $5, $6) RETURNING pg_current_xact_id()::text AS transaction`
+        : `INSERT INTO ${outbox} ${COLUMNS} VALUES (?1, ?2, ?3, ?4, ?5, ?6)`;
+    this.#statement = statement("$4");
+    this.#markedStatement = statement(`CASE WHEN ${IS_MARKED} THEN $4::text END`);
   }
 
   /** Throws in this call if the transaction runs in it. */
   append(transaction: unknown, log: LogRef, message: NewMessage, ready?: Promise<void>): Promise<void> {
     const action = `Cannot publish to the topic "${log.name}" in a transaction`;
     if (runsInCall(transaction)) {
-      const { run, isOpen } = this.#clientOf(transaction, action);
+      const { run, isOpen } = this.#clientOf(transaction, action, false);
       try {
         run(this.#statement, toParameters(log, message));
       } catch (error) {
@@ -65,17 +80,18 @@ export class TransactionAppender {
     action: string,
     ready: Promise<void> | undefined,
   ): Promise<void> {
-    const { run } = this.#clientOf(transaction, action);
-    if (this.#options.tables.dialect === "postgres") {
-      // Without a reason to wait, the statement is sent in the call, before a commit that does not
-      // wait for it. In SQLite, both would wait for this transaction.
+    let client = this.#clientOf(transaction, action, false);
+    // Without a reason to wait, the statement is sent in the call, before a commit that does not
+    // wait for it. In SQLite, both would wait for this transaction.
+    if (this.#options.tables.dialect === "postgres" && (ready || !this.#isOpen)) {
       if (ready) await ready;
       if (!this.#isOpen) await this.#options.connection.use(async () => {});
       this.#isOpen = true;
+      client = this.#clientOf(transaction, action, true);
     }
     let result: unknown;
     try {
-      result = await run(this.#statement, toParameters(log, message));
+      result = await this.#run(client, toParameters(log, message));
     } catch (error) {
       throw this.#explain(error, action);
     }
@@ -83,8 +99,18 @@ export class TransactionAppender {
     if (id !== undefined) this.#options.onOpen(id, log);
   }
 
+  /** A message outside of the transaction would stay when that is rolled back. */
+  async #run({ run, mayBeOutside }: Client, parameters: unknown[]): Promise<unknown> {
+    if (!mayBeOutside || this.#options.tables.dialect === "sqlite") return await run(this.#statement, parameters);
+    const marking = Promise.resolve(run(MARK, []));
+    // The other statement fails then, too.
+    marking.catch(() => {});
+    if (mayBeOutside === "one by one") await marking;
+    return await run(this.#markedStatement, parameters);
+  }
+
   /** @throws {TypeError} If it is no open transaction of this database. */
-  #clientOf(given: unknown, action: string): Client {
+  #clientOf(given: unknown, action: string, isLate: boolean): Client {
     const { tables: { dialect }, location } = this.#options;
     if ((typeof given !== "object" && typeof given !== "function") || given === null) {
       throw new TypeError(`${action}: transaction must be an open transaction, got ${quote(given)}`);
@@ -97,7 +123,10 @@ export class TransactionAppender {
     // postgres.js has `prepare`, too, so `unsafe` comes first.
     if (typeof known.unsafe === "function") {
       refuseOther("postgres", "PostgreSQL");
-      if (typeof known.savepoint === "function") return { run: runOf(known, "unsafe") };
+      if (typeof known.savepoint === "function") {
+        // It takes statements when it has ended, too, but only one.
+        return { run: runOf(known, "unsafe"), ...(isLate && { mayBeOutside: "one by one" }) };
+      }
       throw new TypeError(
         `${action}: transaction is a client of postgres.js, which would publish outside of the transaction, give the tx of sql.begin(async (tx) => …)`,
       );
@@ -122,12 +151,13 @@ export class TransactionAppender {
       }
       if (typeof known.getTransactionStatus === "function") {
         refuseOther("postgres", "PostgreSQL");
-        // While a query runs, BEGIN may be on its way.
-        if (known.readyForQuery === true && runOf(known, "getTransactionStatus")() === "I") {
-          throw new TypeError(`${action}: the client of node-postgres has no open transaction, run BEGIN before`);
-        }
+        const run = runOf(known, "query");
+        // BEGIN or COMMIT may be on its way.
+        if (known.readyForQuery !== true) return { run, mayBeOutside: "queues" };
+        if (runOf(known, "getTransactionStatus")() !== "I") return { run };
+        throw new TypeError(`${action}: the client of node-postgres has no open transaction, run BEGIN before`);
       }
-      return { run: runOf(known, "query") };
+      return { run: runOf(known, "query"), mayBeOutside: "one by one" };
     }
     throw new TypeError(
       `${action}: transaction must be the tx of postgres.js, a client of node-postgres, a DatabaseSync, or { query(text, parameters) } that runs a statement in the transaction of another client`,
@@ -156,8 +186,13 @@ export class TransactionAppender {
       const cure = dialect === "postgres" ? `begin it in the database of ${location}` : "start the application before";
       return new TypeError(`${action}: its database has no tables of topics, ${cure}`, { cause: error });
     }
+    if (codeOf(cause) === NOT_NULL_VIOLATION) {
+      const reason = "its statement is in no transaction, nothing is published";
+      const cure = "await publish before the commit, and let an adapter use the client of the transaction";
+      return new TypeError(`${action}: ${reason}, ${cure}`, { cause: error });
+    }
     if (codeOf(cause) !== "42501") return error;
-    const grants = `GRANT USAGE ON SCHEMA ${schema} and GRANT INSERT ON ${outbox}`;
+    const grants = `GRANT USAGE ON SCHEMA ${quoteName(schema)} and GRANT INSERT ON ${outbox}`;
     return new Error(`${action}: its role may not publish, ${grants} to the role`, { cause: error });
   }
 }

@@ -5,6 +5,7 @@ import { MemoryRecords } from "../../../src/store/memory/memory_records.ts";
 import { Records } from "../../../src/store/records.ts";
 import type { RecordStore } from "../../../src/store/record_store.ts";
 import { CapturedLog } from "../../spec/support/captured_log.ts";
+import { MovedClock } from "../../spec/support/moved_clock.ts";
 
 const LIMIT = { number: 0, limit: 5, perMs: 60_000 };
 
@@ -19,10 +20,30 @@ function storeWith(replaced: Partial<RecordStore>): RecordStore {
   };
 }
 
-function countsIn(store: RecordStore): RecordCounts {
+function countsIn(store: RecordStore, now = Date.now, closing = new Set<() => Promise<void>>()): RecordCounts {
   const watches = { isEnding: () => false, open: new Set<{ close(): void }>() };
-  return new RecordCounts(new Records({ open: async () => store, watches }, "app"), "GET /#1");
+  return new RecordCounts(new Records({ open: async () => store, watches, closing, now }, "app"), "GET /#1");
 }
+
+Deno.test("Nodes whose clocks differ by more than a window count together: the clock of the store decides", async () => {
+  for (const limit of [4, 200]) {
+    const start = Date.now();
+    const store = new MemoryRecords({ now: () => start });
+    const declared = { ...LIMIT, limit };
+    using clock = new MovedClock();
+    for (let node = 0; node < 4; node++) {
+      clock.advance(2 * LIMIT.perMs);
+      const closing = new Set<() => Promise<void>>();
+      const counts = countsIn(store, () => start, closing);
+      for (let request = 0; request < limit / 4; request++) {
+        assertEquals((await counts.count(declared, "ada")).isRefused, false);
+      }
+      for (const close of closing) await close();
+    }
+    const { isRefused, resetMs } = await countsIn(store, () => start + 1_000).count(declared, "ada");
+    assertEquals([isRefused, resetMs], [true, LIMIT.perMs - 1_000]);
+  }
+});
 
 Deno.test("Parallel requests of a caller are written together, and several nodes count exactly", async () => {
   let writes = 0;

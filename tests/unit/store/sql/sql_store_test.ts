@@ -11,8 +11,10 @@ import { openSqlite } from "../../../../src/store/sql/sqlite_engine.ts";
 import { LOG_START } from "../../../../src/store/topic_store.ts";
 import { Clock } from "../../../contract/clock.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../../../contract/store_fixture.ts";
+import { SkippedTimeout } from "../../../spec/support/skipped_timeout.ts";
 import { TemporaryFolder } from "../../../spec/support/temporary_folder.ts";
 import { FakeTime } from "../../support/fake_time.ts";
+import { until } from "../../../support/wait.ts";
 
 const MINUTE = 60_000;
 const LOG = logOf("orders");
@@ -23,6 +25,8 @@ type Around = (engine: SqlEngine) => Partial<SqlEngine>;
 class Shop implements AsyncDisposable {
   readonly clock = new Clock();
   readonly path: string;
+  /** As after a request without an answer. */
+  reopenLast: () => void = () => {};
   readonly #folder: TemporaryFolder;
   readonly #stores: SqlStore[] = [];
   #database: DatabaseSync | undefined;
@@ -51,6 +55,7 @@ class Shop implements AsyncDisposable {
       isLogged: false,
       open: async (_signal, onLost) => {
         const engine = await openSqlite(this.path, onLost);
+        this.reopenLast = onLost;
         return {
           dialect: "sqlite",
           query: (text, parameters) => engine.query(text, parameters),
@@ -215,6 +220,81 @@ Deno.test("messages of the outbox get their places before the next ones, once, a
   insert.run("d", "6");
   assertEquals((await one.bounds(LOG)).highWatermark, (await other.bounds(LOG)).highWatermark);
   assertEquals(shop.database.prepare("SELECT count(*) AS n FROM webfw_outbox").get()!.n, 0);
+});
+
+Deno.test("a transaction may publish any number of messages: a statement moves a part of them, in their order", async () => {
+  await using shop = await Shop.make();
+  const moved: number[] = [];
+  const store = shop.open((engine) => ({
+    batch: async (statements) => {
+      const rows = await engine.batch!(statements);
+      if (statements.length === 5) moved.push(rows[2]!.length);
+      return rows;
+    },
+  }));
+  await append(store, LOG, [messageOf(0)]);
+  moved.length = 0;
+  shop.database.exec(`WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 1000)
+    INSERT INTO webfw_outbox (name, id, data, bytes) SELECT 'orders', 'id ' || n, n, 4 FROM t`);
+  const { outcomes } = await append(store, LOG, [messageOf(0, "id 700"), messageOf(1_001)]);
+  assertEquals(outcomes.map(({ duplicate }) => duplicate), [true, false]);
+  assertEquals(dataOf(await readAll(shop.open(), LOG)), Array.from({ length: 1_002 }, (_, n) => n));
+  assert(moved.length > 1 && Math.max(...moved) < 500, `At once: ${moved}`);
+});
+
+Deno.test("any number of records may end at once: a statement removes a part of them", async () => {
+  await using shop = await Shop.make();
+  const removed: number[] = [];
+  const store = shop.open((engine) => ({
+    query: async (text, parameters) => {
+      const rows = await engine.query(text, parameters);
+      if (text.startsWith("DELETE")) removed.push(rows.length);
+      return rows;
+    },
+  }));
+  const records = await store.openRecords();
+  await records.set(["stays"], "1", {});
+  await records.set(["stays", "too"], "1", { expiresIn: 10 * MINUTE });
+  shop.database.exec(`WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 3500)
+    INSERT INTO webfw_records SELECT 'a/' || n || '/', '1', 'v' || n, CASE WHEN n % 2 THEN n ELSE -n END FROM t`);
+  shop.clock.advance(5 * MINUTE);
+  using _sweeps = new SkippedTimeout(10_000, 15_000);
+  await records.set(["last"], "1", { expiresIn: 10 * MINUTE });
+  const count = shop.database.prepare("SELECT count(*) AS n FROM webfw_records");
+  await until("those that have ended are removed", () => count.get()!.n === 3);
+  assert(removed.length > 1 && Math.max(...removed) <= 1_000, `At once: ${removed}`);
+});
+
+Deno.test("a process that publishes in transactions alone removes old messages, too", async () => {
+  await using shop = await Shop.make();
+  await append(shop.open(), logOf("orders", { age: MINUTE }), [messageOf(1), messageOf(2)]);
+  shop.clock.advance(2 * MINUTE);
+  const store = shop.open();
+  await store.open();
+  using _sweeps = new SkippedTimeout(10_000, 15_000);
+  shop.database.exec("BEGIN");
+  await store.appendIn(shop.database, logOf("mails"), { ...messageOf(1), id: "1", isGenerated: false });
+  shop.database.exec("COMMIT");
+  const low = shop.database.prepare("SELECT low FROM webfw_logs WHERE name = 'orders'");
+  await until("the messages are removed", () => low.get()!.low === 2);
+});
+
+Deno.test("a watch goes on after the file was opened again", async () => {
+  await using shop = await Shop.make();
+  const listened = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let listens = 0;
+  const store = shop.open((engine) => ({
+    listen: async (onNotify, onLost) => {
+      const end = await engine.listen!(onNotify, onLost);
+      listened[listens++]?.resolve();
+      return end;
+    },
+  }));
+  const unwatch = store.watch(LOG, () => {});
+  await listened[0]!.promise;
+  shop.reopenLast();
+  await listened[1]!.promise;
+  unwatch();
 });
 
 Deno.test("a watch calls for a message of a transaction, in another process too", async () => {
