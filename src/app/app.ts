@@ -24,6 +24,7 @@ import { type Includable, type IncludeOptions, includeRouter } from "./router.ts
 import type { Dispatcher } from "../routing/dispatch.ts";
 import { checkErrorHandler, errorBoundary, type ErrorHandler, type Middleware } from "../routing/middleware.ts";
 import { Registry } from "../routing/registry.ts";
+import { type Access, accessOf } from "../routing/scope.ts";
 import type { RegisterFiles } from "../routing/files.ts";
 import {
   type MountableApp,
@@ -65,6 +66,8 @@ export interface AppProtocol {
   readonly version: 1;
   /** Makes the AsyncAPI document. */
   readonly asyncapi: () => Promise<object>;
+  /** Those of each route, in the order of `routes`. */
+  readonly access: () => readonly Access[];
   readonly checkTopic: (name: string) => Promise<void>;
   /** The SQL that makes the tables of the store of topics. */
   readonly storeSchema: () => Promise<string>;
@@ -129,6 +132,7 @@ export class App<State = Record<string, unknown>, Given = None, Counted = unknow
   readonly [WEBFW_APP]: AppProtocol = {
     version: 1,
     asyncapi: () => this.#documents.asyncapi(),
+    access: () => this.#registry.routes.map(({ levels }) => accessOf(levels)),
     checkTopic: (name) => this.#topics.checkStored(name),
     storeSchema: () => schemaOf(this.#location),
     runCron: (name) => this.#crons.runNow(name),

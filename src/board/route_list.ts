@@ -1,13 +1,13 @@
 /** What the board shows of each route. */
 import type { ShownApp } from "../app/board_host.ts";
 import { guardsOf } from "../binding/levels.ts";
-import { spanNameOf } from "../binding/dependency.ts";
 import type { AppHandle } from "../http/app_handle.ts";
 import { isDocumented } from "../routing/registry.ts";
 import { MountRoute } from "../routing/mount.ts";
+import { type Access, accessOf } from "../routing/scope.ts";
 import type { Recorder } from "./recorder.ts";
 
-export interface RouteInfoView {
+export interface RouteInfoView extends Access {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
@@ -15,10 +15,8 @@ export interface RouteInfoView {
   readonly docs: string | null;
   readonly tag: string | null;
   readonly summary: string | null;
-  readonly guards: readonly string[];
   /** The scopes that the guards need. */
   readonly scopes: readonly string[];
-  readonly limits: readonly { readonly limit: number; readonly per: number }[];
   /** The parts of the input that have a model, and `response`. */
   readonly models: readonly string[];
   readonly calls: number;
@@ -36,16 +34,15 @@ export function routeList({ app, prefix, mounts, routes }: ShownApp, recorder: R
   return routes.map((route) => {
     const { method, operationId, options } = route;
     const levels = [...around, ...route.levels];
-    const guards = [...new Set(guardsOf(levels).flat())];
+    const securities = guardsOf(levels).flat().flatMap(({ security }) => security);
     const statistics = recorder.statisticsOf(route);
     return {
       ...{ method, path: prefix + route.path, operationId },
       docs: isDocumented(route) && !(route instanceof MountRoute) ? docsOf(app, prefix) : null,
       tag: options.tags?.[0] ?? null,
       summary: options.summary ?? null,
-      guards: guards.map(spanNameOf),
-      scopes: [...new Set(guards.flatMap(({ security }) => security.flatMap(scopesOf)))],
-      limits: levels.flatMap(({ rateLimits }) => rateLimits.map(({ limit, perMs }) => ({ limit, per: perMs }))),
+      ...accessOf(levels),
+      scopes: [...new Set(securities.flatMap(scopesOf))],
       models: INPUTS.filter((name) => options[name] !== undefined),
       calls: statistics?.calls ?? 0,
       errors: statistics?.errors ?? 0,

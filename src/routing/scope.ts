@@ -1,6 +1,6 @@
 /** The options of routes and of their scopes: applications, routers and includes. */
-import { type DependencyLike, isAsyncFunction, toDependencies } from "../binding/dependency.ts";
-import type { DependencyLevel } from "../binding/levels.ts";
+import { type DependencyLike, isAsyncFunction, spanNameOf, toDependencies } from "../binding/dependency.ts";
+import { type DependencyLevel, guardsOf } from "../binding/levels.ts";
 import { isDeclaredReply } from "../http/replies/declared_reply.ts";
 import { checkCallbacks, checkDocumentedReply, checkRequestExamples } from "../http/documented.ts";
 import type {
@@ -151,6 +151,19 @@ export interface Level extends DependencyLevel {
 
 export function toLevel(deps: Level["deps"], rateLimits: readonly DeclaredLimit[]): Level {
   return { deps, rateLimits, counted: countedBy(rateLimits) };
+}
+
+/** The guards of a route by name, the outermost first, and its limits, each in any `per` milliseconds. */
+export interface Access {
+  readonly guards: readonly string[];
+  readonly limits: readonly { readonly limit: number; readonly per: number }[];
+}
+
+export function accessOf(levels: readonly Level[]): Access {
+  return {
+    guards: Array.from(new Set(guardsOf(levels).flat()), spanNameOf),
+    limits: levels.flatMap(({ rateLimits }) => rateLimits.map(({ limit, perMs }) => ({ limit, per: perMs }))),
+  };
 }
 
 /** An application, a router, or an include with options. */

@@ -101,8 +101,31 @@ Deno.test("webfw routes lists the routes of an App without starting its lifespan
   assertEquals([code, stderr], [0, ""]);
   assertMatch(
     stdout,
-    /^METHOD +PATH +OPERATION\nGET +\/word +\w+\nPOST +\/words\/\{id\} +addWord\nGET +\/framework +\w+$/,
+    /^METHOD +PATH +OPERATION +GUARDS +LIMITS\nGET +\/word +\w+\nPOST +\/words\/\{id\} +addWord\nGET +\/framework +\w+$/,
   );
+});
+
+Deno.test("webfw routes has the guards and limits of each route", async () => {
+  await using project = await Project.create({
+    "deno.json": { imports: await frameworkImports(), lock: false },
+    "main.ts": `import { App, dependency, Router } from "@webfw/core";
+import { bearer } from "@webfw/core/auth";
+const user = bearer(async (token) => token);
+const admin = dependency({ deps: { user } }, async () => {});
+const staff = new Router({ prefix: "/staff", deps: { user }, rateLimit: { limit: 10, per: "1h" } });
+staff.get("", { deps: { admin }, rateLimit: [{ limit: 2, per: "90s" }, { limit: 1, per: 50 }] }, async function list() {});
+export const app = new App();
+app.get("/", async function home() {});
+app.include(staff);
+`,
+  });
+  const { code, stdout, stderr } = await Webfw.finish(["routes", "main.ts"], { cwd: project.path });
+  assertEquals([code, stderr], [0, ""]);
+  assertEquals(stdout.split("\n"), [
+    "METHOD  PATH    OPERATION  GUARDS         LIMITS",
+    "GET     /       home",
+    "GET     /staff  list       bearer, admin  10/1h, 2/90s, 1/50ms",
+  ]);
 });
 
 Deno.test("The framework is the one of the application, whatever the command brings", async () => {

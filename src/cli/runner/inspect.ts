@@ -1,6 +1,6 @@
 /** Prints the declarations of an application, without serving it. Sent as source: see runner.ts. */
 
-import { Runner, type RunnerOptions, type WebfwApp } from "./runner.ts";
+import { type RouteAccess, Runner, type RunnerOptions, type WebfwApp } from "./runner.ts";
 
 /** Prints to stdout, and ends the process. */
 export abstract class InspectRunner<Options extends RunnerOptions = RunnerOptions> extends Runner<Options> {
@@ -38,9 +38,22 @@ export class RoutesRunner extends InspectRunner {
   protected override readonly task = "list the routes of";
 
   protected override async print(app: WebfwApp): Promise<void> {
-    const routes = [...app.routes].map(({ method, path, operationId }) => [method, path, operationId ?? ""]);
-    this.writeTable([["METHOD", "PATH", "OPERATION"], ...routes]);
+    const rows = [["METHOD", "PATH", "OPERATION"]];
+    for (const { method, path, operationId } of app.routes) rows.push([method, path, operationId ?? ""]);
+    const access = this.protocolOf(app).access?.();
+    if (access) {
+      const cells = access.map(({ guards, limits }) => [guards.join(", "), limits.map(this.#describe).join(", ")]);
+      for (const [index, more] of [["GUARDS", "LIMITS"], ...cells].entries()) rows[index]!.push(...more);
+    }
+    this.writeTable(rows);
   }
+
+  /** Such as `10/1m`. */
+  readonly #describe = ({ limit, per }: RouteAccess["limits"][number]): string => {
+    const units = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1_000]] as const;
+    const [unit, size] = units.find(([, size]) => per % size === 0) ?? ["ms", 1];
+    return `${limit}/${per / size}${unit}`;
+  };
 }
 
 export class OpenAPIRunner extends InspectRunner {

@@ -49,9 +49,17 @@ export interface WebfwApp {
   }): Promise<void>;
 }
 
+export interface RouteAccess {
+  readonly guards: readonly string[];
+  /** `per` is in milliseconds. */
+  readonly limits: readonly { readonly limit: number; readonly per: number }[];
+}
+
 export interface AppProtocol {
   readonly version: 1;
   readonly asyncapi?: () => Promise<unknown>;
+  /** The guards and limits of each route. Missing in earlier versions of the framework. */
+  readonly access?: () => readonly RouteAccess[];
   readonly checkTopic: (name: string) => Promise<void>;
   /** Missing in versions of the framework without stores in SQL. */
   readonly storeSchema?: () => Promise<string>;
