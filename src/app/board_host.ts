@@ -337,7 +337,9 @@ function identifyBy(
   };
 }
 
-/** The name of a user, as guards usually give it. A string may be a secret, except with passwords. */
+/**
+ * The name of a user, as guards usually give it. A string may be a secret, except with passwords.
+ */
 function nameOf(value: unknown, { security }: PreparedDependency): string | undefined {
   const isBasic = security.flatMap((way) => [...way.values()]).some(({ scheme }) =>
     scheme.type === "http" && scheme.scheme.toLowerCase() === "basic"

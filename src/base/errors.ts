@@ -139,7 +139,10 @@ export function isHTTPError(thrown: unknown): thrown is HTTPError {
 /** @ignore The part of a request that holds an input. */
 export type InputSource = "path" | "query" | "header" | "cookie" | "body" | "form";
 
-/** @ignore `missing`: a required value was not sent. `invalid`: it does not match, or is not allowed. */
+/**
+ * @ignore `missing`: a required value was not sent. `invalid`: it does not match, or is not
+ * allowed.
+ */
 export type IssueCode = "missing" | "invalid";
 
 /**

@@ -2,7 +2,8 @@
 import type { App } from "../app/app.ts";
 import { cachedReply, contentHash } from "../http/files/conditional.ts";
 import type { BoardState } from "./state.ts";
-// Not by a dynamic import: the bundler would split its helper functions from the core, for all programs.
+// Not by a dynamic import: the bundler would split its helper functions from the core, for all
+// programs.
 import bundled from "./page.json" with { type: "json" };
 
 /** Scripts and styles of the board alone, and nothing inline. */

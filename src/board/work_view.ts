@@ -357,7 +357,9 @@ export class WorkView {
     };
   }
 
-  /** A consumer of a topic that several applications declare belongs to the one that declares it. */
+  /**
+   * A consumer of a topic that several applications declare belongs to the one that declares it.
+   */
   #isElsewhere({ shown, isDurable }: Source, topic: string, name: string): boolean {
     const declares = ({ topics }: ShownApp) =>
       topics.consumers.some((one) => one.name === name && one.log.name === topic);

@@ -7,7 +7,10 @@ import { type Forwarded, readBasePath } from "./connection.ts";
 import type { Hop } from "./forwarded.ts";
 import { isLoopbackName, readAddress, readAuthority } from "./host.ts";
 
-/** @ignore The number or the addresses of the proxies, or {@linkcode ProxyOptions}; `false` for none. */
+/**
+ * @ignore The number or the addresses of the proxies, or {@linkcode ProxyOptions}; `false` for
+ * none.
+ */
 export type TrustProxy = number | false | readonly string[] | ProxyOptions;
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Middleware for any application: security headers, HTTPS only, request ids, a timeout, and entity tags.
+ * Middleware for any application: security headers, HTTPS only, request ids, a timeout, and entity
+ * tags.
  *
  * @example All of them
  * ```ts

@@ -70,8 +70,8 @@ export interface RateLimitNumbers {
   /**
    * The store of the counts: by default the memory of the process, for at most 100,000 callers;
    * `"records"` for the record store of the application, which all of its nodes share, where limits
-   * above 100 are exact within the requests of 200 ms; or a function that makes a limiter of the npm
-   * package `rate-limiter-flexible`, such as `RateLimiterRedis`. It is called once, when the
+   * above 100 are exact within the requests of 200 ms; or a function that makes a limiter of the
+   * npm package `rate-limiter-flexible`, such as `RateLimiterRedis`. It is called once, when the
    * application begins to serve.
    *
    * While a store fails, or takes longer than half a second, requests are allowed and an error is

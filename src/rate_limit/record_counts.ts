@@ -128,8 +128,8 @@ interface KnownWindow {
 }
 
 /**
- * Counts of limits above 100, in the process. Each window with new requests is written every 200 ms,
- * so the count lacks the requests that other nodes got in such a time.
+ * Counts of limits above 100, in the process. Each window with new requests is written every 200
+ * ms, so the count lacks the requests that other nodes got in such a time.
  */
 class SettledCounts implements Counts {
   readonly #windows: StoredWindows;

@@ -1,4 +1,6 @@
-/** What the dispatcher and the pipeline call where an application shows its board; see src/board. */
+/**
+ * What the dispatcher and the pipeline call where an application shows its board; see src/board.
+ */
 import type { RequestContext } from "../http/context.ts";
 import type { HttpRequest } from "../http/request.ts";
 import type { RouteInfo } from "../http/route_info.ts";

@@ -153,7 +153,10 @@ export function toLevel(deps: Level["deps"], rateLimits: readonly DeclaredLimit[
   return { deps, rateLimits, counted: countedBy(rateLimits) };
 }
 
-/** The guards of a route by name, the outermost first, and its limits, each in any `per` milliseconds. */
+/**
+ * The guards of a route by name, the outermost first, and its limits, each in any `per`
+ * milliseconds.
+ */
 export interface Access {
   readonly guards: readonly string[];
   readonly limits: readonly { readonly limit: number; readonly per: number }[];

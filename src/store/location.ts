@@ -58,8 +58,8 @@ export interface TopicsServers {
  */
 export interface TopicsPostgres {
   /**
-   * Its address, `postgres://user@host:5432/database`. With `?sslmode=verify-full` the connection is
-   * encrypted, and the certificate of the server verified.
+   * Its address, `postgres://user@host:5432/database`. With `?sslmode=verify-full` the connection
+   * is encrypted, and the certificate of the server verified.
    */
   url: string | URL;
   /** The password of the user; the one in the URL or `PGPASSWORD` unless given. */

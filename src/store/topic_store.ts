@@ -121,7 +121,9 @@ export type SqlTransaction =
     prepare(text: string): { run(...parameters: never[]): unknown };
   };
 
-/** Whether the statements of a transaction run synchronously: it may end before a promise settles. */
+/**
+ * Whether the statements of a transaction run synchronously: it may end before a promise settles.
+ */
 export function runsInCall(transaction: unknown): boolean {
   return typeof transaction === "object" && transaction !== null &&
     "isTransaction" in transaction && transaction.isTransaction === true &&

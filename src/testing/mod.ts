@@ -91,8 +91,8 @@ export interface TestClientOptions<Given extends readonly AnyDependency[] = read
   override?: Overrides<Given>;
   /**
    * Answers all webhooks that the application sends while the client is open, in place of the
-   * network: a function of a `Request`, such as the `fetch` of another application. Wait for them by
-   * `app.consumers.idle()`.
+   * network: a function of a `Request`, such as the `fetch` of another application. Wait for them
+   * by `app.consumers.idle()`.
    */
   webhooks?: (request: Request) => Response | Promise<Response>;
 }

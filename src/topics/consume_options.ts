@@ -16,8 +16,8 @@ export interface RetryOptions {
    * How long the second try waits at least. Each further one waits twice as long, one hour at most.
    * An array has the pauses themselves, such as `["1m", "1h", "1d"]`; the last one is repeated. A
    * function returns the pause after an error and the number of tries so far, such as the time that
-   * a service has asked for, or undefined for that of `"10s"`. All pauses are up to a quarter longer
-   * at random.
+   * a service has asked for, or undefined for that of `"10s"`. All pauses are up to a quarter
+   * longer at random.
    *
    * @default {"10s"}
    */

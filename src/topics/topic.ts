@@ -149,7 +149,8 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
 
   /**
    * Publishes a message in a transaction of yours: it is stored if the transaction commits, and
-   * never if it is rolled back. Its place in the order is that of the commit, so there is no result.
+   * never if it is rolled back. Its place in the order is that of the commit, so there is no
+   * result.
    *
    * With a `DatabaseSync`, the statement runs in this call, and a message that cannot be published
    * throws in this call, so that synchronous code rolls back.
@@ -218,8 +219,8 @@ export class Topic<Data = unknown, Input = Data, Owner = unknown> {
    * @returns The id of the message, and when it is published.
    * @throws {TypeError} As above; or if both `after` and `at` are given, or `at` is no valid date.
    * @throws {RangeError} If the message is too large, or its time is more than a year ahead.
-   * @throws {PublishOutcomeUnknownError} If the message may be scheduled or not. Publishing it again
-   * with the error's `id` is safe.
+   * @throws {PublishOutcomeUnknownError} If the message may be scheduled or not. Publishing it
+   * again with the error's `id` is safe.
    *
    * @example A reminder, unless the order is paid before
    * ```ts
@@ -540,7 +541,9 @@ export class TopicRuntime<Data> {
     return this.#spans.publish(message.bytes, (trace) => this.publisher.publish({ ...message, trace }, signal));
   }
 
-  /** @throws {TypeError} If the message could not become a part of any transaction, or of this one. */
+  /**
+   * @throws {TypeError} If the message could not become a part of any transaction, or of this one.
+   */
   checkTransaction(transaction: unknown): void {
     const action = `Cannot publish to the topic "${this.name}" in a transaction`;
     if (transaction === undefined || transaction === null) {

@@ -25,7 +25,9 @@ const MAX_IDLE_TOPICS = 10_000;
 /** How many names are logged: clients may choose them. */
 const MAX_WARNED_NAMES = 20;
 
-/** When a node that has started looks for scheduled messages for the first time, in milliseconds. */
+/**
+ * When a node that has started looks for scheduled messages for the first time, in milliseconds.
+ */
 const SCHEDULER_DELAY = 300;
 
 /** How long a publish may take after all others were abandoned, in milliseconds. */

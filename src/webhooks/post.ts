@@ -44,7 +44,9 @@ export async function post(url: URL, options: PostOptions): Promise<Answer> {
   return await postTo(url, { ...options, signal: limit.signal });
 }
 
-/** Aborts after a time, unless it is disposed of before: `AbortSignal.timeout` would leave a timer. */
+/**
+ * Aborts after a time, unless it is disposed of before: `AbortSignal.timeout` would leave a timer.
+ */
 class Limit implements Disposable {
   readonly signal: AbortSignal;
   readonly #timer: ReturnType<typeof setTimeout>;

@@ -31,7 +31,9 @@ const TOPIC = "webfw.webhooks";
 const CONSUMER = "send";
 /** After each failed try: 21 hours in all, and up to a quarter more at random. */
 const PAUSES = ["1m", "15m", "3h", "18h"] as const;
-/** Each waits 10 seconds for its answer at most, so that slow receivers do not hold up others soon. */
+/**
+ * Each waits 10 seconds for its answer at most, so that slow receivers do not hold up others soon.
+ */
 const CONCURRENCY = 64;
 
 export function readWebhooksOptions(options: WebhooksOptions): Required<WebhooksOptions> {

@@ -29,7 +29,10 @@ export function isEvent(item: unknown): item is ServerSentEvent {
 /** @ignore How data is encoded: everything as JSON, or strings unchanged and the rest as JSON. */
 export type DataEncoding = "json" | "text";
 
-/** @ignore An event as the compiler infers it from a `yield`: the literal of `retry` is a string there. */
+/**
+ * @ignore An event as the compiler infers it from a `yield`: the literal of `retry` is a string
+ * there.
+ */
 export type YieldedEvent = Omit<ServerSentEvent, "retry"> & { readonly retry?: number | string | undefined };
 
 /** @ignore Items that look like events, but have a field of an invalid type. */

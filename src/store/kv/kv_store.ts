@@ -27,7 +27,10 @@ import { RetentionWorker } from "./retention_worker.ts";
 /** How often logs are trimmed, in ms: a lease that is not released is free within 30 s. */
 const TRIM_INTERVAL = 5_000;
 
-/** Each is a connection. A database stores those that are under way together, by one write to its disk. */
+/**
+ * Each is a connection. A database stores those that are under way together, by one write to its
+ * disk.
+ */
 const MAX_WRITES = 256;
 
 export type ConnectionOptions = Omit<StoreConnectionOptions<KvEngine>, "probe" | "isBusy">;

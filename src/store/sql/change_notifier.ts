@@ -76,7 +76,9 @@ export class ChangeNotifier {
     return this.#records.add(JSON.stringify(key), onChange);
   }
 
-  /** `state` is the incarnation and the head after the append, so that the poll does not call again. */
+  /**
+   * `state` is the incarnation and the head after the append, so that the poll does not call again.
+   */
   logChanged(name: string, state: string): void {
     if (this.#watched.has(name)) this.#heads.set(encodeText(name), state);
     this.#logs.call(name);

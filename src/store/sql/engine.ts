@@ -13,8 +13,8 @@ export interface Statement {
 }
 
 /**
- * An open database. It repeats nothing: `StoreConnection` repeats and abandons requests. Sessions of
- * PostgreSQL commit to the disk, and their isolation is READ COMMITTED.
+ * An open database. It repeats nothing: `StoreConnection` repeats and abandons requests. Sessions
+ * of PostgreSQL commit to the disk, and their isolation is READ COMMITTED.
  */
 export interface SqlEngine extends StoreEngine {
   readonly dialect: Dialect;

@@ -1,4 +1,6 @@
-/** Appends batches to logs, after the messages that committed transactions have left in the outbox. */
+/**
+ * Appends batches to logs, after the messages that committed transactions have left in the outbox.
+ */
 import type { AppendOptions, AppendOutcome, AppendResult, LogPolicy, LogRef, NewMessage } from "../topic_store.ts";
 import { OrderedMap } from "../../base/ordered_map.ts";
 import { encodePolicy, numberToCursor } from "../topic_store.ts";
@@ -124,8 +126,8 @@ export class LogAppender {
   }
 
   /**
-   * Most batches have new ids alone, and find no message in the outbox. The statement for them takes
-   * a third of the time. Undefined if the batch needs the other one.
+   * Most batches have new ids alone, and find no message in the outbox. The statement for them
+   * takes a third of the time. Undefined if the batch needs the other one.
    */
   async #appendNew({ query }: SqlEngine, batch: Batch): Promise<Row | undefined> {
     const { name, policy, messages, knownIds } = batch;

@@ -10,7 +10,9 @@ import { PostgresEngine } from "./postgres_engine.ts";
 const VARIABLE = "PGPASSWORD";
 const OLDEST_VERSION = 14;
 
-/** The database, the role or the application may have others by default. Times are in milliseconds. */
+/**
+ * The database, the role or the application may have others by default. Times are in milliseconds.
+ */
 const SETTINGS = {
   default_transaction_isolation: "read committed",
   default_transaction_read_only: "off",

@@ -7,7 +7,9 @@ import type { PgConnection } from "./pg_client.ts";
 const MAX_CONNECTIONS = 5;
 /** In milliseconds. A firewall may silently drop a connection that is idle for some minutes. */
 const IDLE_TIMEOUT = 30_000;
-/** How often the connection that listens is tried, in milliseconds, and how long it has to answer. */
+/**
+ * How often the connection that listens is tried, in milliseconds, and how long it has to answer.
+ */
 const [PING_INTERVAL, PING_TIMEOUT] = [10_000, 3_000];
 /** How long the time of the database is taken from its last answer about it, in milliseconds. */
 const CLOCK_INTERVAL = 30_000;
@@ -109,7 +111,8 @@ export class PostgresEngine implements SqlEngine {
     this.#closing.abort();
     for (const { connection } of this.#idle) connection.end();
     for (const connection of this.#listening) connection.end();
-    // A server that answers carries out what it was sent. Another one would not even take a goodbye.
+    // A server that answers carries out what it was sent. Another one would not even take a
+    // goodbye.
     for (const connection of this.#busy) connection.destroy();
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
   }

@@ -10,7 +10,9 @@ const VERSION = 1;
 
 export const DEFAULT_SCHEMA = "webfw";
 
-/** Any number that other programs are unlikely to use: PostgreSQL's advisory locks share one space. */
+/**
+ * Any number that other programs are unlikely to use: PostgreSQL's advisory locks share one space.
+ */
 const MIGRATION_LOCK = 7_239_451_108;
 
 export interface Tables {

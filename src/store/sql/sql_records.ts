@@ -26,8 +26,8 @@ interface Change {
 /**
  * The database may carry out an abandoned write at any later time. So each write makes its version
  * itself, and replaces the version that its caller expects or that was read before; when it is
- * repeated, it finds its own version. A deleted record keeps its row for two minutes, so that a late
- * write finds that row and not an absent record.
+ * repeated, it finds its own version. A deleted record keeps its row for two minutes, so that a
+ * late write finds that row and not an absent record.
  */
 export class SqlRecords implements RecordStore {
   readonly #options: SqlRecordsOptions;

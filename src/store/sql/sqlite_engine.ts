@@ -1,6 +1,6 @@
 /**
- * A file of SQLite. A thread has the connection, so that the disk does not block the event loop, and
- * so that writes of the store are in no transaction that the program has open.
+ * A file of SQLite. A thread has the connection, so that the disk does not block the event loop,
+ * and so that writes of the store are in no transaction that the program has open.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { dirname } from "node:path";
@@ -13,8 +13,8 @@ import type { Row, SqlEngine, Statement } from "./engine.ts";
 /**
  * How long the thread waits for another connection that writes, in milliseconds: `busy` before it
  * refuses, `pause` between two attempts, and `turn` before it carries out reads that have arrived
- * meanwhile. SQLite has no queue of writers, and its own pauses would miss the short moments between
- * the writes of a busy process.
+ * meanwhile. SQLite has no queue of writers, and its own pauses would miss the short moments
+ * between the writes of a busy process.
  */
 const WAITS = { busy: 2_000, pause: 0.5, turn: 5 };
 

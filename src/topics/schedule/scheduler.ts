@@ -87,7 +87,9 @@ export class Scheduler {
   #listed = 0;
   #sweptAt = -Infinity;
   #movedAt = -Infinity;
-  /** Up to which messages that were scheduled in transactions are in records. No log has this one. */
+  /**
+   * Up to which messages that were scheduled in transactions are in records. No log has this one.
+   */
   #position: LogPosition = { incarnation: "", cursor: LOG_START };
   readonly #watched = new Map<string, Watched>();
   /** Messages that other nodes have taken, and since when. */
@@ -382,7 +384,9 @@ export class Scheduler {
     return { ...entry, log, message, taken: undefined };
   }
 
-  /** Lists what may have been written late. Returns false if nothing is scheduled in this process. */
+  /**
+   * Lists what may have been written late. Returns false if nothing is scheduled in this process.
+   */
   async #sweep(records: ScheduledRecords): Promise<boolean> {
     const end = startOf(MINUTE, this.#time);
     const begin = await records.begin();

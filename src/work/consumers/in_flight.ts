@@ -184,7 +184,9 @@ export class InFlight {
     this.#watchBatch(now);
   }
 
-  /** Uses permits for the messages of a handler: for all of them, or for a part if they are late. */
+  /**
+   * Uses permits for the messages of a handler: for all of them, or for a part if they are late.
+   */
   #permitted(due: DueMessages): readonly Delivery[] {
     const { permits } = this.#options;
     if (!permits) return due.deliveries;
@@ -218,7 +220,9 @@ export class InFlight {
     return needs;
   }
 
-  /** When a batch has waited long enough, its handler begins. `now` is the time of the last look. */
+  /**
+   * When a batch has waited long enough, its handler begins. `now` is the time of the last look.
+   */
   #watchBatch(now: number): void {
     const { concurrency, batch, clock } = this.#options;
     if (!batch || this.#isClosed || this.#runs.size >= concurrency) return;

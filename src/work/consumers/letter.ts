@@ -8,7 +8,9 @@ import type { ConsumerName } from "./record.ts";
 export interface ReadLetter {
   /** The id of the message that was given up. */
   readonly id: string;
-  /** The message, with the time of the letter; undefined if its data was too large for the letter. */
+  /**
+   * The message, with the time of the letter; undefined if its data was too large for the letter.
+   */
   readonly message: StoredMessage | undefined;
 }
 
