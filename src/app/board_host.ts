@@ -28,8 +28,8 @@ import type { BuiltIn } from "./built_in.ts";
  * The board of an application in production: requests, messages and work, for users that its guards
  * accept.
  *
- * It shows the nodes, topics, consumers and crons of all nodes, and the requests of the one that
- * answers: their paths, headers without secrets, errors and log entries.
+ * It shows the nodes that share the store, with their topics, consumers and crons, and the requests
+ * of the node that serves the page: their paths, headers without secrets, errors and log entries.
  *
  * @example A board for the staff
  * ```ts

@@ -78,7 +78,7 @@ function checkDeclared(
   }
   const { deadLetter } = declared.options;
   if (deadLetter !== undefined) return { declared, target: deadLetter };
-  throw new TypeError(`${problem}: it has no deadLetter, what it gives up is kept: retry that`);
+  throw new TypeError(`${problem}: it has no deadLetter, and its failed messages are stored, use retry`);
 }
 
 function openTopic(topics: Topics, target: string): LetterTopic {
