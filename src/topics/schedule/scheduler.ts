@@ -91,6 +91,9 @@ export class Scheduler {
    * Up to which messages that were scheduled in transactions are in records. No log has this one.
    */
   #position: LogPosition = { incarnation: "", cursor: LOG_START };
+  #lastMove: Promise<void> = Promise.resolve();
+  /** It has not begun. */
+  #nextMove: Promise<void> | undefined;
   readonly #watched = new Map<string, Watched>();
   /** Messages that other nodes have taken, and since when. */
   readonly #seen = new Map<string, { readonly version: string; readonly since: number }>();
@@ -308,11 +311,23 @@ export class Scheduler {
 
   /**
    * Moves messages that were scheduled in transactions into records: they are found there. Then the
-   * stored position is behind all messages that are in records.
+   * stored position is behind all messages that were in records at the call. Calls during a move
+   * share the next one.
    */
-  async #moveAll(records: ScheduledRecords): Promise<void> {
+  #moveAll(records: ScheduledRecords): Promise<void> {
+    if (!this.#parts.store.appendIn) return Promise.resolve();
+    if (this.#nextMove) return this.#nextMove;
+    const move = this.#nextMove = this.#lastMove.then(() => {
+      this.#nextMove = undefined;
+      return this.#moveOn(records);
+    });
+    // A caller may fail before it awaits the move.
+    this.#lastMove = move.catch(() => {});
+    return move;
+  }
+
+  async #moveOn(records: ScheduledRecords): Promise<void> {
     const { store, clock } = this.#parts;
-    if (!store.appendIn) return;
     for (;;) {
       const at = clock.now();
       const { incarnation, cursor } = this.#position;

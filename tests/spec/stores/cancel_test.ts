@@ -1,7 +1,7 @@
 // "`topic.cancel(id)` before that" in section 3 of the contract of stores, "together with
 // `transaction`", with nodes that are slow, stop in the middle, or do the same at once.
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { inVirtualTime } from "../../../dev/faults/simulation/virtual_time.ts";
 import { LOG_START } from "../../../src/store/topic_store.ts";
 import { SCHEDULED_LOG } from "../../../src/topics/schedule/scheduled_log.ts";
@@ -202,6 +202,37 @@ virtual("an id that a transaction has scheduled is a duplicate on other nodes, t
   assertEquals(await read(), ["first"]);
 });
 
+virtual("during an outage of the store none is lost", async ({ node, read }) => {
+  let isDown = false;
+  const one = await node(async () => {
+    if (isDown) throw new Error("The store does not answer");
+  });
+  const expected = Array.from({ length: 20 }, (_, index) => `${index}`);
+  for (const [index, data] of expected.entries()) {
+    await one.topic.publish(data, { id: data, transaction: TRANSACTION, after: 1_000 + index * 200 });
+  }
+  for (let round = 0; round < 6; round++) {
+    await pass(400 + round * 50);
+    isDown = !isDown;
+  }
+  await pass(60_000);
+  assertEquals((await read()).toSorted(), expected.toSorted());
+});
+
+virtual("cancels at once share the moves of what transactions have scheduled", async ({ node, read }) => {
+  let writes = 0;
+  const one = await node(async ({ method }, moment) => {
+    if (moment === "before") return;
+    if (method === "set") writes++;
+    await pass(10);
+  });
+  const ids = Array.from({ length: 50 }, (_, index) => `${index}`);
+  for (const id of ids) await one.topic.publish(id, { id, transaction: TRANSACTION, after: "1h" });
+  const cancelled = await Promise.all(ids.map((id) => one.topic.cancel(id)));
+  assertEquals([cancelled.every((isCancelled) => isCancelled), await read()], [true, []]);
+  assert(writes < 6 * ids.length, `${writes} writes`);
+});
+
 virtual("after a backup is restored, none comes again that was published before it", async ({ store, node, read }) => {
   const one = await node();
   await one.topic.publish("first", { transaction: TRANSACTION, after: "1s" });
@@ -239,6 +270,10 @@ async function cancelAtRandom({ node, read }: Lab, random: Random): Promise<stri
     const cancels = Array.from({ length: 1 + random.below(3) }, () => random.pick(nodes).topic.cancel(id));
     return (await Promise.all(cancels)).filter((isCancelled) => isCancelled).length;
   };
+  const publishing = Promise.all(Array.from({ length: 4 }, async () => {
+    await pass(random.below(8_000));
+    await random.pick(nodes).topics.publishScheduled();
+  }));
   await Promise.all(Array.from({ length: 12 }, async (_, index) => {
     const id = `${index}`;
     await pass(random.below(3_000));
@@ -251,6 +286,7 @@ async function cancelAtRandom({ node, read }: Lab, random: Random): Promise<stri
     const isCancelledAgain = random.oneIn(2) ? 0 : await cancel(id);
     expected.push({ data: `${id} second`, count: 1 - isCancelledAgain, what: `${isCancelledAgain} cancelled again` });
   }));
+  await publishing;
   await pass(10 * 60_000);
   const delivered = await read();
   for (const { data, count, what } of expected) {
