@@ -22,6 +22,8 @@ const SETTINGS = {
   // It is made while the tables are small, and kept when they have grown.
   enable_seqscan: "off",
   enable_bitmapscan: "off",
+  // A scan that is necessary nevertheless has a cost from which a plan would be compiled each time.
+  jit: "off",
   // A function of another schema could replace one that a statement calls.
   search_path: "pg_catalog",
   client_min_messages: "warning",
