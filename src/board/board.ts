@@ -4,6 +4,7 @@ import type { BoardTarget, OpenBoard, ShownApp, Visit } from "../app/board_host.
 import { HTTPError } from "../base/errors.ts";
 import type { ConnectionInfo } from "../http/connection.ts";
 import { contextOf, type HttpRequest } from "../http/request.ts";
+import { whileSignedIn } from "../http/sign_in.ts";
 import { log } from "../log/log.ts";
 import type { Redelivery } from "../topics/consumers.ts";
 import { Nodes } from "./nodes.ts";
@@ -81,9 +82,14 @@ export async function openBoard(target: BoardTarget): Promise<OpenBoard> {
   return {
     recorder,
     answer: async (request, visit) => {
-      const passed = innerRequest(request, visit, closing.signal);
+      const ended = new AbortController();
+      const stop = whileSignedIn(contextOf(request), () => ended.abort());
+      const passed = innerRequest(request, visit, ended, closing.signal);
+      passed.signal.addEventListener("abort", stop);
       visits.set(passed, visit);
-      return await inner.fetch(passed);
+      const reply = await inner.fetch(passed);
+      if (!reply.headers.get("content-type")?.startsWith("text/event-stream")) stop();
+      return reply;
     },
     drain: async () => {
       closing.abort();
@@ -99,11 +105,10 @@ export async function openBoard(target: BoardTarget): Promise<OpenBoard> {
   };
 }
 
-function innerRequest(request: HttpRequest, { target }: Visit, closing: AbortSignal): Request {
+function innerRequest(request: HttpRequest, { target }: Visit, ended: AbortController, closing: AbortSignal): Request {
   const { raw } = request;
   const { connection } = contextOf(request);
   // Not the platform's signal: Deno (2.9) aborts it after each reply, with a warning.
-  const ended = new AbortController();
   const end = () => ended.abort();
   connection?.completed?.then(end, end);
   const signal = AbortSignal.any([ended.signal, closing]);

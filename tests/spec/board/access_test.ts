@@ -7,7 +7,9 @@
 
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { App, dependency, HTTPError, type LogEntry, RouteError } from "../../../mod.ts";
-import { basic } from "../../../src/auth/mod.ts";
+import * as v from "valibot";
+import { basic, memorySessions, session } from "../../../src/auth/mod.ts";
+import { Serving } from "../support/serving.ts";
 import { connectionFrom, showBoard } from "./board.ts";
 
 interface Sender {
@@ -163,6 +165,25 @@ Deno.test("Guards get what the lifespans yield, and a refusal of their own is th
   assertEquals(await statusOf(app, { path: "/board/" }), 403);
   assertEquals(await statusOf(app, { path: "/board/", headers: { "x-user": "Ada" } }), 200);
   await app.stop();
+});
+
+Deno.test("The streams of the board end with the sign-in of its user", async () => {
+  const User = v.object({ name: v.string() });
+  const staff = session(User, { store: memorySessions(), subject: ({ name }) => name, cookie: { secure: false } });
+  const app = new App({ board: { deps: { user: staff.required() } }, log: () => {} });
+  app.post("/login", { deps: { staff } }, async (_request, { staff }) => await staff.set({ name: "Ada" }));
+  app.post("/logout", { deps: { staff } }, async (_request, { staff }) => await staff.clear());
+  await using served = await Serving.start(app);
+  const signedIn = await fetch(`${served.origin}/login`, { method: "POST" });
+  await signedIn.body?.cancel();
+  const headers = { cookie: signedIn.headers.getSetCookie()[0]!.split(";")[0]! };
+  const streams = await Promise.all(
+    ["requests", "routes", "work"].map((name) => fetch(`${served.origin}/board/api/${name}/events`, { headers })),
+  );
+  assertEquals(streams.map(({ status }) => status), [200, 200, 200]);
+  const ends = Promise.all(streams.map((stream) => stream.text()));
+  await (await fetch(`${served.origin}/logout`, { method: "POST", headers })).body?.cancel();
+  assertEquals((await ends).map((text) => text.includes("data:")), [true, true, true]);
 });
 
 Deno.test("The board is read-only in production unless the option says otherwise", async () => {
