@@ -151,15 +151,17 @@ class SettledCounts implements Counts {
 
   /** Writes the last counts, if the store answers. */
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, CLOSE_MS);
-    await Promise.race([this.#settleAll(), late]);
+    // A write that is under way lacks what was counted since it began.
+    const settled = Promise.resolve(this.#settlingAll).then(() => this.#settleAll());
+    await Promise.race([settled, late]);
     clearTimeout(timer);
     // The next start may have another store.
     this.#known.clear();
     this.#unsettled.clear();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   async #countLater(limit: CountedLimit, caller: string): Promise<Count> {

@@ -8,10 +8,12 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { App } from "@webfw/core";
 import { MemoryStore } from "../../../src/store/memory/memory_store.ts";
 import type { RecordStore } from "../../../src/store/record_store.ts";
+import { Gate } from "../../contract/gate.ts";
 import { until } from "../../support/wait.ts";
 import { CapturedLog } from "../support/captured_log.ts";
 import { LongDeadline } from "../support/long_deadline.ts";
 import { MovedClock } from "../support/moved_clock.ts";
+import { ticks } from "../support/ticks.ts";
 import { TemporaryFolder } from "../support/temporary_folder.ts";
 
 /** The store of a limit has to answer within this time. */
@@ -19,8 +21,11 @@ const ANSWER_MS = 500;
 
 /** A store that several applications share, which counts the accesses to its records. */
 class CountedStore extends MemoryStore {
+  readonly now = (): number => Date.now();
   reads = 0;
   writes = 0;
+  /** Each write waits for it. */
+  gate: Gate | undefined;
   /** Rejects when the store is no longer silent. */
   #silence: PromiseWithResolvers<never> | undefined;
 
@@ -39,7 +44,11 @@ class CountedStore extends MemoryStore {
     const answer = <Result>(result: Promise<Result>) => this.#silence?.promise ?? result;
     return {
       get: (key) => (this.reads++, answer(records.get(key))),
-      set: (key, value, options) => (this.writes++, answer(records.set(key, value, options))),
+      set: (key, value, options) => {
+        this.writes++;
+        const set = () => records.set(key, value, options);
+        return answer(this.gate ? this.gate.pass().then(set) : set());
+      },
       delete: (key, options) => answer(records.delete(key, options)),
       list: (prefix) => records.list(prefix),
     };
@@ -157,6 +166,22 @@ test("a stop settles what was counted, and the count begins again after its time
   clock.advance(3_601_000);
   assertEquals((await send([after], 10, 1)).passed, 10);
   for (const node of [before, after]) await node.stop();
+});
+
+test("a stop settles what was counted while earlier counts were written", async (store) => {
+  using _deadline = new LongDeadline(ANSWER_MS);
+  const before = limited(store, 150);
+  const gate = store.gate = new Gate();
+  assertEquals((await send([before], 1)).passed, 1);
+  await until("the first count is written", () => store.writes > 0);
+  assertEquals((await send([before], 99)).passed, 99);
+  const stopped = before.stop();
+  await ticks(50);
+  gate.open();
+  await stopped;
+  const after = limited(store, 150);
+  assertEquals((await send([after], 150)).passed, 50);
+  await after.stop();
 });
 
 for (const limit of [50, 500]) {
