@@ -9,6 +9,7 @@ import type { CronHandler } from "../../src/work/cron/options.ts";
 import { Records } from "../../src/store/records.ts";
 import type { RecordStore } from "../../src/store/record_store.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
+import type { Relay } from "../support/relay.ts";
 import type { StoreKind } from "./store_fixture.ts";
 
 /** How much faster time passes. A lease is 1.5 s. */
@@ -150,4 +151,25 @@ export function testCron(kind: StoreKind): void {
     await Promise.all([dying.stop(), living.stop()]);
     assert((await living.report()).runs > 0);
   });
+}
+
+/** A node that is cut off aborts its run before another one takes it. */
+export async function cutOffRun(far: RecordStore, near: RecordStore, relay: Relay): Promise<void> {
+  const clock = quickClock();
+  const begun = Promise.withResolvers<AbortSignal>();
+  const first = new CronNode(far, clock, async ({ signal }) => {
+    const aborted = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    begun.resolve(signal);
+    await aborted;
+  });
+  await first.start();
+  const signal = await begun.promise;
+  const taken = Promise.withResolvers<boolean>();
+  const other = new CronNode(near, clock, () => taken.resolve(signal.aborted));
+  await other.start();
+  assertEquals(signal.aborted, false);
+  relay.set("lossy");
+  assert(await taken.promise, "Two nodes run at the same time");
+  relay.set("whole");
+  await Promise.all([first.stop(), other.stop()]);
 }

@@ -7,7 +7,7 @@ import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { ticks } from "../spec/support/ticks.ts";
 import { Relay } from "../support/relay.ts";
-import { DURABLE, Holds, nodeOf, sorted, until, upTo } from "./consumer_nodes.ts";
+import { DURABLE, Holds, nodeOf, shareMessages, sorted, until, upTo } from "../contract/consumer_nodes.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
 
 async function reportOf(app: App) {
@@ -27,24 +27,7 @@ function test(title: string, body: (server: NatsServer) => Promise<void>): void 
 }
 
 test("three nodes share the messages, and each is handled, also if the server is killed", async (server) => {
-  const seen: [node: number, data: number][] = [];
-  const nodes = upTo(3).map((node) =>
-    nodeOf(server.url, async (data) => {
-      await ticks(2);
-      seen.push([node, data]);
-    }, { concurrency: 2 })
-  );
-  await Promise.all(nodes.map(({ app }) => app.start()));
-  const publish = (from: number, to: number) =>
-    Promise.all(upTo(to - from).map((index) => nodes[index % 3]!.orders.publish(from + index)));
-  await publish(0, 150);
-  const handled = () => new Set(seen.map(([, data]) => data));
-  await until(() => handled().size >= 150);
-  await server.kill();
-  await server.startAgain();
-  await publish(150, 300);
-  await until(() => handled().size >= 300);
-  assert(new Set(seen.map(([node]) => node)).size > 1);
+  const nodes = await shareMessages(server);
   const { app } = nodes[0]!;
   await until(async () => (await reportOf(app))!.position === (await app.reportTopics()).topics[0]!.head);
   await Promise.all(nodes.map(({ app }) => app.stop()));

@@ -1,8 +1,8 @@
 // One client whose wire to the server is stalled, lossy or cut.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import { LOG_START } from "../../src/store/topic_store.ts";
-import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
+import { assert, assertEquals } from "@std/assert";
+import { append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
+import { endWithoutWire, LOST } from "../contract/lost_wire.ts";
 import { Relay } from "../support/relay.ts";
 import { Stores } from "./jetstream_store.ts";
 import { hasNats, NatsServer } from "./nats_server.ts";
@@ -62,27 +62,9 @@ test("a watch that begins while the wire is cut has one subscription afterwards"
   unwatch();
 });
 
-for (const state of ["lossy", "stalled", "cut"] as const) {
+for (const state of LOST) {
   test(
     `a store whose wire is ${state} ends within the time of a request, and what waits for it fails`,
-    async (stores, relay) => {
-      const store = stores.open();
-      await append(store, LOG, [messageOf(1)]);
-      const records = await store.openRecords!();
-      const unwatch = store.watch(LOG, () => {});
-      relay.set(state);
-      const failures = [
-        append(store, LOG, [messageOf(2)]),
-        store.read(LOG, LOG_START, ALL),
-        store.bounds(LOG),
-        store.list!(),
-        records.set(["a"], "1", {}),
-        records.get(["a"]),
-        Array.fromAsync(records.list(["a"])),
-      ].map((action) => assertRejects(() => action, Error));
-      await store.close();
-      await Promise.all(failures);
-      unwatch();
-    },
+    (stores, relay) => endWithoutWire(stores.open(), relay, state),
   );
 }

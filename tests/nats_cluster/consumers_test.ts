@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { Admin } from "../nats/admin.ts";
-import { Holds, nodeOf, sorted, until, upTo } from "../nats/consumer_nodes.ts";
+import { Holds, nodeOf, sorted, until, upTo } from "../contract/consumer_nodes.ts";
 import { hasNats, NatsServer } from "../nats/nats_server.ts";
 
 /** Whether all servers have what the leaders of these streams have. */

@@ -1,13 +1,12 @@
 // Consumers, crons and idempotent routes on a PostgreSQL server that is killed, and on nodes that are
 // cut off from it.
 
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { App } from "@webfw/core";
 import * as v from "valibot";
-import { CronNode, quickClock } from "../contract/cron.ts";
-import { Holds, nodeOf, sorted, until, upTo } from "../nats/consumer_nodes.ts";
+import { cutOffRun } from "../contract/cron.ts";
+import { Holds, nodeOf, shareMessages, until, upTo } from "../contract/consumer_nodes.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
-import { ticks } from "../spec/support/ticks.ts";
 import { Relay } from "../support/relay.ts";
 import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "./postgres_server.ts";
 import { Stores } from "./postgres_store.ts";
@@ -23,25 +22,7 @@ function test(title: string, body: (server: PostgresServer) => Promise<void>): v
 if (!hasPostgres) Deno.test.ignore(`Work on PostgreSQL: ${POSTGRES_MISSING}`, () => {});
 else {
   test("three nodes share the messages, and each is handled, also if the server is killed", async (server) => {
-    const seen: [node: number, data: number][] = [];
-    const nodes = upTo(3).map((node) =>
-      nodeOf(server.url, async (data) => {
-        await ticks(2);
-        seen.push([node, data]);
-      }, { concurrency: 2 })
-    );
-    await Promise.all(nodes.map(({ app }) => app.start()));
-    const publish = (from: number, to: number) =>
-      Promise.all(upTo(to - from).map((index) => nodes[index % 3]!.orders.publish(from + index)));
-    await publish(0, 150);
-    const handled = () => new Set(seen.map(([, data]) => data));
-    await until(() => handled().size >= 150);
-    await server.kill();
-    await server.startAgain();
-    await publish(150, 300);
-    await until(() => handled().size >= 300);
-    assertEquals(sorted([...handled()]), upTo(300));
-    assert(new Set(seen.map(([node]) => node)).size > 1);
+    const nodes = await shareMessages(server);
     await Promise.all(nodes.map(({ app }) => app.stop()));
   });
 
@@ -74,23 +55,7 @@ else {
       url: server.url.replace(`:${server.port}/`, `:${relay.port}/`),
       schema: near.schema,
     });
-    const clock = quickClock();
-    const begun = Promise.withResolvers<AbortSignal>();
-    const first = new CronNode(await far.open().openRecords!(), clock, async ({ signal }) => {
-      const aborted = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-      begun.resolve(signal);
-      await aborted;
-    });
-    await first.start();
-    const signal = await begun.promise;
-    const taken = Promise.withResolvers<boolean>();
-    const other = new CronNode(await near.open().openRecords!(), clock, () => taken.resolve(signal.aborted));
-    await other.start();
-    assertEquals(signal.aborted, false);
-    relay.set("lossy");
-    assert(await taken.promise, "Two nodes run at the same time");
-    relay.set("whole");
-    await Promise.all([first.stop(), other.stop()]);
+    await cutOffRun(await far.open().openRecords!(), await near.open().openRecords!(), relay);
   });
 
   test("a request with a key runs once on all nodes, also while the server is killed", async (server) => {

@@ -1,11 +1,12 @@
 // A server of PostgreSQL that is killed, frozen or cut off.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { App } from "@webfw/core";
 import { LOG_START } from "../../src/store/topic_store.ts";
 import { takeData } from "../contract/reading.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../contract/store_fixture.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
+import { endWithoutWire, LOST } from "../contract/lost_wire.ts";
 import { Relay } from "../support/relay.ts";
 import { until } from "../support/wait.ts";
 import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "./postgres_server.ts";
@@ -93,28 +94,10 @@ else {
     assert(time < 10_000, `It took ${time} ms`);
   });
 
-  for (const state of ["lossy", "stalled", "cut"] as const) {
+  for (const state of LOST) {
     test(
       `a store whose wire is ${state} ends within the time of a request, and what waits for it fails`,
-      async ({ stores, relay }) => {
-        const store = stores.open();
-        await append(store, LOG, [messageOf(1)]);
-        const records = await store.openRecords!();
-        const unwatch = store.watch(LOG, () => {});
-        relay.set(state);
-        const failures = [
-          append(store, LOG, [messageOf(2)]),
-          store.read(LOG, LOG_START, ALL),
-          store.bounds(LOG),
-          store.list!(),
-          records.set(["a"], "1", {}),
-          records.get(["a"]),
-          Array.fromAsync(records.list(["a"])),
-        ].map((action) => assertRejects(() => action, Error));
-        await store.close();
-        await Promise.all(failures);
-        unwatch();
-      },
+      ({ stores, relay }) => endWithoutWire(stores.open(), relay, state),
     );
   }
 

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { App } from "@webfw/core";
 import type { TopicsLocation } from "@webfw/core/types";
 import { takeData } from "../contract/reading.ts";
-import { until } from "../nats/consumer_nodes.ts";
+import { until } from "../contract/consumer_nodes.ts";
 import { CapturedLog } from "../spec/support/captured_log.ts";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { SkippedTimeout } from "../spec/support/skipped_timeout.ts";

@@ -2,13 +2,8 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { MemoryStore } from "../../../../src/store/memory/memory_store.ts";
 import { LOG_START } from "../../../../src/store/topic_store.ts";
 import { Clock } from "../../../contract/clock.ts";
-import { testPublishFaults } from "../../../contract/publish_faults.ts";
-import { testReadFaults } from "../../../contract/read_faults.ts";
-import { testRecordsBesideLogs, testRecordStore } from "../../../contract/record_store.ts";
 import { append, dataOf, logOf, messageOf, type StoreKind } from "../../../contract/store_fixture.ts";
-import { testTopics } from "../../../contract/topic.ts";
-import { testTopicGaps } from "../../../contract/topic_gaps.ts";
-import { testTopicStore } from "../../../contract/topic_store.ts";
+import { testStore } from "../../../contract/store_suites.ts";
 
 const ALL = { maxMessages: 10_000, maxBytes: 100_000_000 };
 
@@ -20,13 +15,7 @@ const MEMORY: StoreKind = {
   },
 };
 
-testTopicStore(MEMORY);
-testTopics(MEMORY);
-testTopicGaps(MEMORY);
-testPublishFaults(MEMORY);
-testReadFaults(MEMORY);
-testRecordStore(MEMORY);
-testRecordsBesideLogs(MEMORY);
+testStore(MEMORY);
 
 Deno.test("A store in memory forgets an id after the dedupe window", async () => {
   const clock = new Clock();

@@ -1,12 +1,7 @@
 import { assertRejects } from "@std/assert";
 import { HostStore, RemoteStore } from "../../../../src/store/memory/worker_store.ts";
-import { testPublishFaults } from "../../../contract/publish_faults.ts";
-import { testReadFaults } from "../../../contract/read_faults.ts";
-import { testRecordsBesideLogs, testRecordStore } from "../../../contract/record_store.ts";
 import { append, logOf, messageOf, type StoreKind } from "../../../contract/store_fixture.ts";
-import { testTopics } from "../../../contract/topic.ts";
-import { testTopicGaps } from "../../../contract/topic_gaps.ts";
-import { testTopicStore } from "../../../contract/topic_store.ts";
+import { testStore } from "../../../contract/store_suites.ts";
 
 /** How many workers share a store at most, in these tests. */
 const GUESTS = 8;
@@ -30,13 +25,7 @@ const SHARED: StoreKind = {
   },
 };
 
-testTopicStore(SHARED);
-testTopics(SHARED);
-testTopicGaps(SHARED);
-testPublishFaults(SHARED);
-testReadFaults(SHARED);
-testRecordStore(SHARED);
-testRecordsBesideLogs(SHARED);
+testStore(SHARED);
 
 Deno.test("A call of another worker's store fails when the store is closed before the answer", async () => {
   const { port1, port2 } = new MessageChannel();

@@ -1,4 +1,5 @@
-/** Nodes with a consumer on NATS servers, for tests. */
+/** Nodes with a consumer that share a store on the network, for tests. */
+import { assert, assertEquals } from "@std/assert";
 import { App } from "@webfw/core";
 import type { ConsumeOptions } from "@webfw/core/types";
 import { ticks } from "../spec/support/ticks.ts";
@@ -65,4 +66,33 @@ export class Holds {
   of(node: string): Hold[] {
     return this.all.filter((hold) => hold.node === node);
   }
+}
+
+/**
+ * Three nodes share the messages, and each is handled, also if the server is killed. Returns the
+ * nodes, which still run.
+ */
+export async function shareMessages(
+  server: { readonly url: string; kill(): Promise<void>; startAgain(): Promise<void> },
+): Promise<ReturnType<typeof nodeOf>[]> {
+  const seen: [node: number, data: number][] = [];
+  const nodes = upTo(3).map((node) =>
+    nodeOf(server.url, async (data) => {
+      await ticks(2);
+      seen.push([node, data]);
+    }, { concurrency: 2 })
+  );
+  await Promise.all(nodes.map(({ app }) => app.start()));
+  const publish = (from: number, to: number) =>
+    Promise.all(upTo(to - from).map((index) => nodes[index % 3]!.orders.publish(from + index)));
+  await publish(0, 150);
+  const handled = () => new Set(seen.map(([, data]) => data));
+  await until(() => handled().size >= 150);
+  await server.kill();
+  await server.startAgain();
+  await publish(150, 300);
+  await until(() => handled().size >= 300);
+  assertEquals(sorted([...handled()]), upTo(300));
+  assert(new Set(seen.map(([node]) => node)).size > 1);
+  return nodes;
 }
