@@ -254,20 +254,21 @@ Deno.test("any number of records may end at once: a statement removes a part of 
   }));
   const records = await store.openRecords();
   await records.set(["stays"], "1", {});
-  await records.set(["stays", "too"], "1", { expiresIn: 10 * MINUTE });
   shop.database.exec(`WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 3500)
     INSERT INTO webfw_records SELECT 'a/' || n || '/', '1', 'v' || n, CASE WHEN n % 2 THEN n ELSE -n END FROM t`);
   shop.clock.advance(5 * MINUTE);
   using _sweeps = new SkippedTimeout(10_000, 15_000);
   await records.set(["last"], "1", { expiresIn: 10 * MINUTE });
   const count = shop.database.prepare("SELECT count(*) AS n FROM webfw_records");
-  await until("those that have ended are removed", () => count.get()!.n === 3);
-  assert(removed.length > 1 && Math.max(...removed) <= 1_000, `At once: ${removed}`);
+  await until("those that have ended are removed", () => count.get()!.n === 2);
+  assertEquals(removed.filter((count) => count > 0), [1_000, 1_000, 1_000, 500]);
 });
 
 Deno.test("a process that publishes in transactions alone removes old messages, too", async () => {
   await using shop = await Shop.make();
-  await append(shop.open(), logOf("orders", { age: MINUTE }), [messageOf(1), messageOf(2)]);
+  const other = shop.open();
+  await append(other, logOf("orders", { age: MINUTE }), [messageOf(1), messageOf(2)]);
+  await other.close();
   shop.clock.advance(2 * MINUTE);
   const store = shop.open();
   await store.open();
