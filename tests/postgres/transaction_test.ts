@@ -299,10 +299,55 @@ else {
     const ended = client.query("ROLLBACK");
     await assertRejects(() => published!, TypeError, "its statement is in no transaction");
     await ended;
+    // The same in a program that releases the client meanwhile.
+    await client.query("BEGIN");
+    published = orders.publish("forgotten", { transaction: client });
+    const forgotten = assertRejects(() => published!, TypeError, "its statement is in no transaction");
+    await client.query("ROLLBACK");
     client.release();
+    await forgotten;
+    // A transaction that is used after its end.
+    for (const isUsed of [false, true]) {
+      for (const error of [undefined, new Undo()]) {
+        let kept: postgres.TransactionSql | undefined;
+        await sql.begin(async (tx) => {
+          kept = tx;
+          if (isUsed) await tx`SELECT 1`;
+          if (error) throw error;
+        }).catch((thrown) => assertEquals(thrown, error));
+        for (let times = 0; times < 3; times++) {
+          const publishing = orders.publish("after the end", { transaction: kept! });
+          await assertRejects(() => publishing, TypeError, "its statement is in no transaction");
+        }
+      }
+    }
     await checked.publish("end");
     assertEquals(await takeData(checked.subscribe({ from: "earliest" }), 1), ["end"]);
     assertEquals(await shop.compare(), []);
+  });
+
+  Deno.test("a message has all of its parts by each client, also beside a BEGIN that is on its way", async () => {
+    await using shop = await Shop.start();
+    const { app, pool, sql } = shop;
+    const parts = app.topic<string>("parts '\\ü", { durable: true });
+    const text = `'"$1 \\ \\' \0 \ud800 ü 🫖 ${"x".repeat(40_000)}`;
+    const options = (id: string) => ({ id: `${id}'\\ü`, type: `it's \\` });
+    await sql.begin((tx) => parts.publish(text, { ...options("js"), transaction: tx }));
+    const client = await pool.connect();
+    const begun = client.query("BEGIN");
+    await parts.publish(text, { ...options("pg"), transaction: client });
+    await begun;
+    await parts.publish(text, { ...options("late"), transaction: client });
+    await client.query("COMMIT");
+    client.release();
+    const seen: unknown[] = [];
+    for await (const entry of parts.subscribe({ from: "earliest" })) {
+      assert("data" in entry);
+      seen.push([entry.type, entry.data]);
+      if (seen.length === 3) break;
+    }
+    assertEquals(seen, Array(3).fill([options("").type, text]));
+    for (const id of ["js", "pg", "late"]) assert((await parts.publish("again", options(id))).duplicate);
   });
 
   Deno.test("an adapter that uses the pool in place of the transaction is refused, and publishes nothing", async () => {

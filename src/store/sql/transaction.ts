@@ -21,13 +21,22 @@ interface Client {
   readonly run: Run;
   readonly isOpen?: () => boolean;
   /**
-   * Whether the statement could run outside of the transaction; and whether the client takes the
-   * next one before that has ended.
+   * That the statement could run outside of the transaction, and whether the client takes several
+   * statements as one text.
    */
-  readonly mayBeOutside?: "queues" | "one by one";
+  readonly mayBeOutside?: "takes texts" | "takes statements";
 }
 
 const COLUMNS = "(name, id, type, data, bytes, trace)";
+
+/**
+ * An error outside of a transaction, after which the rest of the text is not carried out. As it is
+ * released at once, no row belongs to the savepoint: of these, a snapshot has room for few.
+ */
+const GUARD = "SAVEPOINT webfw; RELEASE SAVEPOINT webfw";
+const NO_TRANSACTION = "25P01";
+
+const RETURNING = "RETURNING pg_current_xact_id()::text AS transaction";
 
 /** A setting that ends with the transaction. Alone, this statement is one, so nothing is set. */
 const MARK = "SELECT set_config('webfw.transaction', 'open', true)";
@@ -51,7 +60,7 @@ export class TransactionAppender {
     // none here. SQLite's `?1` is a position, `$1` a name.
     const statement = (data: string) =>
       dialect === "postgres"
-        ? `INSERT INTO ${outbox} ${COLUMNS} VALUES ($1, $2, $3, ${data}, $5, $6) RETURNING pg_current_xact_id()::text AS transaction`
+        ? `INSERT INTO ${outbox} ${COLUMNS} VALUES ($1, $2, $3, ${data}, $5, $6) ${RETURNING}`
         : `INSERT INTO ${outbox} ${COLUMNS} VALUES (?1, ?2, ?3, ?4, ?5, ?6)`;
     this.#statement = statement("$4");
     this.#markedStatement = statement(`CASE WHEN ${IS_MARKED} THEN $4::text END`);
@@ -61,7 +70,7 @@ export class TransactionAppender {
   append(transaction: unknown, log: LogRef, message: NewMessage, ready?: Promise<void>): Promise<void> {
     const action = `Cannot publish to the topic "${log.name}" in a transaction`;
     if (runsInCall(transaction)) {
-      const { run, isOpen } = this.#clientOf(transaction, action, false);
+      const { run, isOpen } = this.#clientOf(transaction, action);
       try {
         run(this.#statement, toParameters(log, message));
       } catch (error) {
@@ -80,18 +89,18 @@ export class TransactionAppender {
     action: string,
     ready: Promise<void> | undefined,
   ): Promise<void> {
-    let client = this.#clientOf(transaction, action, false);
+    let client = this.#clientOf(transaction, action);
     // Without a reason to wait, the statement is sent in the call, before a commit that does not
     // wait for it. In SQLite, both would wait for this transaction.
     if (this.#options.tables.dialect === "postgres" && (ready || !this.#isOpen)) {
       if (ready) await ready;
       if (!this.#isOpen) await this.#options.connection.use(async () => {});
       this.#isOpen = true;
-      client = this.#clientOf(transaction, action, true);
+      client = this.#clientOf(transaction, action);
     }
     let result: unknown;
     try {
-      result = await this.#run(client, toParameters(log, message));
+      result = await this.#run(client, log, message);
     } catch (error) {
       throw this.#explain(error, action);
     }
@@ -100,17 +109,24 @@ export class TransactionAppender {
   }
 
   /** A message outside of the transaction would stay when that is rolled back. */
-  async #run({ run, mayBeOutside }: Client, parameters: unknown[]): Promise<unknown> {
+  async #run({ run, mayBeOutside }: Client, log: LogRef, message: NewMessage): Promise<unknown> {
+    const parameters = toParameters(log, message);
     if (!mayBeOutside || this.#options.tables.dialect === "sqlite") return await run(this.#statement, parameters);
-    const marking = Promise.resolve(run(MARK, []));
-    // The other statement fails then, too.
-    marking.catch(() => {});
-    if (mayBeOutside === "one by one") await marking;
+    if (mayBeOutside === "takes texts") return await run(this.#guardedText(parameters), []);
+    await run(MARK, []);
     return await run(this.#markedStatement, parameters);
   }
 
+  /** Several statements in one text have no parameters. Base64 needs no escapes. */
+  #guardedText(parameters: unknown[]): string {
+    const row = new TextEncoder().encode(JSON.stringify([parameters])).toBase64();
+    return `${GUARD}; INSERT INTO ${this.#options.tables.outbox} ${COLUMNS}
+SELECT v ->> 0, v ->> 1, v ->> 2, v ->> 3, (v ->> 4)::int, v ->> 5
+FROM json_array_elements(convert_from(decode('${row}', 'base64'), 'UTF8')::json) AS v ${RETURNING}`;
+  }
+
   /** @throws {TypeError} If it is no open transaction of this database. */
-  #clientOf(given: unknown, action: string, isLate: boolean): Client {
+  #clientOf(given: unknown, action: string): Client {
     const { tables: { dialect }, location } = this.#options;
     if ((typeof given !== "object" && typeof given !== "function") || given === null) {
       throw new TypeError(`${action}: transaction must be an open transaction, got ${quote(given)}`);
@@ -124,8 +140,8 @@ export class TransactionAppender {
     if (typeof known.unsafe === "function") {
       refuseOther("postgres", "PostgreSQL");
       if (typeof known.savepoint === "function") {
-        // It takes statements when it has ended, too, but only one.
-        return { run: runOf(known, "unsafe"), ...(isLate && { mayBeOutside: "one by one" }) };
+        // It takes a statement when it has ended, too.
+        return { run: runOf(known, "unsafe"), mayBeOutside: "takes texts" };
       }
       throw new TypeError(
         `${action}: transaction is a client of postgres.js, which would publish outside of the transaction, give the tx of sql.begin(async (tx) => …)`,
@@ -153,11 +169,11 @@ export class TransactionAppender {
         refuseOther("postgres", "PostgreSQL");
         const run = runOf(known, "query");
         // BEGIN or COMMIT may be on its way.
-        if (known.readyForQuery !== true) return { run, mayBeOutside: "queues" };
+        if (known.readyForQuery !== true) return { run, mayBeOutside: "takes texts" };
         if (runOf(known, "getTransactionStatus")() !== "I") return { run };
         throw new TypeError(`${action}: the client of node-postgres has no open transaction, run BEGIN before`);
       }
-      return { run: runOf(known, "query"), mayBeOutside: "one by one" };
+      return { run: runOf(known, "query"), mayBeOutside: "takes statements" };
     }
     throw new TypeError(
       `${action}: transaction must be the tx of postgres.js, a client of node-postgres, a DatabaseSync, or { query(text, parameters) } that runs a statement in the transaction of another client`,
@@ -186,7 +202,7 @@ export class TransactionAppender {
       const cure = dialect === "postgres" ? `begin it in the database of ${location}` : "start the application before";
       return new TypeError(`${action}: its database has no tables of topics, ${cure}`, { cause: error });
     }
-    if (codeOf(cause) === NOT_NULL_VIOLATION) {
+    if ([NO_TRANSACTION, NOT_NULL_VIOLATION].includes(codeOf(cause) ?? "")) {
       const reason = "its statement is in no transaction, nothing is published";
       const cure = "await publish before the commit, and let an adapter use the client of the transaction";
       return new TypeError(`${action}: ${reason}, ${cure}`, { cause: error });
@@ -220,10 +236,14 @@ function toParameters({ name }: LogRef, { id, type, data, bytes, trace }: NewMes
   return [encodeText(name), encodeText(id), type === undefined ? null : encodeText(type), data, bytes, trace ?? null];
 }
 
-/** postgres.js returns an array of rows, node-postgres and Kysely an object with them. */
+/**
+ * postgres.js returns an array of rows, node-postgres and Kysely an object with them, and both an
+ * array of these for several statements.
+ */
 function transactionOf(result: unknown): string | undefined {
-  const rows: unknown = typeof result === "object" && result !== null && "rows" in result ? result.rows : result;
-  const row: unknown = Array.isArray(rows) ? rows[0] : undefined;
+  const last: unknown = Array.isArray(result) ? result.at(-1) : result;
+  const rows: unknown = typeof last === "object" && last !== null && "rows" in last ? last.rows : last;
+  const row: unknown = Array.isArray(rows) ? rows[0] : rows;
   const id: unknown = typeof row === "object" && row !== null && "transaction" in row ? row.transaction : undefined;
   return typeof id === "string" ? id : undefined;
 }
