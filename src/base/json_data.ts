@@ -82,6 +82,25 @@ function lossAt(key: string | number, loss: Loss): Loss {
   return loss;
 }
 
+/**
+ * Parses JSON of another program.
+ *
+ * @throws {SyntaxError} If it is none.
+ * @throws {RangeError} If it is nested too deeply.
+ */
+export function parseData(json: string): unknown {
+  const data: unknown = JSON.parse(json);
+  // Each level has two brackets.
+  if (json.length > 2 * MAX_DEPTH) checkDepth(data, 0);
+  return data;
+}
+
+function checkDepth(value: unknown, depth: number): void {
+  if (typeof value !== "object" || value === null) return;
+  if (depth >= MAX_DEPTH) throw new RangeError("Cannot read the data: it is nested too deeply");
+  for (const part of Object.values(value)) checkDepth(part, depth + 1);
+}
+
 /** Like an object literal, of this realm or another. */
 function isPlain(object: object): boolean {
   const prototype = Object.getPrototypeOf(object);

@@ -1,4 +1,5 @@
 /** The messages of topics: what readers get, the ids of messages, and their data as JSON. */
+import { parseData } from "../base/json_data.ts";
 import type { Cursor, LogPosition, StoredMessage } from "../store/topic_store.ts";
 
 /**
@@ -93,7 +94,7 @@ export function isSameIncarnation(id: string, other: string): boolean {
 export function decodeMessage<Data>(
   stored: StoredMessage,
   incarnation: string,
-  data: unknown = JSON.parse(stored.data),
+  data: unknown = readData(stored.data),
 ): TopicMessage<Data> {
   return Object.freeze({
     id: toId(incarnation, stored.cursor),
@@ -101,6 +102,15 @@ export function decodeMessage<Data>(
     data: deepFreeze(data as Data),
     time: new Date(stored.time),
   });
+}
+
+/** Other programs may have written a text that is no data: then the text itself. */
+function readData(json: string): unknown {
+  try {
+    return parseData(json);
+  } catch {
+    return json;
+  }
 }
 
 const misfits = new WeakSet<TopicMessage>();

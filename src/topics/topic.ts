@@ -522,7 +522,7 @@ export class TopicRuntime<Data> {
     this.#spans = tracing && new TopicSpans(tracing, log, isTransient);
     const { schema, isDurable } = options;
     // Messages in memory were published by this process.
-    this.#check = schema && isDurable ? new StoredCheck(schema, name) : undefined;
+    this.#check = isDurable ? new StoredCheck(schema, name) : undefined;
     this.#log = new TopicLog(store, log, this.#spans, this.#check);
     this.publisher = new Publisher({ store, log, ready: () => this.#resolvingStarts, now: context.now });
   }

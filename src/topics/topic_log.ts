@@ -2,6 +2,7 @@
  * The log of a topic, by the ids and messages that readers get. Messages may be older than the
  * schema of the topic, against which they are checked.
  */
+import { parseData } from "../base/json_data.ts";
 import { ThrottledLog } from "../log/log.ts";
 import { type Span, SpanKind, traceOf, type Tracing } from "../log/telemetry.ts";
 import { toValidator, type Validator } from "../schema/check.ts";
@@ -88,7 +89,7 @@ export class TopicLog<Data> {
   async #decode(messages: readonly StoredMessage[], incarnation: string): Promise<TopicMessage<Data>[]> {
     const check = this.#check;
     if (!check) return messages.map((message) => decodeMessage<Data>(message, incarnation));
-    const results = messages.map(({ data }) => check.check(JSON.parse(data)));
+    const results = messages.map(({ data }) => check.check(data));
     const checked = check.isAsync ? await Promise.all(results) : results as CheckedData[];
     let misfits = 0;
     let last: TopicMessage | undefined;
@@ -119,21 +120,28 @@ export type CheckedData = { readonly data: unknown; readonly fault?: undefined }
 
 export class StoredCheck {
   readonly #topic: string;
-  readonly #validator: Validator;
+  readonly #validator: Validator | undefined;
   readonly #log = new ThrottledLog("warn", LOGGED);
 
   /** The schema is that of the topic: messages are its output. */
-  constructor(schema: Schema, topic: string) {
+  constructor(schema: Schema | undefined, topic: string) {
     this.#topic = topic;
-    this.#validator = toValidator(outputSchema(nodeOf(schema)));
+    this.#validator = schema && toValidator(outputSchema(nodeOf(schema)));
   }
 
   get isAsync(): boolean {
-    return this.#validator.isAsync;
+    return this.#validator?.isAsync ?? false;
   }
 
   /** Adds the defaults of properties that are newer than the data. */
-  check(data: unknown): CheckedData | Promise<CheckedData> {
+  check(json: string): CheckedData | Promise<CheckedData> {
+    let data: unknown;
+    try {
+      data = parseData(json);
+    } catch (error) {
+      return { fault: `${DATA} is ${error instanceof RangeError ? "nested too deeply" : "no JSON"}` };
+    }
+    if (!this.#validator) return { data };
     try {
       const dataset = this.#validator.validate(data, true);
       return dataset instanceof Promise ? dataset.then(toChecked, toFault) : toChecked(dataset);

@@ -119,7 +119,9 @@ export class Outbox {
   }
 
   /** The handler of the consumer. */
-  async deliver(stored: StoredWebhook, { attempt, signal }: ConsumerTry): Promise<void> {
+  async deliver(stored: Partial<StoredWebhook> | null, { attempt, signal }: ConsumerTry): Promise<void> {
+    // Another program may have written it.
+    if (!isStoredWebhook(stored)) throw new Discard("Cannot deliver a webhook: its message has not all parts");
     const { webhook, id, url } = stored;
     let answer: Answer | undefined;
     let fault: unknown;
@@ -170,6 +172,12 @@ export class Outbox {
       throw new Discard("Its secret was encrypted with a key that the records no longer have", { cause });
     }
   }
+}
+
+function isStoredWebhook(stored: Partial<StoredWebhook> | null): stored is StoredWebhook {
+  const { webhook, id, url, secrets, body } = stored ?? {};
+  return [webhook, id, url, secrets].every((part) => typeof part === "string") && URL.canParse(url!) &&
+    body !== undefined;
 }
 
 function contextOf(url: string, id: string): string {

@@ -163,7 +163,7 @@ async function keyOf(
   { options: { key }, check }: DeclaredConsumer,
 ): Promise<string | undefined> {
   if (!key) return undefined;
-  const checked: CheckedData | undefined = await check?.check(JSON.parse(message.data));
+  const checked: CheckedData | undefined = await check?.check(message.data);
   return new ReadMessage(message, incarnation, { keyOf: key, check }, checked).key;
 }
 

@@ -15,9 +15,9 @@ import {
   type LogPosition,
   type LogRef,
   orAborted,
-  type StoredMessage,
   type TopicStore,
 } from "../../store/topic_store.ts";
+import { toId } from "../message.ts";
 import { PublishOutcomeUnknownError, type PublishResult, type ScheduledMessage } from "../publisher.ts";
 import { decodeScheduled, SCHEDULED_LOG } from "./scheduled_log.ts";
 import {
@@ -345,7 +345,7 @@ export class Scheduler {
         continue;
       }
       await this.#ensureBegin(records);
-      if (!await this.#move(records, page.messages, stored?.version)) continue;
+      if (!await this.#move(records, page, stored?.version)) continue;
       const next = { incarnation, cursor: page.messages.at(-1)!.cursor };
       if (await records.setPosition(next, stored?.version ?? null)) this.#position = next;
     }
@@ -354,16 +354,21 @@ export class Scheduler {
   /** Returns false if another node has moved them since the position was read, in this version. */
   async #move(
     records: ScheduledRecords,
-    messages: readonly StoredMessage[],
+    { messages, incarnation }: LogPage,
     position: string | undefined,
   ): Promise<boolean> {
     // The sweeps of other nodes find no older ones.
     const earliest = this.#time - MINUTE;
     const byName = new Map<string, ScheduledRecord>();
-    for (const { data } of messages) {
-      const { log, at, ...message } = decodeScheduled(data);
+    for (const { cursor, data } of messages) {
+      const decoded = decodeScheduled(data);
+      if (!decoded) {
+        log("error", "A scheduled message is unreadable and was given up", { message_id: toId(incarnation, cursor) });
+        continue;
+      }
+      const { log: topic, at, ...message } = decoded;
       const bytes = countBytes(message.data);
-      const scheduled = this.#toRecord(log, { ...message, bytes }, Math.ceil(Math.max(at, earliest)));
+      const scheduled = this.#toRecord(topic, { ...message, bytes }, Math.ceil(Math.max(at, earliest)));
       if (!byName.has(nameOf(scheduled))) byName.set(nameOf(scheduled), scheduled);
     }
     for (const part of inBatches([...byName.values()])) {

@@ -1,5 +1,5 @@
 /** Reads dead letters. */
-import { countBytes } from "../../base/json_data.ts";
+import { countBytes, parseData } from "../../base/json_data.ts";
 import type { StoredMessage } from "../../store/topic_store.ts";
 import type { DeadLetter } from "../../topics/consume_options.ts";
 import { isId, toPosition } from "../../topics/message.ts";
@@ -14,9 +14,18 @@ export interface ReadLetter {
   readonly message: StoredMessage | undefined;
 }
 
+/** Other programs may have written what is no JSON. */
+function parseLetter(json: string): Partial<DeadLetter> | null {
+  try {
+    return parseData(json) as Partial<DeadLetter> | null;
+  } catch {
+    return null;
+  }
+}
+
 /** Undefined for any other message, such as the letter of another consumer. */
 export function readLetter({ data: json, time, trace }: StoredMessage, consumer: ConsumerName): ReadLetter | undefined {
-  const letter: Partial<DeadLetter> | null = JSON.parse(json);
+  const letter = parseLetter(json);
   const isOwn = letter?.topic === consumer.topic && letter.consumer === consumer.name;
   if (!isOwn || !isId(letter.id)) return undefined;
   const { id, type, data, truncated } = letter;

@@ -216,7 +216,7 @@ export class LogWindow {
     const { check } = this.#options;
     if (!check?.isAsync) return;
     await Promise.all(messages.map(async (stored) => {
-      this.#checked.set(stored, await check.check(JSON.parse(stored.data)));
+      this.#checked.set(stored, await check.check(stored.data));
     }));
   }
 
@@ -314,7 +314,7 @@ export class ReadMessage {
   }
 
   #check(): CheckedData | undefined {
-    return this.#checked ??= this.#reading.check?.check(JSON.parse(this.#stored.data)) as CheckedData | undefined;
+    return this.#checked ??= this.#reading.check?.check(this.#stored.data) as CheckedData | undefined;
   }
 
   #findKey(): FoundKey {
