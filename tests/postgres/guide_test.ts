@@ -24,6 +24,11 @@ interface Adapters {
   inDrizzle(tx: { execute(statement: SQL): PromiseLike<unknown> }): SqlTransaction;
 }
 
+interface NodePostgres {
+  readonly app: App;
+  transact<Result>(action: (client: pg.PoolClient) => Promise<Result>): Promise<Result>;
+}
+
 /** A server with the table of the page, which its programs find in the environment. */
 async function start(): Promise<PostgresServer> {
   const server = await PostgresServer.start();
@@ -61,6 +66,57 @@ else {
       assertEquals(await server.query("SELECT id FROM orders ORDER BY id"), ["1", "3"]);
     });
   }
+
+  Deno.test("transact of the guide repeats what conflicted, and only the last attempt has published", async () => {
+    await using guide = await Guide.open();
+    await using server = await start();
+    await server.query("CREATE TABLE duties (name text PRIMARY KEY, is_on boolean NOT NULL)");
+    await server.query("INSERT INTO duties VALUES ('ada', true), ('bob', true)");
+    const { app, transact } = await load<NodePostgres>(guide, "node_postgres.ts");
+    const orders = app.topic("orders");
+    await using client = new TestClient(app);
+    await client.post("/orders", { json: ORDER });
+    const both = Promise.withResolvers<void>();
+    let attempts = 0;
+    // Each leaves if the other one stays. Together they would both leave.
+    const leave = (name: string) =>
+      transact(async (client) => {
+        const { rows: [row] } = await client.query("SELECT count(*)::int AS count FROM duties WHERE is_on");
+        if (++attempts === 2) both.resolve();
+        await both.promise;
+        const leaves = row.count > 1;
+        if (leaves) await client.query("UPDATE duties SET is_on = false WHERE name = $1", [name]);
+        await orders.publish({ id: name, item: leaves ? "leaves" : "stays" }, { id: name, transaction: client });
+      });
+    await Promise.all([leave("ada"), leave("bob")]);
+    assert(attempts > 2);
+    await client.post("/orders", { json: { id: "9", item: "end" } });
+    await using reader = orders.subscribe({ from: "earliest" });
+    const items = (await takeData(reader, 4)).map((data) => (data as typeof ORDER).item);
+    assertEquals(items.toSorted(), ["end", "leaves", "stays", "tea"]);
+  });
+
+  Deno.test("the program of the guide outlives the end of a connection in the middle of a transaction", async () => {
+    await using guide = await Guide.open();
+    await using server = await start();
+    const { app, transact } = await load<NodePostgres>(guide, "node_postgres.ts");
+    const orders = app.topic("orders");
+    await using client = new TestClient(app);
+    const failed = transact(async (client) => {
+      await client.query("INSERT INTO orders VALUES ('lost', 'tea')");
+      await orders.publish({ id: "lost", item: "tea" }, { id: "lost", transaction: client });
+      const { rows: [{ pid }] } = await client.query("SELECT pg_backend_pid() AS pid");
+      const ended = new Promise((resolve) => client.once("end", resolve));
+      await server.query(`SELECT pg_terminate_backend(${pid})`);
+      await ended;
+      throw new Error("Another service failed");
+    });
+    await assertRejects(() => failed, Error, "Another service failed");
+    assertEquals((await client.post("/orders", { json: ORDER })).status, 201);
+    await using reader = orders.subscribe({ from: "earliest" });
+    assertEquals(await takeData(reader, 1), [ORDER]);
+    assertEquals(await server.query("SELECT id FROM orders"), ["1"]);
+  });
 
   Deno.test("the adapters of the guide publish in transactions of Kysely and Drizzle, and in no others", async () => {
     await using guide = await Guide.open();
