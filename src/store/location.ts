@@ -2,7 +2,7 @@
  * The option `topics` and `WEBFW_TOPICS`: where durable topics are stored, and the limits there.
  */
 import { loadingCommand, mayRead, nodeUrl, readVariable } from "../base/runtime.ts";
-import { checkOptions, type OptionNames } from "../base/options.ts";
+import { checkOptions, type OptionNames, quote } from "../base/options.ts";
 import type { StoreCapabilities, TopicStore } from "./topic_store.ts";
 
 /**
@@ -189,6 +189,10 @@ export function toLocation(option: TopicsLocation): StoreLocation | TopicStore {
   if (typeof option === "object" && option !== null) {
     if ("append" in option && typeof option.append === "function") return option;
     if ("url" in option) {
+      // A variable of the environment that is not set has no value.
+      if (!option.url) {
+        throw new TypeError(`Cannot keep topics: url must be a string or a URL, got ${quote(option.url)}`);
+      }
       if (typeof option.url === "string" && isNats(option.url)) return fromServers(option as TopicsServers);
       if (isPostgres(String(option.url))) return fromPostgres(option as TopicsPostgres);
       checkOptions(option, DATABASE_OPTIONS, "keep topics");

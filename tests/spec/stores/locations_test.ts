@@ -33,6 +33,9 @@ Deno.test("a mistake in the location is an error where the App is made, with the
     [{ url: `postgres://shop:${SECRET}@db/shop`, schema: "My Shop" }, "schema must be 1 to 63 lower-case letters"],
     [{ url: `postgres://shop:${SECRET}@db/shop`, user: "shop" }, "user"],
     [{ url: "postgres://shop@db/shop", tls: { ca: "ca.pem" } }, "tls.ca must be a certificate in PEM"],
+    [{ url: undefined, schema: "pay" }, "url must be a string or a URL, got undefined"],
+    [{ url: undefined, token: SECRET }, "url must be a string or a URL, got undefined"],
+    [{ url: "", replicas: 3 }, 'url must be a string or a URL, got ""'],
     [{ sqlite: "" }, "sqlite must be the path of a file"],
     [{ sqlite: ":memory:" }, 'for tests, give topics: ":memory:"'],
   ];
