@@ -52,6 +52,16 @@ else {
     assertEquals(await failure("stranger", schema), cure);
     await server.query(`GRANT USAGE ON SCHEMA ${schema} TO stranger`);
     assertEquals(await failure("stranger", schema), cure);
+    // Without one of the rights, receipts or webhooks would never come.
+    const rights = ["SELECT", "INSERT", "UPDATE", "DELETE"];
+    const all = rights.join(", ");
+    for (const table of ["logs", "messages", "outbox", "records"]) {
+      for (const right of rights) {
+        await server.query(`GRANT ${all} ON ALL TABLES IN SCHEMA ${schema} TO stranger;
+          REVOKE ${right} ON ${schema}.${table} FROM stranger`);
+        assertEquals(await failure("stranger", schema), cure);
+      }
+    }
     assertEquals(log.text, "");
   });
 

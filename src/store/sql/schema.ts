@@ -140,15 +140,25 @@ export async function migrate(engine: SqlEngine, tables: Tables, name: string): 
 async function isCurrent(engine: SqlEngine, tables: Tables, name: string): Promise<boolean> {
   let rows: readonly Row[];
   try {
-    rows = await engine.query(`SELECT version FROM ${tables.version}`);
+    rows = await engine.query(`SELECT version, ${mayUse(tables)} AS may_use FROM ${tables.version}`);
   } catch (error) {
     if (isTableMissing(error)) return false;
     throw isForbidden(error) ? cannotOpen(name, grantsReason(tables)) : error;
   }
   const found = Number(rows[0]?.version ?? 0);
+  if (found === VERSION && !rows[0]?.may_use && !loadingCommand()?.readsOnly) {
+    throw cannotOpen(name, grantsReason(tables));
+  }
   if (found <= VERSION) return found === VERSION;
   const cure = "update webfw on this node";
   throw cannotOpen(name, `its tables have version ${found}, and this node knows version ${VERSION}, ${cure}`);
+}
+
+/** Without one of the rights, some work would fail in the background alone. */
+function mayUse({ dialect, logs, messages, outbox, records }: Tables): string {
+  if (dialect === "sqlite") return "true";
+  const names = [logs, messages, outbox, records].map((name) => `('${name}')`).join(", ");
+  return `(SELECT bool_and(has_table_privilege(t, p)) FROM (VALUES ${names}) AS t (t), (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) AS p (p))`;
 }
 
 function grantsReason({ dialect, schema }: Tables): string {
