@@ -19,6 +19,8 @@ export interface StoreConnectionOptions<Engine> {
   readonly probe: (engine: Engine) => Promise<unknown>;
   /** Another process uses the store for some milliseconds. */
   readonly isBusy?: (error: unknown) => boolean;
+  /** The store has answered that it has too many connections. */
+  readonly isFull?: (error: unknown) => boolean;
   /** In ms, 3 s by default: then the request is abandoned, and the store opened again. */
   readonly requestTimeout?: number;
   /** In milliseconds, 30 s by default. */
@@ -41,6 +43,7 @@ interface PendingRequest {
 
 const DEFAULTS = {
   isBusy: () => false,
+  isFull: () => false,
   requestTimeout: 3_000,
   retryTimeout: 30_000,
   openTimeout: 10_000,
@@ -149,6 +152,7 @@ export class StoreConnection<Engine extends StoreEngine> {
     const timer = setTimeout(() => late.abort(), this.#options.openTimeout);
     const end = AbortSignal.any([late.signal, this.#closing.signal]);
     let reason = "no answer";
+    let isRefused = false;
     try {
       while (!end.aborted) {
         try {
@@ -159,6 +163,7 @@ export class StoreConnection<Engine extends StoreEngine> {
           if (error instanceof CannotOpenError) throw error;
           if (end.aborted) break;
           reason = innermostReason(error);
+          isRefused = this.#options.isFull(error);
           this.#recordFailure("read", error);
           await pause(MAX_PAUSE, end);
         }
@@ -167,11 +172,10 @@ export class StoreConnection<Engine extends StoreEngine> {
       clearTimeout(timer);
     }
     this.throwIfClosed();
-    const cure = "check the address, or start the store before";
-    throw cannotOpen(
-      this.#options.name,
-      `nothing has answered there for ${this.#options.openTimeout / 1_000} s (${reason}), ${cure}`,
-    );
+    const [what, cure] = isRefused
+      ? ["it has refused each connection", "close some there, or raise its limits"]
+      : ["nothing has answered there", "check the address, or start the store before"];
+    throw cannotOpen(this.#options.name, `${what} for ${this.#options.openTimeout / 1_000} s (${reason}), ${cure}`);
   }
 
   /** The next request opens the store again. */

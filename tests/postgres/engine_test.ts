@@ -72,7 +72,7 @@ else {
       assertEquals(await engine.query("SELECT 1 AS n"), [{ n: 1 }]);
     }
     // Also those that are idle.
-    await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'webfw'");
+    await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'webfw %'");
     for (let attempt = 0;; attempt++) {
       const rows = await engine.query("SELECT 1 AS n").catch((error) => {
         if (attempt > 5) throw error;
@@ -173,7 +173,9 @@ else {
       giveUp.abort();
       await opening;
       await until("the server has no connection", async () => {
-        const [count] = await server.query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'webfw'");
+        const [count] = await server.query(
+          "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'webfw %'",
+        );
         return count === "0";
       });
     });

@@ -93,7 +93,7 @@ export class PgConnection {
     const { settings, ...server } = config;
     const client = new Client({
       ...server,
-      application_name: "webfw",
+      application_name: `webfw ${Deno.pid}`,
       connectionTimeoutMillis: CONNECT_TIMEOUT,
       // The package looks for what is not given in the environment, for which the program may have
       // no permission.

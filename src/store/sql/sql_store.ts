@@ -6,7 +6,7 @@ import { ProcessLock } from "../process_lock.ts";
 import { pause, StoreConnection, type StoreConnectionOptions } from "../store_connection.ts";
 import { type LogRef, type StoreCapabilities, type TopicStore, UnsuitableStoreError } from "../topic_store.ts";
 import { ChangeNotifier } from "./change_notifier.ts";
-import { codeOf, type Dialect, type SqlConnection, type SqlEngine } from "./engine.ts";
+import { codeOf, type Dialect, isServerFull, type SqlConnection, type SqlEngine } from "./engine.ts";
 import { LogAppender } from "./log_appender.ts";
 import { LogReader } from "./log_reader.ts";
 import { nameOfPostgres, postgresOpener } from "./open_postgres.ts";
@@ -60,6 +60,7 @@ export class SqlStore implements TopicStore {
   constructor({ dialect, schema, now, processLock, open, ...options }: SqlStoreOptions) {
     const tables = this.tables = tablesOf(dialect, schema);
     const connection: SqlConnection = this.#connection = new StoreConnection<SqlEngine>({
+      isFull: isServerFull,
       ...options,
       open: async (signal) => {
         return await this.#prepare(await open(signal, () => connection.reopen()), options.name, signal);

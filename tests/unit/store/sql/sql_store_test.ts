@@ -8,11 +8,14 @@ import type { SqlEngine } from "../../../../src/store/sql/engine.ts";
 import { schemaText } from "../../../../src/store/sql/schema.ts";
 import { openSqlStore, SqlStore } from "../../../../src/store/sql/sql_store.ts";
 import { openSqlite } from "../../../../src/store/sql/sqlite_engine.ts";
-import { LOG_START } from "../../../../src/store/topic_store.ts";
+import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts";
+import { CannotOpenError, LOG_START } from "../../../../src/store/topic_store.ts";
 import { Clock } from "../../../contract/clock.ts";
 import { ALL, append, dataOf, logOf, messageOf, readAll } from "../../../contract/store_fixture.ts";
+import { CapturedLog } from "../../../spec/support/captured_log.ts";
 import { SkippedTimeout } from "../../../spec/support/skipped_timeout.ts";
 import { TemporaryFolder } from "../../../spec/support/temporary_folder.ts";
+import { Random } from "../../support/random.ts";
 import { FakeTime } from "../../support/fake_time.ts";
 import { until } from "../../../support/wait.ts";
 
@@ -350,6 +353,21 @@ Deno.test("tables of a later version are an error that says so", async () => {
   shop.database.exec("UPDATE webfw_version SET version = 99");
   const error = await assertRejects(() => shop.open().open(), Error, "its tables have version 99");
   assertEquals(error.name, "CannotOpenError");
+});
+
+Deno.test("a start beside a server that has no free connection says so, and does not blame the address", async () => {
+  using _log = new CapturedLog();
+  await inVirtualTime(new Random(1), async () => {
+    const full = Object.assign(new Error('too many connections for role "shop"'), { code: "53300" });
+    const open = () => Promise.reject(full);
+    const store = new SqlStore({ name: "db:5432/shop", dialect: "postgres", open });
+    await assertRejects(
+      () => store.open(),
+      CannotOpenError,
+      'Cannot open the store of topics "db:5432/shop": it has refused each connection for 10 s (too many connections for role "shop"), close some there, or raise its limits',
+    );
+    await store.close();
+  });
 });
 
 Deno.test("SQLite: a start waits for its thread, which needs long on a busy machine", async () => {
