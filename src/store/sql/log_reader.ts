@@ -1,4 +1,5 @@
 /** Reads logs. Whoever reads a log first moves its messages from the outbox there. */
+import { log } from "../../log/log.ts";
 import {
   type Cursor,
   cursorToNumber,
@@ -17,6 +18,9 @@ import type { LogAppender } from "./log_appender.ts";
 import { isRestored, type SeenPositions } from "./positions.ts";
 import { decodeText, encodeText, type Tables, timeOf } from "./schema.ts";
 
+/** How many topics one entry names. */
+const MAX_WAITING = 10;
+
 /** Beyond the end of any log. */
 const NOTHING_AFTER: Cursor = "f".repeat(LOG_START.length);
 
@@ -32,6 +36,8 @@ export interface LogReaderOptions {
 export class LogReader {
   readonly #options: LogReaderOptions;
   readonly #statements: ReturnType<typeof statementsOf>;
+  /** What was logged last. */
+  #waiting = "";
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
@@ -74,8 +80,19 @@ export class LogReader {
   }
 
   async list(): Promise<readonly LogRef[]> {
-    const rows = await this.#options.connection.use(({ query }) => query(this.#statements.list));
+    const { connection } = this.#options;
+    const rows = await connection.use(({ query }) => query(this.#statements.list));
+    this.#noteWaiting(await connection.use(({ query }) => query(this.#statements.waiting)));
     return rows.map((row) => ({ name: decodeText(String(row.name)), policy: toPolicy(row) }));
+  }
+
+  /** No node may know their topics, such as after a mistake in a name. */
+  #noteWaiting(rows: readonly Row[]): void {
+    const waiting = rows.map(({ name, count }) => `${decodeText(String(name))} (${count})`).join(", ");
+    if (waiting === this.#waiting) return;
+    this.#waiting = waiting;
+    if (waiting === "") return;
+    log("warn", "Messages wait in the outbox until a node declares their topics", { topics: waiting });
   }
 
   #read({ name, policy }: LogRef, after: Cursor, { maxMessages, maxBytes }: ReadLimits): Promise<readonly Row[]> {
@@ -131,6 +148,9 @@ SELECT l.*, m.* FROM l LEFT JOIN m ON m.running <= $9 OR m.running = m.bytes ORD
   FROM s WHERE lo < hi
 )
 SELECT lo FROM s WHERE lo >= hi`,
+
+    waiting: `SELECT name, count(*) AS count FROM ${outbox} WHERE name NOT IN (SELECT name FROM ${logs})
+GROUP BY name ORDER BY name LIMIT ${MAX_WAITING}`,
 
     list: `SELECT name, max_age, max_count, max_bytes, dedupe FROM ${logs} g
 WHERE head > 0 OR EXISTS (SELECT 1 FROM ${outbox} o WHERE o.name = g.name)`,

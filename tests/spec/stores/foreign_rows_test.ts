@@ -144,3 +144,20 @@ Deno.test("rows that are no scheduled messages and no webhooks are given up, and
   assertEquals(log.text.match(/ERROR A message was given up topic=webfw.webhooks/g)?.length, rows.length);
   await receiver.shutdown();
 });
+
+Deno.test("a list of topics warns of messages in the outbox whose topic no node declares, once", async () => {
+  using log = new CapturedLog();
+  await using folder = await TemporaryFolder.make();
+  const file = folder.within("shop.sqlite");
+  const app = new App({ topics: { sqlite: file } });
+  app.topic("transfers", { durable: true });
+  await app.start();
+  insert(file, "tranfsers", ["1", "2"]);
+  for (let times = 0; times < 2; times++) {
+    assertEquals((await app.reportTopics()).topics.map(({ name }) => name), ["transfers"]);
+  }
+  const entries = log.lines.filter((line) => line.includes("WARN"));
+  assertEquals(entries.length, 1);
+  assertMatch(entries[0]!, /Messages wait in the outbox until a node declares their topics topics="tranfsers \(2\)"/);
+  await app.stop();
+});
