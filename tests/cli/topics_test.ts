@@ -432,7 +432,7 @@ Deno.test("`webfw topics --schema` prints the SQL for migrations, and connects t
   const postgres = await print("app");
   assertEquals(postgres.code, 0, postgres.stderr);
   assertEquals(`${postgres.stdout}\n`, schemaText("postgres", "shop"));
-  assertStringIncludes(postgres.stdout, "-- GRANT INSERT ON shop.outbox TO …;");
+  assertStringIncludes(postgres.stdout, '-- GRANT INSERT ON "shop".outbox TO …;');
   const sqlite = await print("other");
   using database = new DatabaseSync(":memory:");
   database.exec(sqlite.stdout);
