@@ -121,10 +121,12 @@ class ReconnectingSocket implements AnySocket {
         failure = error;
       }
       while (this.#sockets.at(-1) === socket && !this.#isOver) await new Promise<void>((wake) => this.#wake = wake);
-      if (this.#sockets.at(-1) !== socket) this.#sockets = this.#sockets.slice(this.#sockets.indexOf(socket) + 1);
-      else if (this.#call.signal.aborted) return;
-      else if (this.#failure ?? failure) throw this.#failure ?? failure;
-      else return;
+      if (this.#sockets.at(-1) === socket) {
+        failure = this.#failure ?? failure;
+        if (failure && !this.#call.signal.aborted) throw failure;
+        return;
+      }
+      this.#sockets = this.#sockets.slice(this.#sockets.indexOf(socket) + 1);
     }
   }
 

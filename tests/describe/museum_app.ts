@@ -44,7 +44,7 @@ const UNDECLARED = ["undeclared"];
 
 const NoSuchExhibit = v.pipe(Problem, v.description("There is no such exhibit."));
 const Taken = v.pipe(
-  v.intersect([Problem, v.looseObject({ status: v.literal(409), by: v.string() })]),
+  v.intersect([Problem, v.looseObject({ by: v.string() })]),
   v.title("Taken"),
 );
 const PNG = Bytes("image/png");

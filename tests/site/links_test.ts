@@ -11,7 +11,8 @@ Deno.test("a link to a page, a file or a heading that is not there is broken", a
     await Deno.writeTextFile(
       join(folder, "index.html"),
       `<h2 id="start"></h2><a href="/topics/#all"></a><a href="/topics/#none"></a><a href="#start"></a>` +
-        `<a href="/topic/"></a><img src="/cat.png"><a href="https://deno.com/none"></a><a href="topics/?q=1"></a>`,
+        `<a href="/topic/"></a><img src="/cat.png"><a href="https://deno.com/none"></a><a href="topics/?q=1"></a>` +
+        `<pre data-code="&lt;a href=&quot;/dog/&quot;&gt; a > b" title="x"><span>&lt;a</span> href="/dog/"&gt;</pre>`,
     );
     await Deno.writeTextFile(join(folder, "topics", "index.html"), `<h2 id="all"></h2><a href="../#end"></a>`);
     assertEquals((await brokenLinks(folder)).toSorted(), [

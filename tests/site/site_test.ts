@@ -83,7 +83,7 @@ Deno.test('"llms.txt and llms-full.txt come with it"', async () => {
   await build();
   const list = await Deno.readTextFile(join(BUILT, "llms.txt"));
   const full = await Deno.readTextFile(join(BUILT, "llms-full.txt"));
-  const pages = [...list.matchAll(/^- \[(.+)\]\(\/(.+)\)/gm)];
+  const pages = [...list.matchAll(/^- \[(.+?)\]\(\/([^)]+)\)/gm)];
   assert(pages.length > 20);
   for (const [, title, path] of pages) {
     const text = await Deno.readTextFile(join(BUILT, path!));

@@ -33,6 +33,52 @@ declare module "node:net" {
     check(address: string, family?: string): boolean;
   }
 }
+declare module "node:buffer" {
+  export class Buffer extends Uint8Array {
+    static byteLength(text: string): number;
+    static from(data: unknown, encoding?: string): Buffer;
+    toString(encoding?: string): string;
+  }
+}
+declare module "node:dns/promises" {
+  export function lookup(host: string, options: object): Promise<{ address: string }[]>;
+}
+declare module "node:http" {
+  export function request(options: object): { on(event: string, listener: (value: any) => void): any; [member: string]: any };
+}
+declare module "node:sqlite" {
+  export class StatementSync {
+    [member: string]: any;
+  }
+  export class DatabaseSync {
+    constructor(path: string, options?: object);
+    prepare(text: string): StatementSync;
+    [member: string]: any;
+  }
+}
+declare module "node:stream" {
+  export const pipeline: any;
+  export class Duplex {
+    static fromWeb(connection: any): any;
+  }
+}
+declare module "node:worker_threads" {
+  export class MessagePort {
+    [member: string]: any;
+  }
+  export class Worker {
+    constructor(source: URL, options?: object);
+    on(event: string, listener: (value: any) => void): any;
+    [member: string]: any;
+  }
+}
+declare module "node:async_hooks" {
+  export class AsyncLocalStorage<Store> {
+    getStore(): Store | undefined;
+    run<Result>(store: Store, run: () => Result): Result;
+    static snapshot(): <Args extends unknown[], Result>(run: (...args: Args) => Result, ...args: Args) => Result;
+  }
+}
 declare module "stream" {
   export class Writable {
     write(chunk: unknown, callback?: () => void): boolean;
@@ -46,6 +92,7 @@ declare module "stream" {
   }
 }
 declare module "swagger-ui-dist";
+declare function setImmediate(callback: (...args: any[]) => void, ...args: any[]): unknown;
 declare function setTimeout(callback: () => void, delay?: number): number;
 declare function setInterval(callback: () => void, delay?: number): number;
 declare function clearTimeout(id?: number): void;

@@ -1,6 +1,8 @@
 /** Checks that each link within the built site resolves. */
 import { dirname, join, relative } from "node:path/posix";
 
+/** An opening tag. The text of a page may have code with attributes. */
+const TAG = /<[a-z](?:"[^"]*"|[^">])*>/gi;
 const ATTRIBUTE = /\s(href|src|id|name)="([^"]*)"/g;
 
 interface Built {
@@ -48,7 +50,8 @@ async function* walk(folder: string): AsyncGenerator<string> {
 function readPage(html: string): Built {
   const ids = new Set<string>();
   const links: string[] = [];
-  for (const [, name, value] of html.matchAll(ATTRIBUTE)) {
+  const attributes = (html.match(TAG) ?? []).flatMap((tag) => [...tag.matchAll(ATTRIBUTE)]);
+  for (const [, name, value] of attributes) {
     if (name === "id" || name === "name") ids.add(unescape(value!));
     else if (!/^(https?|data|mailto):/.test(value!)) links.push(unescape(value!));
   }
