@@ -66,13 +66,13 @@ export class ProblemError extends Error {
   /** The name of the class, for logs. */
   override readonly name = "ProblemError";
   /** The status of the reply. */
-  readonly status: number;
+  declare readonly status: number;
   /** The body, made from the status if it is no JSON object of at most 64 Ki characters. */
-  readonly problem: CallProblem;
+  declare readonly problem: CallProblem;
   /** The invalid inputs; empty if the server sent none. */
-  readonly issues: readonly CallIssue[];
+  declare readonly issues: readonly CallIssue[];
   /** The headers of the reply, such as `retry-after`. */
-  readonly headers: Headers;
+  declare readonly headers: Headers;
 
   /** Makes the error of a reply, with its body if that is a JSON object. */
   constructor(call: string, { status, statusText, headers }: Response, content?: Readonly<Record<string, unknown>>) {

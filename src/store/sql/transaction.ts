@@ -21,17 +21,17 @@ interface Client {
   readonly run: Run;
   readonly isOpen?: () => boolean;
   /**
-   * That the statement could run outside of the transaction, and whether the client takes several
-   * statements as one text.
+   * Set if the statement could run outside of the transaction: whether one query of the client may
+   * have several statements.
    */
-  readonly mayBeOutside?: "takes texts" | "takes statements";
+  readonly mayBeOutside?: "multi-statement" | "single-statement";
 }
 
 const COLUMNS = "(name, id, type, data, bytes, trace)";
 
 /**
- * An error outside of a transaction, after which the rest of the text is not carried out. As it is
- * released at once, no row belongs to the savepoint: of these, a snapshot has room for few.
+ * Fails outside of a transaction, and then the rest of the query does not run. The savepoint is
+ * released at once, so that no row belongs to it: a snapshot has room for few subtransactions.
  */
 const GUARD = "SAVEPOINT webfw; RELEASE SAVEPOINT webfw";
 const NO_TRANSACTION = "25P01";
@@ -112,13 +112,13 @@ export class TransactionAppender {
   async #run({ run, mayBeOutside }: Client, log: LogRef, message: NewMessage): Promise<unknown> {
     const parameters = toParameters(log, message);
     if (!mayBeOutside || this.#options.tables.dialect === "sqlite") return await run(this.#statement, parameters);
-    if (mayBeOutside === "takes texts") return await run(this.#guardedText(parameters), []);
+    if (mayBeOutside === "multi-statement") return await run(this.#guardedQuery(parameters), []);
     await run(MARK, []);
     return await run(this.#markedStatement, parameters);
   }
 
-  /** Several statements in one text have no parameters. Base64 needs no escapes. */
-  #guardedText(parameters: unknown[]): string {
+  /** A query of several statements has no parameters. Base64 needs no escapes. */
+  #guardedQuery(parameters: unknown[]): string {
     const row = new TextEncoder().encode(JSON.stringify([parameters])).toBase64();
     return `${GUARD}; INSERT INTO ${this.#options.tables.outbox} ${COLUMNS}
 SELECT v ->> 0, v ->> 1, v ->> 2, v ->> 3, (v ->> 4)::int, v ->> 5
@@ -141,7 +141,7 @@ FROM json_array_elements(convert_from(decode('${row}', 'base64'), 'UTF8')::json)
       refuseOther("postgres", "PostgreSQL");
       if (typeof known.savepoint === "function") {
         // It takes a statement when it has ended, too.
-        return { run: runOf(known, "unsafe"), mayBeOutside: "takes texts" };
+        return { run: runOf(known, "unsafe"), mayBeOutside: "multi-statement" };
       }
       throw new TypeError(
         `${action}: transaction is a client of postgres.js, which would publish outside of the transaction, give the tx of sql.begin(async (tx) => …)`,
@@ -169,11 +169,11 @@ FROM json_array_elements(convert_from(decode('${row}', 'base64'), 'UTF8')::json)
         refuseOther("postgres", "PostgreSQL");
         const run = runOf(known, "query");
         // BEGIN or COMMIT may be on its way.
-        if (known.readyForQuery !== true) return { run, mayBeOutside: "takes texts" };
+        if (known.readyForQuery !== true) return { run, mayBeOutside: "multi-statement" };
         if (runOf(known, "getTransactionStatus")() !== "I") return { run };
         throw new TypeError(`${action}: the client of node-postgres has no open transaction, run BEGIN before`);
       }
-      return { run: runOf(known, "query"), mayBeOutside: "takes statements" };
+      return { run: runOf(known, "query"), mayBeOutside: "single-statement" };
     }
     throw new TypeError(
       `${action}: transaction must be the tx of postgres.js, a client of node-postgres, a DatabaseSync, or { query(text, parameters) } that runs a statement in the transaction of another client`,
