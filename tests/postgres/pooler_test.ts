@@ -30,6 +30,8 @@ class PgBouncer implements AsyncDisposable {
     await Deno.chmod(folder, 0o755);
     const [port] = freePorts(1);
     const path = join(folder, "pgbouncer.ini");
+    // In session mode each client holds a connection of the server until it ends its own.
+    const poolSize = mode === "session" ? 20 : 3;
     await Deno.writeTextFile(
       path,
       `[databases]
@@ -40,7 +42,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = any
 pool_mode = ${mode}
-default_pool_size = 3
+default_pool_size = ${poolSize}
 ${lines}
 `,
     );
@@ -115,6 +117,7 @@ else {
       // Nothing that was set for a transaction stays.
       const { Client } = await pgPackage.use();
       const client = new Client({ connectionString: pooler.url });
+      client.on("error", () => {});
       await client.connect();
       assertEquals((await client.query(SETTINGS)).rows, [{ timeout: "0", isolation: "repeatable read" }]);
       await client.end();
