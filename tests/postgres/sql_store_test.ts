@@ -100,15 +100,18 @@ else {
     const lost = losing();
     const store = shop.open(lost.around);
     await append(store, LOG, [messageOf(0)]);
-    // With an id, and with generated ids alone: they take different statements.
-    for (const batch of [[messageOf(1, "a"), messageOf(2), messageOf(3, "a")], [messageOf(4), messageOf(5)]]) {
+    // With an id, with generated ids alone, and one of these: they take different statements.
+    const batches = [[messageOf(1, "a"), messageOf(2), messageOf(3, "a")], [messageOf(4), messageOf(5)], [
+      messageOf(6),
+    ]];
+    for (const batch of batches) {
       lost.loseNext();
       const { outcomes } = await append(store, LOG, batch);
       assert(lost.isLost);
       assertEquals(outcomes.map(({ duplicate }) => duplicate), batch.map((_, index) => index === 2));
     }
-    assertEquals(dataOf(await readAll(store, LOG)), [0, 1, 2, 4, 5]);
-    assertEquals((await append(store, LOG, [messageOf(6, "a")])).outcomes[0]!.duplicate, true);
+    assertEquals(dataOf(await readAll(store, LOG)), [0, 1, 2, 4, 5, 6]);
+    assertEquals((await append(store, LOG, [messageOf(7, "a")])).outcomes[0]!.duplicate, true);
   });
 
   test("a write that is carried out late undoes no later one, and brings back no deleted record", async (shop) => {

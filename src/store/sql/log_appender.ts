@@ -3,9 +3,9 @@
  */
 import type { AppendOptions, AppendOutcome, AppendResult, LogPolicy, LogRef, NewMessage } from "../topic_store.ts";
 import { OrderedMap } from "../../base/ordered_map.ts";
-import { encodePolicy, numberToCursor } from "../topic_store.ts";
+import { numberToCursor } from "../topic_store.ts";
 import { codeOf, type Row, type SqlConnection, type SqlEngine, type Statement } from "./engine.ts";
-import { isRestored, newIncarnation, type SeenPositions } from "./positions.ts";
+import { isRestored, newIncarnation, type SeenPosition, type SeenPositions } from "./positions.ts";
 import { encodeText, stringsOf, type Tables, timeOf } from "./schema.ts";
 
 interface Batch {
@@ -20,12 +20,16 @@ interface Batch {
   readonly token: number;
 }
 
-interface Appended {
-  readonly incarnation: string;
-  /** By id, of the messages that were stored. */
-  readonly stored: ReadonlyMap<string, number>;
+/** The log after an append. */
+interface Appended extends SeenPosition {
+  /** Before the first message of the batch. */
+  readonly base: number;
+  /** Undefined: all messages were stored. */
+  readonly places: ReadonlySet<number> | undefined;
   /** How many messages of the outbox and of the batch were stored. */
   readonly count: number;
+  /** The outbox has more messages. */
+  readonly hasMore: boolean;
 }
 
 export interface LogAppenderOptions {
@@ -42,7 +46,7 @@ export class LogAppender {
   readonly #options: LogAppenderOptions;
   readonly #statements: ReturnType<typeof statementsOf>;
   /** The policies that this process has stored. */
-  readonly #policies = new OrderedMap<string, string>();
+  readonly #policies = new OrderedMap<string, LogPolicy>();
 
   constructor(options: LogAppenderOptions) {
     this.#options = options;
@@ -65,7 +69,7 @@ export class LogAppender {
     const knownIds = batch.filter(({ isGenerated }) => !isGenerated).map(({ id }) => id);
     const token = newToken();
     for (;;) {
-      const { incarnation, stored } = await this.#append({ name, policy, messages: batch, knownIds, token }, signal);
+      const { incarnation, stored } = await this.#store({ name, policy, messages: batch, knownIds, token }, signal);
       const missing = batch.filter(({ id }) => !stored.has(id)).map(({ id }) => id);
       const found = missing.length > 0 ? await this.#find(name, missing, signal) : NONE;
       // A duplicate may have been removed meanwhile.
@@ -84,7 +88,7 @@ export class LogAppender {
    * incarnation if a backup was restored.
    */
   async seal(name: string, policy?: LogPolicy): Promise<void> {
-    await this.#append({ name, policy, messages: [], knownIds: [], token: 0 });
+    await this.#store({ name, policy, messages: [], knownIds: [], token: 0 });
   }
 
   async create({ name, policy }: LogRef): Promise<void> {
@@ -92,60 +96,67 @@ export class LogAppender {
     await this.#options.connection.use(({ query }) => query(this.#statements.create, parameters), undefined, "write");
   }
 
-  async #append(batch: Batch, signal?: AbortSignal): Promise<Appended> {
-    const { connection, positions, onAppended, tables } = this.#options;
-    const carryOut = tables.dialect === "postgres"
-      ? (engine: SqlEngine) => this.#appendPostgres(engine, batch)
-      : (engine: SqlEngine) => this.#appendSqlite(engine, batch);
+  async #store(batch: Batch, signal?: AbortSignal): Promise<StoredBatch> {
+    const { connection, positions, onAppended } = this.#options;
     for (;;) {
-      const result = await connection.use(carryOut, signal, "write");
-      if (result) {
-        const { appended, row } = result;
+      const appended = await connection.use((engine) => this.#append(engine, batch), signal, "write");
+      if (appended) {
+        const { incarnation, head } = appended;
         // A backup may have another policy.
-        if (positions.of(batch.name).incarnation !== appended.incarnation) this.#policies.delete(batch.name);
-        positions.note(batch.name, {
-          incarnation: appended.incarnation,
-          head: Number(row.head),
-          time: Number(row.time),
-        });
-        if (appended.count > 0) onAppended(batch.name, `${appended.incarnation} ${row.head}`);
+        if (positions.of(batch.name).incarnation !== incarnation) this.#policies.delete(batch.name);
+        positions.note(batch.name, appended);
+        if (appended.count > 0) onAppended(batch.name, `${incarnation} ${head}`);
         // The batch comes after all of them.
-        if (row.has_more) continue;
-        return appended;
+        if (appended.hasMore) continue;
+        return { incarnation, stored: placesOf(batch, appended) };
       }
       // Messages without a known policy wait for a process that declares the topic.
-      if (!batch.policy) return { incarnation: "", stored: new Map(), count: 0 };
+      if (!batch.policy) return { incarnation: "", stored: new Map() };
       await this.create({ name: batch.name, policy: batch.policy });
     }
   }
 
-  /** In one statement, thus in one round trip. It locks the row of the log. */
-  async #appendPostgres(engine: SqlEngine, batch: Batch) {
-    const row = await this.#appendNew(engine, batch) ?? await this.#appendAny(engine, batch);
-    return row && { appended: toAppended(row, batch), row };
+  /** In one round trip. It locks the row of the log, or the file. */
+  async #append(engine: SqlEngine, batch: Batch): Promise<Appended | undefined> {
+    const appended = await this.#appendNew(engine, batch) ??
+      await (engine.batch ? this.#appendSqlite(engine, batch) : this.#appendPostgres(engine, batch));
+    if (appended && batch.policy) {
+      this.#policies.set(batch.name, batch.policy);
+      this.#policies.shrink(MAX_LOGS);
+    }
+    return appended;
   }
 
   /**
-   * Most batches have new ids alone, and find no message in the outbox. The statement for them
-   * takes a third of the time. Undefined if the batch needs the other one.
+   * Most batches have new ids alone, and find no message in the outbox. The statements for them
+   * take a third of the time. Undefined if the batch needs the other ones.
    */
-  async #appendNew({ query }: SqlEngine, batch: Batch): Promise<Row | undefined> {
-    const { name, policy, messages, knownIds } = batch;
-    if (!policy || messages.length === 0 || knownIds.length > 0) return undefined;
-    if (this.#policies.get(name) !== encodePolicy(policy)) return undefined;
+  async #appendNew({ query, batch: carryOut }: SqlEngine, batch: Batch): Promise<Appended | undefined> {
+    const { name, policy, messages, knownIds, token } = batch;
+    const count = messages.length;
+    if (!policy || count === 0 || knownIds.length > 0 || !isSame(policy, this.#policies.get(name))) return undefined;
+    const { incarnation, head, time } = this.#options.positions.of(name);
     const bytes = messages.reduce((sum, { bytes }) => sum + bytes, 0);
-    const parameters = [...this.#parametersOf(batch).slice(0, COMMON), messages.length, bytes];
+    const parameters = [encodeText(name), this.#options.now(), count, bytes, incarnation, head, time];
+    const { advance, insertNew, appendOne, appendNew } = this.#statements;
     try {
-      const row = (await query(this.#statements.appendNew, parameters))[0];
-      return row && { ...row, seqs: null, stored: messages.length };
+      let rows: readonly Row[];
+      if (carryOut) {
+        const insert = { text: insertNew, parameters: [parameters[0], count, toJson(messages), token] };
+        rows = (await carryOut([{ text: advance, parameters }, insert]))[0]!;
+      } else if (count === 1) {
+        const { id, type, data, trace } = messages[0]!;
+        rows = await query(appendOne, [...parameters, token, id, type ?? null, data, trace ?? null]);
+      } else rows = await query(appendNew, [...parameters, token, ...toArrays(messages)]);
+      return rows[0] && toAppended(rows[0], Number(rows[0].head) - count, count);
     } catch (error) {
       // It was carried out before, and its reply was lost.
-      if (codeOf(error) === UNIQUE_VIOLATION) return undefined;
+      if (isDuplicate(error)) return undefined;
       throw error;
     }
   }
 
-  async #appendAny({ query, transaction }: SqlEngine, batch: Batch): Promise<Row | undefined> {
+  async #appendPostgres({ query, transaction }: SqlEngine, batch: Batch): Promise<Appended | undefined> {
     const parameters = this.#parametersOf(batch);
     const append = async (query: SqlEngine["query"]): Promise<Row | undefined> =>
       (await query(this.#statements.append, parameters))[0];
@@ -163,26 +174,19 @@ export class LogAppender {
         return await append(query);
       });
     }
-    if (row && batch.policy) {
-      this.#policies.set(batch.name, encodePolicy(batch.policy));
-      this.#policies.shrink(MAX_LOGS);
-    }
-    return row;
+    return row && toAppended(row, Number(row.base), Number(row.stored));
   }
 
-  async #appendSqlite({ batch: carryOut }: SqlEngine, batch: Batch) {
+  async #appendSqlite({ batch: carryOut }: SqlEngine, batch: Batch): Promise<Appended | undefined> {
     const name = encodeText(batch.name);
     const now = this.#options.now();
     const { incarnation, head, time } = this.#options.positions.of(batch.name);
     const { base, forget, insert, update, take } = this.#statements;
     const policy = batch.policy && toColumns(batch.policy);
-    const rows = JSON.stringify(
-      batch.messages.map(({ id, type, data, bytes, trace }) => [id, type ?? null, data, bytes, trace ?? null]),
-    );
     const statements: Statement[] = [
       { text: base, parameters: [name] },
       { text: forget, parameters: [name, JSON.stringify(batch.knownIds), now, dedupeOf(batch)] },
-      { text: insert, parameters: [name, rows, now, batch.token] },
+      { text: insert, parameters: [name, toJson(batch.messages), now, batch.token] },
       { text: take, parameters: [name] },
       {
         text: update,
@@ -190,14 +194,10 @@ export class LogAppender {
       },
     ];
     const [found, , inserted, , updated] = await carryOut!(statements);
-    if (!found![0]) return undefined;
-    const row = {
-      ...found![0],
-      ...updated![0],
-      stored: inserted!.length,
-      seqs: inserted!.map(({ seq }) => seq).join(),
-    };
-    return { appended: toAppended(row, batch), row: row as Row };
+    const log = found![0];
+    if (!log) return undefined;
+    const seqs = inserted!.map(({ seq }) => seq).join();
+    return toAppended({ ...log, ...updated![0], seqs }, Number(log.base), inserted!.length);
   }
 
   #parametersOf({ name, policy, messages, knownIds, token }: Batch): unknown[] {
@@ -209,11 +209,7 @@ export class LogAppender {
       head,
       time,
       newIncarnation(),
-      messages.map(({ id }) => id),
-      messages.map(({ type }) => type ?? null),
-      messages.map(({ data }) => data),
-      messages.map(({ bytes }) => bytes),
-      messages.map(({ trace }) => trace ?? null),
+      ...toArrays(messages),
       token,
       knownIds,
       policy !== undefined,
@@ -236,6 +232,12 @@ export class LogAppender {
   }
 }
 
+interface StoredBatch {
+  readonly incarnation: string;
+  /** By id, of the messages that were stored. */
+  readonly stored: ReadonlyMap<string, number>;
+}
+
 interface FoundMessage {
   readonly seq: number;
   readonly token: number;
@@ -248,8 +250,6 @@ const NONE: ReadonlyMap<string, FoundMessage> = new Map();
  * number, and a statement must end in time.
  */
 const MAX_MOVED = 256;
-/** How many parameters both statements of PostgreSQL have in common. */
-const COMMON = 12;
 const UNIQUE_VIOLATION = "23505";
 const MAX_LOGS = 10_000;
 
@@ -270,16 +270,53 @@ function dedupeOf({ policy }: Batch): number | null {
   return policy ? Math.min(policy.dedupe, Number.MAX_SAFE_INTEGER) : null;
 }
 
-/** The row has the places of what was stored, unless that is everything. */
-function toAppended(row: Row, { messages }: Batch): Appended {
-  const base = Number(row.base);
-  const places = row.seqs === null ? undefined : new Set(String(row.seqs).split(",").map(Number));
+function isSame(policy: LogPolicy, other: LogPolicy | undefined): boolean {
+  if (!other) return false;
+  return policy === other || toColumns(policy).join() === toColumns(other).join();
+}
+
+/** One array for each column. */
+function toArrays(messages: readonly NewMessage[]): readonly unknown[] {
+  return [
+    messages.map(({ id }) => id),
+    messages.map(({ type }) => type ?? null),
+    messages.map(({ data }) => data),
+    messages.map(({ bytes }) => bytes),
+    messages.map(({ trace }) => trace ?? null),
+  ];
+}
+
+function toJson(messages: readonly NewMessage[]): string {
+  return JSON.stringify(
+    messages.map(({ id, type, data, bytes, trace }) => [id, type ?? null, data, bytes, trace ?? null]),
+  );
+}
+
+function toAppended({ incarnation, head, time, seqs, has_more }: Row, base: number, count: number): Appended {
+  return {
+    incarnation: String(incarnation),
+    head: Number(head),
+    time: Number(time),
+    base,
+    places: typeof seqs === "string" ? new Set(seqs.split(",").map(Number)) : undefined,
+    count,
+    hasMore: Boolean(has_more),
+  };
+}
+
+/** By id, of the messages that were stored. */
+function placesOf({ messages }: Batch, { base, places }: Appended): ReadonlyMap<string, number> {
   const stored = new Map<string, number>();
   for (const [index, { id }] of messages.entries()) {
     const seq = base + index + 1;
     if (!places || places.has(seq)) stored.set(id, seq);
   }
-  return { incarnation: String(row.incarnation), stored, count: Number(row.stored) };
+  return stored;
+}
+
+function isDuplicate(error: unknown): boolean {
+  return codeOf(error) === UNIQUE_VIOLATION ||
+    error instanceof Error && error.message.startsWith("UNIQUE constraint failed");
 }
 
 function statementsOf(tables: Tables) {
@@ -290,8 +327,16 @@ function statementsOf(tables: Tables) {
   /** The oldest messages of the outbox. */
   const waiting = (columns: string, count = MAX_MOVED) =>
     `(SELECT ${columns} FROM ${outbox} WHERE name = $1 ORDER BY n LIMIT ${count}) w`;
+  /** Makes room for new messages, unless others come before or a backup was restored. */
+  const advance = `UPDATE ${logs} AS g SET head = head + $3, count = count + $3, bytes = bytes + $4,
+  time = ${tables.dialect === "sqlite" ? "max(time, $2)" : `greatest(time, ${timeOf(tables, "$2")})::bigint`}
+WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM ${outbox} WHERE name = $1)
+  AND NOT ${isRestored(tables, "$5", "$6", "$7")} RETURNING id, incarnation, head, time`;
+  const columns = "(log, seq, id, type, data, bytes, trace, token, time)";
   const hasMore = `(SELECT count(*) FROM ${waiting("n", MAX_MOVED + 1)}) > ${MAX_MOVED}`;
   return {
+    advance,
+
     create: `INSERT INTO ${logs} (name, incarnation, ${policy.join(", ")})
 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 
@@ -303,10 +348,27 @@ VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
   AND id IN (${stringsOf(tables, "$2")} UNION ALL SELECT id FROM ${waiting("id")})
   AND time < ${timeOf(tables, "$3")} - coalesce(${number("$4")}, (SELECT dedupe FROM ${logs} WHERE name = $1))`,
 
+    // SQLite, after `advance`.
+    insertNew: `INSERT INTO ${messages} ${columns}
+SELECT l.id, l.head - $2 + 1 + b.key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, $4, l.time
+FROM ${logs} l, json_each($3) b WHERE l.name = $1 AND changes() = 1`,
+
+    // PostgreSQL.
+    appendOne: `WITH u AS (${advance}) INSERT INTO ${messages} ${columns}
+SELECT u.id, u.head, $9, $10, $11, $4::int, $12, $8, u.time FROM u
+RETURNING (SELECT incarnation FROM u) AS incarnation, seq AS head, time`,
+    appendNew: `WITH u AS (${advance}), stored AS (
+  INSERT INTO ${messages} ${columns}
+  SELECT u.id, u.head - $3 + b.n, b.id, b.type, b.data, b.bytes, b.trace, $8::bigint, u.time
+  FROM u, unnest($9::text[], $10::text[], $11::text[], $12::int[], $13::text[])
+    WITH ORDINALITY AS b (id, type, data, bytes, trace, n)
+)
+SELECT incarnation, head, time FROM u`,
+
     // SQLite, in one transaction.
     base: `SELECT head + (SELECT count(*) FROM ${waiting("n")}) AS base, ${hasMore} AS has_more
 FROM ${logs} WHERE name = $1`,
-    insert: `INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, token, time)
+    insert: `INSERT INTO ${messages} ${columns}
 SELECT l.id, l.head + row_number() OVER (ORDER BY b.part, b.n), b.id, b.type, b.data, b.bytes, b.trace,
   b.part * $4, max(l.time, $3)
 FROM ${logs} l, (
@@ -323,20 +385,6 @@ FROM ${logs} l, (
   incarnation = CASE WHEN ${isRestored(tables, "$2", "$3", "$4")} THEN $5 ELSE incarnation END,
   ${policy.map((column, index) => `${column} = CASE WHEN $10 THEN $${6 + index} ELSE ${column} END`).join(", ")}
 WHERE name = $1 RETURNING incarnation, head, time`,
-
-    appendNew: `WITH u AS (
-  UPDATE ${logs} g SET head = head + $13::bigint, count = count + $13::bigint, bytes = bytes + $14::bigint,
-    time = greatest(time, ${timeOf(tables, "$2")})::bigint,
-    incarnation = CASE WHEN ${isRestored(tables, "$3", "$4::bigint", "$5::bigint")} THEN $6 ELSE incarnation END
-  WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM ${outbox} WHERE name = $1)
-  RETURNING id, incarnation, head, time
-), stored AS (
-  INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, token, time)
-  SELECT u.id, u.head - $13::bigint + b.n, b.id, b.type, b.data, b.bytes, b.trace, $12::bigint, u.time
-  FROM u, unnest($7::text[], $8::text[], $9::text[], $10::int[], $11::text[])
-    WITH ORDINALITY AS b (id, type, data, bytes, trace, n)
-)
-SELECT incarnation, head, time, head - $13::bigint AS base FROM u`,
 
     // PostgreSQL. A duplicate is found by the unique index, which also sees messages that were
     // committed after the statement began.
@@ -366,7 +414,7 @@ SELECT incarnation, head, time, head - $13::bigint AS base FROM u`,
     WHERE NOT EXISTS (SELECT FROM over) AND NOT EXISTS (SELECT FROM rest)
   ) x
 ), stored AS (
-  INSERT INTO ${messages} (log, seq, id, type, data, bytes, trace, token, time)
+  INSERT INTO ${messages} ${columns}
   SELECT l.id, l.head + b.place, b.id, b.type, b.data, b.bytes, b.trace, b.part * $12::bigint,
     greatest(l.time, l.now)::bigint
   FROM l, batch b ORDER BY b.place
