@@ -68,26 +68,27 @@ function serve(port: MessagePort, { path, waits, interval }: ThreadOptions, Data
     opened.exec("PRAGMA synchronous = FULL");
     return opened;
   };
+  const prepared = (text: string): StatementSync => {
+    let statement = statements.get(text);
+    if (!statement) {
+      // A numbered parameter may be used more than once.
+      statement = database!.prepare(text.replaceAll(/\$(\d+)/g, "?$1"));
+      statements.set(text, statement);
+    }
+    return statement;
+  };
   const carryOut = (request: Request): (readonly Row[])[] =>
-    request.statements.map(({ text, parameters = [] }) => {
-      let statement = statements.get(text);
-      if (!statement) {
-        // A numbered parameter may be used more than once.
-        statement = database!.prepare(text.replaceAll(/\$(\d+)/g, "?$1"));
-        statements.set(text, statement);
-      }
-      return statement.all(...parameters as string[]) as Row[];
-    });
+    request.statements.map(({ text, parameters = [] }) => prepared(text).all(...parameters as string[]) as Row[]);
   const refuse = ({ id }: Request, error: unknown): void =>
     port.postMessage({ id, error: error instanceof Error ? error.message : String(error) });
 
   /** False if another connection has written all the time. */
-  const begin = (database: DatabaseSync): boolean => {
+  const begin = (): boolean => {
     const now = performance.now();
     const since = waitingSince ??= now;
     for (;;) {
       try {
-        database.exec("BEGIN IMMEDIATE");
+        prepared("BEGIN IMMEDIATE").run();
         waitingSince = undefined;
         return true;
       } catch (error) {
@@ -105,19 +106,23 @@ function serve(port: MessagePort, { path, waits, interval }: ThreadOptions, Data
   const commit = (database: DatabaseSync, requests: readonly Request[]): void => {
     const replies: { id: number; rows: Rows }[] = [];
     const failed: (() => void)[] = [];
-    for (const request of requests) {
-      database.exec("SAVEPOINT webfw");
-      try {
-        replies.push({ id: request.id, rows: carryOut(request) });
-      } catch (error) {
-        // A full disk has ended the transaction.
-        if (!database.isTransaction) throw error;
-        database.exec("ROLLBACK TO webfw");
-        failed.push(() => refuse(request, error));
+    // The error of one alone ends the transaction.
+    if (requests.length === 1) replies.push({ id: requests[0]!.id, rows: carryOut(requests[0]!) });
+    else {
+      for (const request of requests) {
+        prepared("SAVEPOINT webfw").run();
+        try {
+          replies.push({ id: request.id, rows: carryOut(request) });
+        } catch (error) {
+          // A full disk has ended the transaction.
+          if (!database.isTransaction) throw error;
+          prepared("ROLLBACK TO webfw").run();
+          failed.push(() => refuse(request, error));
+        }
+        prepared("RELEASE webfw").run();
       }
-      database.exec("RELEASE webfw");
     }
-    database.exec("COMMIT");
+    prepared("COMMIT").run();
     for (const reply of replies) port.postMessage(reply);
     for (const report of failed) report();
   };
@@ -125,7 +130,7 @@ function serve(port: MessagePort, { path, waits, interval }: ThreadOptions, Data
     if (writes.length === 0) return;
     let requests: readonly Request[] = writes;
     try {
-      if (!begin(database!)) return void setImmediate(commitWrites);
+      if (!begin()) return void setImmediate(commitWrites);
       requests = writes;
       writes = [];
       commit(database!, requests);
@@ -138,7 +143,7 @@ function serve(port: MessagePort, { path, waits, interval }: ThreadOptions, Data
 
   const beginTransaction = (request: Request): void => {
     try {
-      if (begin(database!)) port.postMessage({ id: request.id, rows: [[]] });
+      if (begin()) port.postMessage({ id: request.id, rows: [[]] });
       else setImmediate(beginTransaction, request);
     } catch (error) {
       refuse(request, error);
