@@ -46,8 +46,9 @@ export function toQuery(names: Iterable<string>, valueOf: ValueOf, action: strin
 export function toTexts(value: unknown, name: string, action = "send the request"): string[] {
   return [value].flat().filter((each) => each !== undefined).map((each) => {
     const isDate = each instanceof Date;
-    const text = isDate && !isNaN(+each) ? each.toISOString() : String(each);
-    if (isDate ? isNaN(+each) : typeof each === "object" && text.startsWith("[object ")) {
+    // The JSON of an invalid date is null.
+    const text = String(isDate ? each.toJSON() : each);
+    if (isDate ? text === "null" : typeof each === "object" && text.startsWith("[object ")) {
       throw new TypeError(`Cannot ${action}: "${name}" is ${isDate ? "an invalid date" : "an object"}`);
     }
     return text;

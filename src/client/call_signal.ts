@@ -57,13 +57,6 @@ export class CallSignal {
     });
   }
 
-  /** Rejects with the signal's reason on an abort. */
-  pause(ms: number): Promise<void> {
-    let timer: ReturnType<typeof setTimeout>;
-    const wait = new Promise<void>((resolve) => timer = setTimeout(resolve, ms));
-    return this.until(wait).finally(() => clearTimeout(timer));
-  }
-
   abort(reason?: unknown): void {
     this.#controller.abort(reason);
   }

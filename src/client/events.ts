@@ -1,6 +1,6 @@
 /** Server-sent events that resume after a broken connection. Loaded late. */
 import type { Values } from "./arguments.ts";
-import { pauseAfter, retryAfterOf } from "./retry.ts";
+import { pause, pauseAfter, retryAfterOf } from "./retry.ts";
 import type { ProblemError } from "./problem.ts";
 import type { Sender } from "./sender.ts";
 import { closable, type Cursor, eventsOf } from "./streams.ts";
@@ -75,7 +75,7 @@ export function listen(
           // A connection of 30 s is no failure, even without an event.
           if (performance.now() - opened >= 30_000) failures = 0;
         }
-        await call.pause(pauseAfter(failures, cursor.retry, retryAfter)).catch(() => {});
+        await pause(pauseAfter(failures, cursor.retry, retryAfter), call).catch(() => {});
       }
     } finally {
       call.release();

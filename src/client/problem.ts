@@ -83,10 +83,7 @@ export class ProblemError extends Error {
     const [first] = issues as CallIssue[];
     const where = first ? `, ${[first.in, ...first.path].join(".")}: "${first.message}"` : "";
     super(`Cannot call ${call}: ${status} "${problem.detail}"${where}`);
-    this.status = status;
-    this.problem = problem;
-    this.issues = issues as CallIssue[];
-    this.headers = headers;
+    Object.assign(this, { status, problem, issues, headers });
   }
 }
 

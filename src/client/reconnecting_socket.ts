@@ -1,7 +1,7 @@
 /** WebSockets that reconnect. Loaded late. */
 import type { CallSignal } from "./call_signal.ts";
 import type { ProblemError } from "./problem.ts";
-import { pauseAfter, retryAfterOf } from "./retry.ts";
+import { pause, pauseAfter, retryAfterOf } from "./retry.ts";
 import type { Sender } from "./sender.ts";
 import type { SocketOptions } from "./types.ts";
 
@@ -144,7 +144,7 @@ class ReconnectingSocket implements AnySocket {
       sent = [...sent, ...here.filter((message) => !sent.includes(message))];
       for (;; failures++) {
         if (signal.aborted || !BROKEN.includes(socket.closed!.code)) return;
-        await this.#call.pause(pauseAfter(failures, undefined, retryAfter)).catch(() => {});
+        await pause(pauseAfter(failures, undefined, retryAfter), this.#call).catch(() => {});
         const next = await this.#open().catch((error: Partial<ProblemError>) => {
           const { status = 500, headers } = error;
           retryAfter = headers && retryAfterOf(headers);

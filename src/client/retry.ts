@@ -38,9 +38,16 @@ export async function repeat(
       const isOver = repetition === MAX_REPETITIONS || body instanceof ReadableStream || !call.isSent;
       const wait = asked ?? pauseAfter(repetition);
       if (!mayWork || isOver || call.signal.aborted || wait > MAX_WAIT_MS) throw error;
-      await call.pause(wait);
+      await pause(wait, call);
     }
   }
+}
+
+/** Rejects with the signal's reason on an abort. */
+export function pause(ms: number, call: CallSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout>;
+  const wait = new Promise<void>((resolve) => timer = setTimeout(resolve, ms));
+  return call.until(wait).finally(() => clearTimeout(timer));
 }
 
 /**

@@ -72,12 +72,11 @@ export class Sender {
     const { method, path, values } = parts;
     call.isSent = false;
     const headers = made ?? await this.headersOf(parts);
-    const body = await contentOf(values, headers);
     const request = new Request(this.addressOf(path, values), {
       method,
+      body: await contentOf(values, headers),
       headers,
       signal: call.isEndable ? call.signal : null,
-      body: body ?? null,
       // Required for a stream.
       duplex: "half",
     } as RequestInit);
@@ -127,7 +126,5 @@ export function checkCall(options: object, action: string, others: readonly stri
 type Load = <Module>(start: () => Promise<Module>) => Promise<Module>;
 
 /** Loads a late module. In a server, `src/base/async_context.ts` does it. */
-export const load: Load = (start) => {
-  const { [Symbol.for("webfw.load")]: load } = globalThis as { readonly [key: symbol]: Load | undefined };
-  return load ? load(start) : start();
-};
+export const load: Load = (start) =>
+  (globalThis as { readonly [key: symbol]: Load | undefined })[Symbol.for("webfw.load")]?.(start) ?? start();

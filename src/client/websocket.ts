@@ -2,6 +2,7 @@
 import type { Values } from "./arguments.ts";
 import type { ProblemError } from "./problem.ts";
 import type { CallSignal } from "./call_signal.ts";
+import { pause } from "./retry.ts";
 import type { RequestParts, Sender } from "./sender.ts";
 import { parseJson } from "./streams.ts";
 import type { AnySocket, Connection } from "./reconnecting_socket.ts";
@@ -203,7 +204,7 @@ export class Socket implements Connection {
   async #send(data: Data): Promise<void> {
     if (this.closed) throw this.closed;
     this.#platform.send(data);
-    while (this.#platform.readyState > 1 || this.#platform.bufferedAmount > 2 ** 20) await this.#call.pause(10);
+    while (this.#platform.readyState > 1 || this.#platform.bufferedAmount > 2 ** 20) await pause(10, this.#call);
   }
 
   #receive(data: Data): void {
