@@ -91,6 +91,27 @@ export class PostgresServer implements AsyncDisposable {
     }
   }
 
+  /** Starts a server that follows this one, which commits what both have from then on. */
+  async startStandby(): Promise<PostgresServer> {
+    const folder = await Deno.makeTempDir({ prefix: "webfw_postgres_" });
+    const standby = new PostgresServer(this.#programs, folder, this.#user, freePorts(1)[0]!);
+    try {
+      await standby.#makeFolder();
+      const args = ["-d", this.url, "-D", standby.#data, "-R", "-X", "stream", "-c", "fast", "--no-sync"];
+      await run(join(this.#programs, "pg_basebackup"), args, { ...this.#user, cwd: "/" });
+      await standby.startAgain();
+      // Not in one transaction, as `query` would run them.
+      await this.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+      await this.query("SELECT pg_reload_conf()");
+      const isFollowed = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
+      while ((await this.query(isFollowed)).length === 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      return standby;
+    } catch (error) {
+      await standby[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
   /** The address of a database for a role that needs no password. */
   urlFor(role: string, database = "postgres"): string {
     return `postgres://${role}@127.0.0.1:${this.port}/${database}`;
@@ -176,10 +197,7 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   async #initialize({ settings = [], access, certificate }: PostgresOptions): Promise<void> {
-    // The program must pass the folder, whose owner may be another user.
-    await Deno.chmod(this.#folder, 0o755);
-    await Deno.mkdir(this.#data, { mode: 0o700 });
-    await this.#give(this.#data);
+    await this.#makeFolder();
     const args = ["-D", this.#data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"];
     await run(join(this.#programs, "initdb"), args, { ...this.#user, cwd: "/" });
     this.#settings.push(...settings);
@@ -190,6 +208,13 @@ export class PostgresServer implements AsyncDisposable {
     await Deno.writeTextFile(key, certificate.key, { mode: 0o600 });
     await Promise.all([cert, key].map((path) => this.#give(path)));
     this.#settings.push("ssl=on", `ssl_cert_file=${cert}`, `ssl_key_file=${key}`);
+  }
+
+  async #makeFolder(): Promise<void> {
+    // The program must pass the folder, whose owner may be another user.
+    await Deno.chmod(this.#folder, 0o755);
+    await Deno.mkdir(this.#data, { mode: 0o700 });
+    await this.#give(this.#data);
   }
 
   async #give(path: string): Promise<void> {

@@ -27,6 +27,8 @@ export interface RelayOptions {
 
 /** Passes connections on to a port. */
 export class Relay implements Disposable {
+  /** The port of new connections. */
+  target: number;
   /** How many connections were made. */
   connections = 0;
   /** How many of them were cut at once. */
@@ -37,7 +39,6 @@ export class Relay implements Disposable {
   readonly protocols: (string | null)[] = [];
   readonly #listener: Deno.TcpListener | Deno.TlsListener;
   readonly #hostname: string;
-  readonly #target: number;
   readonly #open = new Set<Connection>();
   /** Connections that stay stalled. */
   readonly #stuck = new Set<Connection>();
@@ -48,7 +49,7 @@ export class Relay implements Disposable {
 
   /** Listens for connections to a port of this machine. */
   constructor(target: number, { hostname = "127.0.0.1", certificate }: RelayOptions = {}) {
-    this.#target = target;
+    this.target = target;
     this.#hostname = hostname;
     const address = { hostname, port: 0 };
     this.#listener = certificate
@@ -114,7 +115,7 @@ export class Relay implements Disposable {
     }
     try {
       if ("handshake" in client) this.protocols.push((await client.handshake()).alpnProtocol);
-      const server = await Deno.connect({ hostname: "127.0.0.1", port: this.#target });
+      const server = await Deno.connect({ hostname: "127.0.0.1", port: this.target });
       this.#open.add(server);
       for (const end of [client, server]) if ("setNoDelay" in end) end.setNoDelay(true);
       await Promise.all([this.#pass(client, server, false), this.#pass(server, client, true)]);
