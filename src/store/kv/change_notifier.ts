@@ -18,6 +18,9 @@ const REST = 4;
 /** The longest pause: a comparison takes long while the database cannot be reached. */
 const MAX_REST = 1_000;
 
+/** The part of the logs of a shard that may have changed if heads are compared. */
+const MOST_COMPARED = 0.3;
+
 interface Shard {
   readonly logs: Map<string, WatchedLog>;
   seen: string;
@@ -193,22 +196,35 @@ export class ChangeNotifier {
   async #compareShard(shard: Shard): Promise<void> {
     const { seen } = shard;
     const { known, reads } = this.#incarnations;
-    const logs = [...shard.logs].filter(([, { notified }]) => notified < seen);
-    const compare = async (part: typeof logs): Promise<void> => {
-      const heads = await reads.get(part.map(([name]) => headKey(name)), this.#closing.signal);
+    const logs = [...shard.logs].filter(([, { notified }]) => notified < seen).map(([name, log]) => ({ name, log }));
+    /** Returns how many have changed; undefined if the incarnation has ended. */
+    const compare = async (part: readonly typeof logs[number][]): Promise<number | undefined> => {
+      const heads = await reads.get(part.map(({ name }) => headKey(name)), this.#closing.signal);
       // A version of an ended incarnation would hide those of the current one.
-      if (this.#incarnations.known !== known) return;
-      for (const [index, [, log]] of part.entries()) notifyUpTo(log, heads[index]?.version ?? "");
+      if (this.#incarnations.known !== known) return undefined;
+      return part.filter(({ log }, index) => notifyUpTo(log, heads[index]?.version ?? "")).length;
     };
-    const parts = inParts(logs, KEYS_PER_READ);
-    if (reads.isBatched) await Promise.all(parts.map((part) => compare([...part])));
-    else for (const part of parts) await compare([...part]);
+    if (reads.isBatched && logs.length > 0) {
+      const sample = everyNth(logs, Math.ceil(logs.length / KEYS_PER_READ));
+      const changed = await compare(sample);
+      if (changed === undefined) return;
+      const rest = logs.filter((log) => !sample.includes(log));
+      // A watcher that is called reads its log: where many have changed, that costs less.
+      if (changed > sample.length * MOST_COMPARED) { for (const { log } of rest) notifyUpTo(log, seen); }
+      else await Promise.all(inParts(rest, KEYS_PER_READ).map(compare));
+    } else for (const part of inParts(logs, KEYS_PER_READ)) await compare(part);
     if (this.#incarnations.known === known) shard.compared = seen;
   }
 }
 
-function notifyUpTo(log: WatchedLog, version: string): void {
-  if (version <= log.notified) return;
+/** Returns whether watchers were called. */
+function notifyUpTo(log: WatchedLog, version: string): boolean {
+  if (version <= log.notified) return false;
   log.notified = version;
   log.callbacks.call();
+  return true;
+}
+
+function everyNth<Item>(items: readonly Item[], n: number): Item[] {
+  return items.filter((_, index) => index % n === 0);
 }

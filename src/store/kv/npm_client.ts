@@ -9,6 +9,17 @@
  */
 import { load } from "../../base/async_context.ts";
 import {
+  type DecodedRead,
+  decodeRead,
+  encodeRead,
+  encodeWrite,
+  type Mutation,
+  type PackedEntry,
+  type ReadMessage,
+  type ReadRange,
+  type WriteMessage,
+} from "./kv_messages.ts";
+import {
   type KvEngine,
   type KvEntry,
   type KvKey,
@@ -85,23 +96,38 @@ export async function openNpmNetwork(address: string, options: NetworkOptions): 
   // Without `implementation`, the package's `openKv()` uses Deno's own client, which takes 40 ms
   // for a write above 1 KB.
   const { makeRemoteService } = await loadPackage();
-  return withFastEncoder(await makeRemoteService({ ...options, ...NO_CODEC }).openKv(address));
+  return withFastMessages(await makeRemoteService({ ...options, ...NO_CODEC }).openKv(address));
 }
 
 const NO_READ: ReadMessage = { ranges: [] };
 const NO_WRITE: WriteMessage = { checks: [], mutations: [], enqueues: [] };
 
-/** The package encodes empty messages, whose requests are replaced. It sets `metadata` itself. */
-function withFastEncoder(kv: NpmNetworkKv): NpmKv {
-  const sending = (action: string, body: Uint8Array<ArrayBuffer>): NpmKv => {
+type Fetch = (body: Uint8Array<ArrayBuffer>) => Promise<NetworkReply>;
+
+/**
+ * The package encodes and decodes empty messages, and checks the status of replies. It sets
+ * `metadata` itself.
+ */
+function withFastMessages(kv: NpmNetworkKv): NpmKv {
+  const sending = (action: string, send: (fetch: Fetch) => Promise<NetworkReply>): NpmKv => {
     const fetcher: Fetcher = (address, init) =>
-      kv.fetcher(address, address.endsWith(action) ? { ...init, body } : init);
+      address.endsWith(action) ? send((body) => kv.fetcher(address, { ...init, body })) : kv.fetcher(address, init);
     const metadata = { get: () => kv.metadata, set: (value: unknown) => kv.metadata = value };
     return Object.create(kv, { fetcher: { value: fetcher }, metadata });
   };
   return {
-    snapshotRead: (message) => sending("/snapshot_read", encodeRead(message)).snapshotRead(NO_READ),
-    atomicWrite: (message) => sending("/atomic_write", encodeWrite(message)).atomicWrite(NO_WRITE),
+    snapshotRead: async (message) => {
+      let ranges: DecodedRead["ranges"] = [];
+      const read = sending("/snapshot_read", async (fetch) => {
+        const reply = await fetch(encodeRead(message));
+        const decoded = decodeRead(new Uint8Array(await reply.arrayBuffer!()));
+        ranges = decoded.ranges;
+        return { ...reply, arrayBuffer: () => Promise.resolve(decoded.rest.buffer) };
+      });
+      await read.snapshotRead(NO_READ);
+      return { ranges: ranges.map((values) => ({ values })) };
+    },
+    atomicWrite: (message) => sending("/atomic_write", (fetch) => fetch(encodeWrite(message))).atomicWrite(NO_WRITE),
     watch: (keys, options) => kv.watch(keys, options),
     close: () => kv.close(),
   };
@@ -213,88 +239,4 @@ export function unpackKey(packed: Uint8Array): KvKey | undefined {
   // type.
   if (parts.some((part) => /\0(?!\ufffd)/.test(part))) return undefined;
   return parts.map((part) => part.replaceAll("\0\ufffd", "\0"));
-}
-
-export interface PackedEntry {
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
-  readonly encoding: string;
-  readonly versionstamp: Uint8Array;
-}
-
-export interface ReadMessage {
-  readonly ranges: readonly ReadRange[];
-}
-
-export interface ReadRange {
-  readonly start: Uint8Array;
-  readonly end: Uint8Array;
-  readonly limit: number;
-}
-
-export interface Mutation {
-  readonly key: Uint8Array;
-  readonly mutationType: "M_SET" | "M_DELETE" | "M_SET_SUFFIX_VERSIONSTAMPED_KEY";
-  readonly value: { readonly data: Uint8Array; readonly encoding: "VE_BYTES" } | undefined;
-  readonly expireAtMs?: string | undefined;
-}
-
-export interface WriteMessage {
-  readonly checks: readonly { readonly key: Uint8Array; readonly versionstamp: Uint8Array | undefined }[];
-  readonly mutations: readonly Mutation[];
-  readonly enqueues: readonly never[];
-}
-
-const MUTATION_TYPES: Readonly<Record<Mutation["mutationType"], number>> = {
-  M_SET: 1,
-  M_DELETE: 2,
-  M_SET_SUFFIX_VERSIONSTAMPED_KEY: 9,
-};
-const VE_BYTES = 3;
-
-/** Undefined fields are left out. */
-type Field = readonly [number: number, value: number | Uint8Array | readonly Field[] | undefined];
-
-export function encodeRead({ ranges }: ReadMessage): Uint8Array<ArrayBuffer> {
-  return encodeMessage(ranges.map(({ start, end, limit }) => [1, [[1, start], [2, end], [3, limit]]]));
-}
-
-export function encodeWrite({ checks, mutations }: WriteMessage): Uint8Array<ArrayBuffer> {
-  return encodeMessage([
-    ...checks.map(({ key, versionstamp }): Field => [1, [[1, key], [2, versionstamp]]]),
-    ...mutations.map(({ key, value, mutationType, expireAtMs }): Field => [2, [
-      [1, key],
-      [2, value && [[1, value.data], [2, VE_BYTES]]],
-      [3, MUTATION_TYPES[mutationType]],
-      [4, expireAtMs === undefined ? undefined : Number(expireAtMs)],
-    ]]),
-  ]);
-}
-
-function encodeMessage(fields: readonly Field[]): Uint8Array<ArrayBuffer> {
-  const parts: (Uint8Array | readonly number[])[] = [];
-  for (const [number, value] of fields) {
-    if (value === undefined) continue;
-    if (typeof value === "number") {
-      parts.push(toVarint(number << 3), toVarint(value));
-    } else {
-      const bytes = value instanceof Uint8Array ? value : encodeMessage(value);
-      parts.push(toVarint(number << 3 | 2), toVarint(bytes.length), bytes);
-    }
-  }
-  const message = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let position = 0;
-  for (const part of parts) {
-    message.set(part, position);
-    position += part.length;
-  }
-  return message;
-}
-
-/** Times exceed 32 bits, so the bits are taken by division. */
-function toVarint(value: number): number[] {
-  const bytes: number[] = [];
-  for (; value >= 0x80; value = Math.floor(value / 0x80)) bytes.push(value % 0x80 | 0x80);
-  bytes.push(value);
-  return bytes;
 }

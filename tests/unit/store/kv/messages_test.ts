@@ -1,8 +1,8 @@
-// The encoding of requests to a database, read by a decoder of the tests.
+// Requests to a database and its replies in bytes, beside the encoder and decoder of the tests.
 
-import { assertEquals } from "@std/assert";
-import { encodeRead, encodeWrite } from "../../../../src/store/kv/npm_client.ts";
-import { decodeMessage } from "../../support/protobuf.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { decodeRead, encodeRead, encodeWrite } from "../../../../src/store/kv/kv_messages.ts";
+import { decodeMessage, encodeMessage } from "../../support/protobuf.ts";
 
 const bytes = (...values: number[]) => Uint8Array.from(values);
 
@@ -55,4 +55,37 @@ Deno.test("a write has its checks and its changes, with times above 32 bits", ()
     [2, [[1, bytes(4)], [3, 2]]],
     [2, [[1, bytes(5)], [2, value(new Uint8Array(300))], [3, 9]]],
   ]);
+});
+
+Deno.test("a reply has the entries of each range, and the rest is the reply without them", () => {
+  const versionstamp = bytes(0, 0, 0, 0, 0, 0, 0, 1, 0, 0);
+  const entry = (key: number, value: Uint8Array) =>
+    encodeMessage([[1, bytes(key)], [2, value], [3, 3], [4, versionstamp]]);
+  const large = new Uint8Array(70_000).fill(7);
+  const [strong, status, unknown] = [[4, 1], [8, 300], [99, 2 ** 40]] as const;
+  // A number of 32 bits, and one of 64, of a later version of the protocol.
+  const fixed = bytes(10 << 3 | 5, 1, 2, 3, 4, 11 << 3 | 1, 1, 2, 3, 4, 5, 6, 7, 8);
+  const reply = Uint8Array.from([
+    ...encodeMessage([strong, [1, encodeMessage([[1, entry(1, large)], [1, entry(2, bytes())]])], [1, bytes()]]),
+    ...fixed,
+    ...encodeMessage([unknown, [1, encodeMessage([[1, encodeMessage([[1, bytes(3)], [3, 1], unknown])]])], status]),
+  ]);
+  const { ranges, rest } = decodeRead(reply);
+  const stored = { encoding: "VE_BYTES", versionstamp };
+  assertEquals(ranges, [
+    [{ key: bytes(1), value: large, ...stored }, { key: bytes(2), value: bytes(), ...stored }],
+    [],
+    [{ key: bytes(3), value: bytes(), encoding: "VE_UNSPECIFIED", versionstamp: bytes() }],
+  ]);
+  assertEquals(rest, Uint8Array.from([...encodeMessage([strong]), ...fixed, ...encodeMessage([unknown, status])]));
+});
+
+Deno.test("a reply that is cut off anywhere in an entry is an error", () => {
+  const entry = encodeMessage([[1, bytes(1, 2, 3)], [2, new Uint8Array(300)], [3, 3]]);
+  const reply = encodeMessage([[1, encodeMessage([[1, entry]])]]);
+  for (let length = 1; length < reply.length; length++) {
+    assertThrows(() => decodeRead(reply.subarray(0, length)), TypeError, "Cannot read a reply of the database");
+  }
+  // A field of a type that the format no longer has.
+  assertThrows(() => decodeRead(bytes(1 << 3 | 3)), TypeError);
 });
