@@ -3,10 +3,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { SimulatedDatabase } from "../../../../dev/faults/simulation/database.ts";
 import { inVirtualTime } from "../../../../dev/faults/simulation/virtual_time.ts";
-import { type KvEngine, type KvKey, toEngine } from "../../../../src/store/kv/engine.ts";
+import { type KvEngine, type KvEntry, type KvKey, type KvRange, toEngine } from "../../../../src/store/kv/engine.ts";
 import { changedKey, shardOf } from "../../../../src/store/kv/keys.ts";
 import { KvStore } from "../../../../src/store/kv/kv_store.ts";
 import { append, logOf, messageOf } from "../../../contract/store_fixture.ts";
+import { until } from "../../../support/wait.ts";
 import { Random } from "../../support/random.ts";
 import { losableStore } from "./losable_store.ts";
 
@@ -160,6 +161,47 @@ Deno.test("Messages in logs that this node does not watch cost few reads, and wa
     for (const end of unwatch) end();
     await Promise.all([watching.close(), elsewhere.close()]);
   });
+});
+
+/** A store whose reads share requests watches 300 logs, of which every n-th has changed meanwhile. */
+async function watchChanged(n: number): Promise<{ called: number; changed: number; heads: number }> {
+  const kv = await Deno.openKv(":memory:");
+  const engine = { ...toEngine(kv), close: () => {} };
+  let isAway = true;
+  let heads = 0;
+  const read = (ranges: readonly KvRange[]): Promise<KvEntry[][]> => {
+    if (isAway) return Promise.reject(new Error("away"));
+    return Promise.all(ranges.map(async (range) => {
+      if (!("key" in range)) return await engine.list(range.from, range.to, range.limit);
+      if (range.key.at(-1) === "head") heads++;
+      return (await engine.get([range.key])).filter((entry) => entry !== undefined);
+    }));
+  };
+  const options = { name: "memory", interval: 1, isLogged: false };
+  const watching = new KvStore({ ...options, isRemote: true, open: () => Promise.resolve({ ...engine, read }) });
+  const elsewhere = new KvStore({ ...options, open: () => Promise.resolve(engine) });
+  const names = Array.from({ length: 300 }, (_, number) => `user ${number}`);
+  const called = new Set<string>();
+  const unwatch = names.map((name) => watching.watch(logOf(name), () => called.add(name)));
+  const changed = names.filter((_, number) => number % n === 0);
+  for (const name of changed) await append(elsewhere, logOf(name), [messageOf(name)]);
+  isAway = false;
+  await until("their watchers are called", () => changed.every((name) => called.has(name)));
+  for (const end of unwatch) end();
+  await Promise.all([watching.close(), elsewhere.close()]);
+  kv.close();
+  return { called: called.size, changed: changed.length, heads };
+}
+
+Deno.test("Where reads share requests, a burst calls all watchers after few heads were read", async () => {
+  const { heads } = await watchChanged(1);
+  // Ten of each shard.
+  assert(heads <= 90, `${heads} heads`);
+});
+
+Deno.test("Where reads share requests, changes of a few logs call their watchers alone", async () => {
+  const { called, changed } = await watchChanged(60);
+  assertEquals(called, changed);
 });
 
 Deno.test("A comparison of heads that took long, because the database was away, does not delay watchers for long", async () => {
