@@ -128,13 +128,13 @@ export class LogAppender {
   }
 
   /**
-   * Most batches have new ids alone, and find no message in the outbox. The statements for them
-   * take a third of the time. Undefined if the batch needs the other ones.
+   * Most batches have new ids, and find no message in the outbox. The statements for them take a
+   * third of the time. Undefined if the batch needs the other ones.
    */
   async #appendNew({ query, batch: carryOut }: SqlEngine, batch: Batch): Promise<Appended | undefined> {
     const { name, policy, messages, knownIds, token } = batch;
     const count = messages.length;
-    if (!policy || count === 0 || knownIds.length > 0 || !isSame(policy, this.#policies.get(name))) return undefined;
+    if (!policy || count === 0 || !isSame(policy, this.#policies.get(name))) return undefined;
     const { incarnation, head, time } = this.#options.positions.of(name);
     const bytes = messages.reduce((sum, { bytes }) => sum + bytes, 0);
     const parameters = [encodeText(name), this.#options.now(), count, bytes, incarnation, head, time];
@@ -146,11 +146,12 @@ export class LogAppender {
         rows = (await carryOut([{ text: advance, parameters }, insert]))[0]!;
       } else if (count === 1) {
         const { id, type, data, trace } = messages[0]!;
-        rows = await query(appendOne, [...parameters, token, id, type ?? null, data, trace ?? null]);
-      } else rows = await query(appendNew, [...parameters, token, ...toArrays(messages)]);
+        const row = [id, type ?? null, data, trace ?? null, knownIds[0] ?? null];
+        rows = await query(appendOne, [...parameters, token, ...row]);
+      } else rows = await query(appendNew, [...parameters, token, ...toArrays(messages), knownIds]);
       return rows[0] && toAppended(rows[0], Number(rows[0].head) - count, count);
     } catch (error) {
-      // It was carried out before, and its reply was lost.
+      // An id was published before; or this was carried out before, and its reply was lost.
       if (isDuplicate(error)) return undefined;
       throw error;
     }
@@ -328,14 +329,18 @@ function statementsOf(tables: Tables) {
   const waiting = (columns: string, count = MAX_MOVED) =>
     `(SELECT ${columns} FROM ${outbox} WHERE name = $1 ORDER BY n LIMIT ${count}) w`;
   /** Makes room for new messages, unless others come before or a backup was restored. */
-  const advance = `UPDATE ${logs} AS g SET head = head + $3, count = count + $3, bytes = bytes + $4,
+  const advance = (isKnown = "") =>
+    `UPDATE ${logs} AS g SET head = head + $3, count = count + $3, bytes = bytes + $4,
   time = ${tables.dialect === "sqlite" ? "max(time, $2)" : `greatest(time, ${timeOf(tables, "$2")})::bigint`}
 WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM ${outbox} WHERE name = $1)
-  AND NOT ${isRestored(tables, "$5", "$6", "$7")} RETURNING id, incarnation, head, time`;
+  AND NOT ${isRestored(tables, "$5", "$6", "$7")}${isKnown} RETURNING id, incarnation, head, time`;
+  /** The server logs each error, so ids that were published before are looked for. */
+  const unlessKnown = (ids: string) =>
+    ` AND NOT EXISTS (SELECT 1 FROM ${messages} x WHERE x.log = g.id AND x.id ${ids})`;
   const columns = "(log, seq, id, type, data, bytes, trace, token, time)";
   const hasMore = `(SELECT count(*) FROM ${waiting("n", MAX_MOVED + 1)}) > ${MAX_MOVED}`;
   return {
-    advance,
+    advance: advance(),
 
     create: `INSERT INTO ${logs} (name, incarnation, ${policy.join(", ")})
 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
@@ -354,10 +359,10 @@ SELECT l.id, l.head - $2 + 1 + b.key, value ->> 0, value ->> 1, value ->> 2, val
 FROM ${logs} l, json_each($3) b WHERE l.name = $1 AND changes() = 1`,
 
     // PostgreSQL.
-    appendOne: `WITH u AS (${advance}) INSERT INTO ${messages} ${columns}
+    appendOne: `WITH u AS (${advance(unlessKnown("= $13"))}) INSERT INTO ${messages} ${columns}
 SELECT u.id, u.head, $9, $10, $11, $4::int, $12, $8, u.time FROM u
 RETURNING (SELECT incarnation FROM u) AS incarnation, seq AS head, time`,
-    appendNew: `WITH u AS (${advance}), stored AS (
+    appendNew: `WITH u AS (${advance(unlessKnown("= ANY ($14::text[])"))}), stored AS (
   INSERT INTO ${messages} ${columns}
   SELECT u.id, u.head - $3 + b.n, b.id, b.type, b.data, b.bytes, b.trace, $8::bigint, u.time
   FROM u, unnest($9::text[], $10::text[], $11::text[], $12::int[], $13::text[])
