@@ -1,22 +1,16 @@
-// Webhooks over PostgreSQL: nodes that are killed, and transactions.
+// Webhooks in transactions of PostgreSQL.
 
 import { assertEquals } from "@std/assert";
 import { App } from "@webfw/core";
 import pg from "npm:pg@8.23.1";
 import postgres from "npm:postgres@3.4.9";
 import * as v from "valibot";
-import { testWebhookNodes } from "../contract/webhooks.ts";
 import { until } from "../support/wait.ts";
 import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "./postgres_server.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 if (hasPostgres) {
-  testWebhookNodes("PostgreSQL", async () => {
-    const server = await PostgresServer.start();
-    return { topics: server.url, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
-  });
-
   Deno.test("Webhooks over PostgreSQL: one is sent exactly if its transaction commits", async () => {
     await using server = await PostgresServer.start();
     await server.query("CREATE TABLE orders (id int)");

@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { App } from "@webfw/core";
 import { ChildProgram, CORE } from "../spec/support/child_program.ts";
 import { until } from "../support/wait.ts";
-import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "./postgres_server.ts";
+import { hasPostgres, POSTGRES_MISSING, PostgresServer } from "../postgres/postgres_server.ts";
 
 const TRANSACTIONS = 2_000;
 const PROCESSES = 3;

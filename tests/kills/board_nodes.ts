@@ -5,7 +5,7 @@ import { prepareDeno } from "../../dev/tools/deno.ts";
 import { Lines } from "../cli/lines.ts";
 import { freePorts } from "../support/free_ports.ts";
 import { inTime, until } from "../support/wait.ts";
-import { type Api, INBOX_SECRET, PASSWORD } from "./temporary_board.ts";
+import { type Api, INBOX_SECRET, PASSWORD } from "../examples/temporary_board.ts";
 
 const EXAMPLE = join(import.meta.dirname!, "..", "..", "examples", "board");
 

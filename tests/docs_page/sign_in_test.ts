@@ -10,8 +10,8 @@ import { SignJWT } from "jose";
 import * as v from "valibot";
 import { AuthorizationServer } from "../support/authorization_server.ts";
 import { violations } from "../accessibility/axe.ts";
-import { browserTest } from "./support/browser.ts";
-import { WatchedPage } from "./support/watched_page.ts";
+import { browserTest } from "../browser/support/browser.ts";
+import { WatchedPage } from "../browser/support/watched_page.ts";
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
