@@ -334,9 +334,16 @@ function statementsOf(tables: Tables) {
   time = ${tables.dialect === "sqlite" ? "max(time, $2)" : `greatest(time, ${timeOf(tables, "$2")})::bigint`}
 WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM ${outbox} WHERE name = $1)
   AND NOT ${isRestored(tables, "$5", "$6", "$7")}${isKnown} RETURNING id, incarnation, head, time`;
+  /**
+   * PostgreSQL. Messages by their ids, one by one: a plan that is made while the log is small would
+   * read all of it, and is kept.
+   */
+  const eachOf = (ids: string, columns = "", log = logId) =>
+    `(${ids}) AS k (id), LATERAL (SELECT ${columns} FROM ${messages} x WHERE x.log = ${log} AND x.id = k.id LIMIT 1) m`;
   /** The server logs each error, so ids that were published before are looked for. */
-  const unlessKnown = (ids: string) =>
-    ` AND NOT EXISTS (SELECT 1 FROM ${messages} x WHERE x.log = g.id AND x.id ${ids})`;
+  const unlessKnown = (ids: string) => ` AND NOT EXISTS (SELECT 1 FROM ${eachOf(ids, "", "g.id")})`;
+  const given = `${stringsOf(tables, "$2")} UNION ALL SELECT id FROM ${waiting("id")}`;
+  const over = `${timeOf(tables, "$3")} - coalesce(${number("$4")}, (SELECT dedupe FROM ${logs} WHERE name = $1))`;
   const columns = "(log, seq, id, type, data, bytes, trace, token, time)";
   const hasMore = `(SELECT count(*) FROM ${waiting("n", MAX_MOVED + 1)}) > ${MAX_MOVED}`;
   return {
@@ -345,13 +352,16 @@ WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM ${outbox} WHERE name = $1)
     create: `INSERT INTO ${logs} (name, incarnation, ${policy.join(", ")})
 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 
-    find: `SELECT id, seq, token FROM ${messages} WHERE log = ${logId} AND id IN (${stringsOf(tables, "$2")})`,
+    find: tables.dialect === "sqlite"
+      ? `SELECT id, seq, token FROM ${messages} WHERE log = ${logId} AND id IN (${stringsOf(tables, "$2")})`
+      : `SELECT m.id, m.seq, m.token FROM ${eachOf(stringsOf(tables, "$2"), "id, seq, token")}`,
 
     lock: `SELECT id FROM ${logs} WHERE name = $1 FOR UPDATE`,
 
-    forget: `UPDATE ${messages} SET id = NULL WHERE log = ${logId}
-  AND id IN (${stringsOf(tables, "$2")} UNION ALL SELECT id FROM ${waiting("id")})
-  AND time < ${timeOf(tables, "$3")} - coalesce(${number("$4")}, (SELECT dedupe FROM ${logs} WHERE name = $1))`,
+    forget: tables.dialect === "sqlite"
+      ? `UPDATE ${messages} SET id = NULL WHERE log = ${logId} AND id IN (${given}) AND time < ${over}`
+      : `UPDATE ${messages} AS f SET id = NULL FROM ${eachOf(given, "log, seq, time")}
+WHERE f.log = m.log AND f.seq = m.seq AND m.time < ${over}`,
 
     // SQLite, after `advance`.
     insertNew: `INSERT INTO ${messages} ${columns}
@@ -359,10 +369,10 @@ SELECT l.id, l.head - $2 + 1 + b.key, value ->> 0, value ->> 1, value ->> 2, val
 FROM ${logs} l, json_each($3) b WHERE l.name = $1 AND changes() = 1`,
 
     // PostgreSQL.
-    appendOne: `WITH u AS (${advance(unlessKnown("= $13"))}) INSERT INTO ${messages} ${columns}
+    appendOne: `WITH u AS (${advance(unlessKnown("SELECT $13::text"))}) INSERT INTO ${messages} ${columns}
 SELECT u.id, u.head, $9, $10, $11, $4::int, $12, $8, u.time FROM u
 RETURNING (SELECT incarnation FROM u) AS incarnation, seq AS head, time`,
-    appendNew: `WITH u AS (${advance(unlessKnown("= ANY ($14::text[])"))}), stored AS (
+    appendNew: `WITH u AS (${advance(unlessKnown("SELECT unnest($14::text[])"))}), stored AS (
   INSERT INTO ${messages} ${columns}
   SELECT u.id, u.head - $3 + b.n, b.id, b.type, b.data, b.bytes, b.trace, $8::bigint, u.time
   FROM u, unnest($9::text[], $10::text[], $11::text[], $12::int[], $13::text[])
