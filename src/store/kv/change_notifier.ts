@@ -18,7 +18,7 @@ const REST = 4;
 /** The longest pause: a comparison takes long while the database cannot be reached. */
 const MAX_REST = 1_000;
 
-/** The part of the logs of a shard that may have changed if heads are compared. */
+/** If a larger part of a sample has changed, the other heads of the shard are not compared. */
 const MOST_COMPARED = 0.3;
 
 interface Shard {

@@ -128,8 +128,8 @@ export class LogAppender {
   }
 
   /**
-   * Most batches have new ids, and find no message in the outbox. The statements for them take a
-   * third of the time. Undefined if the batch needs the other ones.
+   * Most batches have new ids, and find no message in the outbox: shorter statements append them.
+   * Undefined if the batch needs the other ones.
    */
   async #appendNew({ query, batch: carryOut }: SqlEngine, batch: Batch): Promise<Appended | undefined> {
     const { name, policy, messages, knownIds, token } = batch;
@@ -335,12 +335,12 @@ function statementsOf(tables: Tables) {
 WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM ${outbox} WHERE name = $1)
   AND NOT ${isRestored(tables, "$5", "$6", "$7")}${isKnown} RETURNING id, incarnation, head, time`;
   /**
-   * PostgreSQL. Messages by their ids, one by one: a plan that is made while the log is small would
-   * read all of it, and is kept.
+   * PostgreSQL: finds each id by the index. Otherwise a plan from when the log was small could read
+   * the whole log, and PostgreSQL keeps plans.
    */
   const eachOf = (ids: string, columns = "", log = logId) =>
     `(${ids}) AS k (id), LATERAL (SELECT ${columns} FROM ${messages} x WHERE x.log = ${log} AND x.id = k.id LIMIT 1) m`;
-  /** The server logs each error, so ids that were published before are looked for. */
+  /** PostgreSQL logs each error, so the statement looks for duplicates first. */
   const unlessKnown = (ids: string) => ` AND NOT EXISTS (SELECT 1 FROM ${eachOf(ids, "", "g.id")})`;
   const given = `${stringsOf(tables, "$2")} UNION ALL SELECT id FROM ${waiting("id")}`;
   const over = `${timeOf(tables, "$3")} - coalesce(${number("$4")}, (SELECT dedupe FROM ${logs} WHERE name = $1))`;

@@ -106,7 +106,7 @@ function serve(port: MessagePort, { path, waits, interval }: ThreadOptions, Data
   const commit = (database: DatabaseSync, requests: readonly Request[]): void => {
     const replies: { id: number; rows: Rows }[] = [];
     const failed: (() => void)[] = [];
-    // The error of one alone ends the transaction.
+    // If a request is alone, its error rolls back the transaction.
     if (requests.length === 1) replies.push({ id: requests[0]!.id, rows: carryOut(requests[0]!) });
     else {
       for (const request of requests) {
